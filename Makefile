@@ -1,0 +1,57 @@
+# Every target sets up what it needs: a virtual environment in .venv and the
+# package built from this tree. Nothing outside this folder is changed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+SOURCES := $(shell find src CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format sanitize bench clean check-tools
+
+help:
+	@echo "make demo      install into .venv and train 12,582 classes on the shipped data"
+	@echo "make test      install into .venv and run all tests"
+	@echo "make lint      ruff, mypy and clang-format"
+	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers"
+	@echo "make bench     the benchmarks, with peers, on this machine"
+
+check-tools:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "multimargin needs Python 3.11 or newer as '$(PYTHON)': install it (Debian: apt-get install python3) or run 'make PYTHON=/path/to/python3.11 ...'" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "multimargin needs Python's venv module: install it (Debian: apt-get install python3-venv)" >&2; exit 1; }
+	@command -v $${CXX:-c++} >/dev/null 2>&1 || command -v g++ >/dev/null 2>&1 || command -v clang++ >/dev/null 2>&1 || { \
+	  echo "multimargin needs a C++17 compiler: install one (Debian: apt-get install g++)" >&2; exit 1; }
+
+$(VENV)/bin/python: | check-tools
+	@$(PYTHON) -m venv $(VENV)
+
+# One stamp per set of extras, renewed when the sources change.
+$(VENV)/.installed-%: $(VENV)/bin/python $(SOURCES)
+	@echo "installing multimargin[$*] into $(VENV)"
+	@$(PIP) install ".[$*]"
+	@touch $@
+
+demo: $(VENV)/.installed-demo
+	@$(BIN)/multimargin demo --script
+
+test: $(VENV)/.installed-test
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-lint
+	@$(BIN)/ruff check src tests benchmarks
+	@$(BIN)/ruff format --check src tests benchmarks
+	@$(BIN)/mypy
+	@$(BIN)/clang-format --dry-run --Werror $$(find src tests -name '*.cpp' -o -name '*.hpp')
+
+format: $(VENV)/.installed-lint
+	@$(BIN)/ruff check --fix -q src tests benchmarks || true
+	@$(BIN)/ruff format src tests benchmarks
+	@$(BIN)/clang-format -i $$(find src tests -name '*.cpp' -o -name '*.hpp')
+
+bench: $(VENV)/.installed-bench
+	@$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) build

@@ -1,0 +1,11 @@
+// Registration functions, one per file in this folder. Only this folder sees
+// Python; src/core does not.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace multimargin::bindings {
+
+void bind_svmlight(nanobind::module_& m);
+
+}  // namespace multimargin::bindings

@@ -1,0 +1,7 @@
+// The compiled module multimargin._core.
+#include "bindings.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "Compiled core of multimargin: arrays in, arrays out, no decisions.";
+  multimargin::bindings::bind_svmlight(m);
+}

@@ -1,0 +1,1 @@
+// LIBSVM / SVMlight text parser.
