@@ -6,6 +6,8 @@
 
 namespace multimargin::bindings {
 
+void bind_engine(nanobind::module_& m);
+void bind_predict(nanobind::module_& m);
 void bind_svmlight(nanobind::module_& m);
 
 }  // namespace multimargin::bindings

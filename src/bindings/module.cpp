@@ -3,5 +3,7 @@
 
 NB_MODULE(_core, m) {
   m.doc() = "Compiled core of multimargin: arrays in, arrays out, no decisions.";
+  multimargin::bindings::bind_engine(m);
+  multimargin::bindings::bind_predict(m);
   multimargin::bindings::bind_svmlight(m);
 }

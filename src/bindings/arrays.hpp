@@ -1,0 +1,34 @@
+// NumPy arrays in and out, without copies.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <vector>
+
+#include "csr.hpp"
+
+namespace multimargin::bindings {
+
+template <class U>
+using In = nanobind::ndarray<const U, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+
+template <class U>
+using Out = nanobind::ndarray<nanobind::numpy, U, nanobind::ndim<1>>;
+
+template <class U>
+Out<U> to_numpy(std::vector<U> values) {
+  auto* kept = new std::vector<U>(std::move(values));
+  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<U>*>(p); });
+  return Out<U>(kept->data(), {kept->size()}, owner);
+}
+
+template <class T, class I>
+Csr<T, I> csr_view(const In<T>& data, const In<I>& indices, const In<I>& indptr,
+                   std::int64_t cols) {
+  if (indptr.size() < 1) throw nanobind::value_error("indptr must have at least one entry");
+  return {data.data(), indices.data(), indptr.data(),
+          static_cast<std::int64_t>(indptr.size()) - 1, cols};
+}
+
+}  // namespace multimargin::bindings

@@ -1,0 +1,232 @@
+// Engine: one Python class per value and index type.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "engine.hpp"
+#include "interrupt.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace multimargin::bindings {
+
+namespace {
+
+Formulation formulation_of(const std::string& name) {
+  if (name == "ww") return Formulation::weston_watkins;
+  throw nb::value_error(("unknown formulation: " + name).c_str());
+}
+
+// Keeps the arrays alive that the engine borrows.
+template <class T, class I>
+class PyEngine {
+ public:
+  PyEngine(In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y,
+           In<T> box, std::int32_t n_classes, double bias, const std::string& formulation, int isa,
+           int threads, std::uint64_t seed)
+      : data_(data), indices_(indices), indptr_(indptr), y_(y), box_(box) {
+    const Csr<T, I> X = csr_view(data_, indices_, indptr_, cols);
+    if (static_cast<std::int64_t>(y.size()) != X.rows ||
+        static_cast<std::int64_t>(box.size()) != X.rows)
+      throw nb::value_error("y and box must have one entry per row of X");
+    const Formulation f = formulation_of(formulation);
+    nb::gil_scoped_release unlocked;
+    engine_ = std::make_unique<Engine<T, I>>(X, y_.data(), box_.data(), n_classes,
+                                             static_cast<T>(bias), f, static_cast<Isa>(isa),
+                                             threads, seed);
+    engine_->set_stop([this] { return interrupt_.stop(); });
+  }
+
+  void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
+
+  void start_from_centroids(std::int32_t candidates, std::int64_t budget) {
+    unlocked([&] { engine_->start_from_centroids(candidates, budget); });
+  }
+
+  void assign(In<std::int64_t> pair, In<std::int32_t> cls, In<T> alpha) {
+    if (static_cast<std::int64_t>(pair.size()) != engine_->X().rows + 1 ||
+        cls.size() != alpha.size() ||
+        pair.data()[pair.size() - 1] != static_cast<std::int64_t>(cls.size()))
+      throw nb::value_error("assign: pair, cls and alpha do not fit each other");
+    unlocked([&] {
+      engine_->assign({pair.data(), pair.data() + pair.size()},
+                      {cls.data(), cls.data() + cls.size()},
+                      {alpha.data(), alpha.data() + alpha.size()});
+    });
+  }
+
+  void merge_found() {
+    unlocked([&] { engine_->merge_found(); });
+  }
+
+  void rebuild() {
+    unlocked([&] { engine_->rebuild(); });
+  }
+
+  PassReport pass_batches(std::int32_t batch, bool everything, double leave_below, double idle,
+                          double coupling, double quiet_below) {
+    PassReport report;
+    const VisitRule<T> rule{static_cast<T>(leave_below), static_cast<T>(idle),
+                            static_cast<T>(coupling)};
+    unlocked([&] {
+      report = engine_->pass_batches(batch, everything, rule, static_cast<T>(quiet_below));
+    });
+    return report;
+  }
+
+  void arrange_league(In<std::int32_t> bundle_of, std::int32_t bundles) {
+    if (static_cast<std::int32_t>(bundle_of.size()) != engine_->n_classes())
+      throw nb::value_error("arrange_league: one bundle per class is needed");
+    for (std::size_t c = 0; c < bundle_of.size(); ++c)
+      if (bundle_of.data()[c] < 0 || bundle_of.data()[c] >= bundles)
+        throw nb::value_error("arrange_league: bundle out of range");
+    bundles_ = bundles;
+    unlocked([&] {
+      engine_->arrange_league({bundle_of.data(), bundle_of.data() + bundle_of.size()}, bundles);
+    });
+  }
+
+  PassReport pass_league(const std::vector<std::vector<std::tuple<int, int>>>& rounds,
+                         bool everything, double leave_below, double idle, double quiet_below) {
+    std::vector<std::vector<Meeting>> plan;
+    for (const auto& round : rounds) {
+      plan.emplace_back();
+      std::vector<char> busy(bundles_, 0);
+      for (const auto& [home, away] : round) {
+        if (home < 0 || away < 0 || home >= bundles_ || away >= bundles_)
+          throw nb::value_error("pass_league: bundle out of range");
+        if (busy[home]++ != 0 || (home != away && busy[away]++ != 0))
+          throw nb::value_error("pass_league: a bundle meets two others in one round");
+        plan.back().push_back({home, away});
+      }
+    }
+    PassReport report;
+    const VisitRule<T> rule{static_cast<T>(leave_below), static_cast<T>(idle), T(0)};
+    unlocked([&] {
+      report = engine_->pass_league(plan, everything, rule, static_cast<T>(quiet_below));
+    });
+    return report;
+  }
+
+  ScanReport scan(std::int32_t capacity, double idle) {
+    ScanReport report;
+    unlocked([&] { report = engine_->scan(capacity, static_cast<T>(idle)); });
+    return report;
+  }
+
+  ScanReport evaluate_active() {
+    ScanReport report;
+    unlocked([&] { report = engine_->evaluate_active(); });
+    return report;
+  }
+
+  // alpha as rows of (class, value); slot 0, the own class, included.
+  nb::tuple alpha() const {
+    const ActiveSet<T>& a = engine_->active();
+    return nb::make_tuple(to_numpy(a.pair()), to_numpy(a.cls()), to_numpy(a.alpha()));
+  }
+
+  // The weights as CSR parts with sorted features and no zeros, and the constant's weights.
+  nb::tuple weights() const {
+    const ActiveSet<T>& a = engine_->active();
+    std::vector<T> value;
+    std::vector<std::int32_t> feature;
+    std::vector<std::int64_t> indptr(1, 0);
+    {
+      nb::gil_scoped_release unlocked;
+      std::vector<std::pair<std::int32_t, T>> row;
+      for (std::int32_t c = 0; c < engine_->n_classes(); ++c) {
+        row.clear();
+        for (std::int64_t k = a.weight()[c]; k < a.weight()[c + 1]; ++k)
+          if (a.w()[k] != 0) row.emplace_back(a.feature()[k], a.w()[k]);
+        std::sort(row.begin(), row.end(), [](auto& l, auto& r) { return l.first < r.first; });
+        for (const auto& [j, w] : row) {
+          feature.push_back(j);
+          value.push_back(w);
+        }
+        indptr.push_back(static_cast<std::int64_t>(value.size()));
+      }
+    }
+    return nb::make_tuple(to_numpy(std::move(value)), to_numpy(std::move(feature)),
+                          to_numpy(std::move(indptr)), to_numpy(a.w_bias()));
+  }
+
+  std::int64_t active_pairs() const { return engine_->active().pairs(); }
+
+ private:
+  template <class Work>
+  void unlocked(const Work& work) {
+    {
+      nb::gil_scoped_release unlock;
+      work();
+    }
+    interrupt_.rethrow();
+  }
+
+  In<T> data_;
+  In<I> indices_, indptr_;
+  In<std::int32_t> y_;
+  In<T> box_;
+  Interrupt interrupt_;
+  std::int32_t bundles_ = 0;
+  std::unique_ptr<Engine<T, I>> engine_;
+};
+
+template <class T, class I>
+void bind_one(nb::module_& m, const char* name) {
+  using E = PyEngine<T, I>;
+  nb::class_<E>(m, name)
+      .def(nb::init<In<T>, In<I>, In<I>, std::int64_t, In<std::int32_t>, In<T>, std::int32_t,
+                    double, const std::string&, int, int, std::uint64_t>(),
+           "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "cols"_a,
+           "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a, "formulation"_a,
+           "isa"_a, "threads"_a, "seed"_a)
+      .def("set_time_limit", &E::set_time_limit, "seconds"_a)
+      .def("start_from_centroids", &E::start_from_centroids, "candidates"_a, "budget"_a)
+      .def("assign", &E::assign, "pair"_a.noconvert(), "cls"_a.noconvert(), "alpha"_a.noconvert())
+      .def("merge_found", &E::merge_found)
+      .def("rebuild", &E::rebuild)
+      .def("pass_batches", &E::pass_batches, "batch"_a, "everything"_a, "leave_below"_a, "idle"_a,
+           "coupling"_a, "quiet_below"_a)
+      .def("arrange_league", &E::arrange_league, "bundle_of"_a.noconvert(), "bundles"_a)
+      .def("pass_league", &E::pass_league, "rounds"_a, "everything"_a, "leave_below"_a, "idle"_a,
+           "quiet_below"_a)
+      .def("scan", &E::scan, "capacity"_a, "idle"_a)
+      .def("evaluate_active", &E::evaluate_active)
+      .def("alpha", &E::alpha)
+      .def("weights", &E::weights)
+      .def_prop_ro("active_pairs", &E::active_pairs);
+}
+
+}  // namespace
+
+void bind_engine(nb::module_& m) {
+  nb::class_<PassReport>(m, "PassReport")
+      .def_ro("gap", &PassReport::gap)
+      .def_ro("violation", &PassReport::violation)
+      .def_ro("visits", &PassReport::visits)
+      .def_ro("complete", &PassReport::complete);
+  nb::class_<ScanReport>(m, "ScanReport")
+      .def_ro("primal", &ScanReport::primal)
+      .def_ro("dual", &ScanReport::dual)
+      .def_ro("violation", &ScanReport::violation)
+      .def_ro("found", &ScanReport::found)
+      .def_ro("complete", &ScanReport::complete);
+  bind_one<float, std::int32_t>(m, "EngineF32I32");
+  bind_one<float, std::int64_t>(m, "EngineF32I64");
+  bind_one<double, std::int32_t>(m, "EngineF64I32");
+  bind_one<double, std::int64_t>(m, "EngineF64I64");
+  m.def("best_isa", [] { return static_cast<int>(best_isa()); });
+  m.def("isa_available", [](int isa) { return isa_available(static_cast<Isa>(isa)); }, "isa"_a);
+  m.def("isa_name", [](int isa) { return std::string(isa_name(static_cast<Isa>(isa))); }, "isa"_a);
+}
+
+}  // namespace multimargin::bindings

@@ -1,0 +1,43 @@
+// Ctrl-C and time limits while C++ runs without the interpreter's lock.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <chrono>
+
+namespace multimargin::bindings {
+
+class Interrupt {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Seconds from now; negative: no limit.
+  void set_limit(double seconds) {
+    limited_ = seconds >= 0;
+    if (limited_)
+      end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                std::chrono::duration<double>(seconds));
+  }
+
+  // To be called without the lock, from the thread that entered C++.
+  bool stop() {
+    if (raised_ || (limited_ && Clock::now() >= end_)) return true;
+    nanobind::gil_scoped_acquire lock;
+    raised_ = PyErr_CheckSignals() != 0;
+    return raised_;
+  }
+
+  // To be called with the lock, when back: passes on what the signal raised.
+  void rethrow() {
+    if (!raised_) return;
+    raised_ = false;
+    throw nanobind::python_error();
+  }
+
+ private:
+  bool raised_ = false;
+  bool limited_ = false;
+  Clock::time_point end_{};
+};
+
+}  // namespace multimargin::bindings

@@ -1,0 +1,29 @@
+// What the engine and a formulation say to each other about one sample.
+//
+// A formulation is a struct of static functions over these types. It never sees
+// features, threads, files or other samples; the engine never sees a loss.
+#pragma once
+
+#include <cstdint>
+
+namespace multimargin {
+
+// One sample i and some of its classes c != y_i, at fixed weights.
+template <class T>
+struct Block {
+  int size;             // number of classes in the block
+  const T* margin;      // [size] m_c = the formulation's gradient for class c
+  const T* alpha;       // [size] current dual variables
+  T box;                // C * sample weight * class weight of y_i
+  T curvature_own;      // curvature along the own class; k_i = x_i.x_i when alone
+  const T* curvature;   // [size] along each class, or nullptr: curvature_own for all
+};
+
+// What is wrong with a sample before it is solved.
+template <class T>
+struct Report {
+  T gap;        // its share of primal - dual over the classes of the block, >= 0
+  T violation;  // its largest projected gradient
+};
+
+}  // namespace multimargin

@@ -1,0 +1,75 @@
+// A block of classes made dense for products with many rows.
+//
+// Only features with a non-zero weight in the block get a row; all others share
+// one row of zeros, which stays in the first cache. With 12,582 classes and 1.7%
+// non-zero weights that is about a third of the features.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "buffer.hpp"
+#include "views.hpp"
+
+namespace multimargin {
+
+template <class T>
+class ClassBlock {
+ public:
+  // Begins a block of up to lanes<T>() classes over `features` features.
+  void start(std::int64_t features, std::int32_t first_class, std::int32_t classes) {
+    if (static_cast<std::int64_t>(row_of_.size()) != features) {
+      row_of_.assign(features, 0);
+    } else {
+      for (std::int32_t j : used_) row_of_[j] = 0;
+    }
+    used_.clear();
+    first_class_ = first_class;
+    classes_ = classes;
+    reserve(1);
+    intercept_.reset(lanes<T>());
+    for (int k = 0; k < lanes<T>(); ++k) rows_[k] = intercept_[k] = 0;
+  }
+
+  // Adds the weights of class first_class + lane.
+  template <class I>
+  void add(int lane, const I* feature, const T* value, std::int64_t count) {
+    for (std::int64_t k = 0; k < count; ++k) {
+      if (value[k] == 0) continue;
+      std::int32_t& row = row_of_[feature[k]];
+      if (row == 0) {
+        used_.push_back(static_cast<std::int32_t>(feature[k]));
+        row = static_cast<std::int32_t>(used_.size());
+        reserve(used_.size() + 1);
+        T* fresh = rows_.data() + static_cast<std::size_t>(row) * lanes<T>();
+        for (int l = 0; l < lanes<T>(); ++l) fresh[l] = 0;
+      }
+      rows_[static_cast<std::size_t>(row) * lanes<T>() + lane] = value[k];
+    }
+  }
+
+  void set_intercept(int lane, T value) { intercept_[lane] = value; }
+
+  BlockView<T> view() const {
+    return {rows_.data(), row_of_.data(), intercept_.data(), first_class_, classes_};
+  }
+
+ private:
+  void reserve(std::size_t rows) {
+    const std::size_t need = rows * lanes<T>();
+    if (need <= rows_.size()) return;
+    Buffer<T> larger;
+    larger.reset(need < 4096 ? 65536 : need * 2);
+    for (std::size_t k = 0; k < rows_.size(); ++k) larger[k] = rows_[k];
+    rows_.swap(larger);
+  }
+
+  Buffer<T> rows_;
+  Buffer<T> intercept_;
+  std::vector<std::int32_t> row_of_;
+  std::vector<std::int32_t> used_;
+  std::int32_t first_class_ = 0;
+  std::int32_t classes_ = 0;
+};
+
+}  // namespace multimargin

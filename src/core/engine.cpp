@@ -1,0 +1,390 @@
+#include "engine.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+
+#include "block_product.hpp"
+
+namespace multimargin {
+
+namespace {
+
+constexpr std::int64_t kSamplesPerTask = 512;
+
+std::int64_t milliseconds() {
+  using namespace std::chrono;
+  return duration_cast<std::chrono::milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+template <class T, class I>
+Engine<T, I>::Engine(const Csr<T, I>& X, const std::int32_t* y, const T* box,
+                     std::int32_t n_classes, T bias, Formulation formulation, Isa isa,
+                     int threads, std::uint64_t seed)
+    : X_(X),
+      y_(y),
+      box_(box),
+      n_classes_(n_classes),
+      bias_(bias),
+      seed_(seed),
+      solver_(solver_kernels<T>(formulation, isa)),
+      product_(product_kernels<T, I>(formulation, isa)),
+      team_(threads) {
+  row_.resize(X.rows + 1);
+  norm2_.resize(X.rows);
+  for (std::int64_t i = 0; i <= X.rows; ++i) row_[i] = static_cast<std::int64_t>(X.indptr[i]);
+  const double constant = static_cast<double>(bias) * static_cast<double>(bias);
+  for (std::int64_t i = 0; i < X.rows; ++i) {
+    double sum = constant;
+    for (std::int64_t t = row_[i]; t < row_[i + 1]; ++t)
+      sum += static_cast<double>(X.data[t]) * static_cast<double>(X.data[t]);
+    norm2_[i] = static_cast<T>(sum);
+    if (!(norm2_[i] > 0)) empty_value_ += static_cast<double>(box[i]) * solver_.empty_loss(n_classes);
+  }
+}
+
+template <class T, class I>
+bool Engine<T, I>::asked_to_stop() {
+  if (!stop_) return false;
+  const std::int64_t now = milliseconds();
+  if (now < next_ask_) return false;
+  next_ask_ = now + 10;
+  return stop_();
+}
+
+template <class T, class I>
+WorkView<T> Engine<T, I>::view() {
+  WorkView<T> v{};
+  v.x = X_.data;
+  v.row = row_.data();
+  v.norm2 = norm2_.data();
+  v.box = box_;
+  v.bias = bias_;
+  active_.fill(v);
+  return v;
+}
+
+// ---------------------------------------------------------------- active set
+
+template <class T, class I>
+void Engine<T, I>::start_from_centroids(std::int32_t candidates, std::int64_t budget) {
+  PairLists lists = nearest_centroids(X_, y_, n_classes_, candidates, budget, team_);
+  std::vector<T> alpha(lists.cls.size(), T(0));
+  assign(std::move(lists.pair), std::move(lists.cls), std::move(alpha));
+}
+
+template <class T, class I>
+void Engine<T, I>::assign(std::vector<std::int64_t> pair, std::vector<std::int32_t> cls,
+                          std::vector<T> alpha) {
+  active_.assign(std::move(pair), std::move(cls), std::move(alpha));
+  visits_.reset(static_cast<std::size_t>(X_.rows));
+  fixtures_.clear();
+  rebuild();
+}
+
+template <class T, class I>
+void Engine<T, I>::rebuild() {
+  active_.rebuild(X_, n_classes_, bias_, team_);
+}
+
+template <class T, class I>
+void Engine<T, I>::merge_found() {
+  const std::vector<std::int64_t>& pair = active_.pair();
+  const std::vector<std::int32_t>& cls = active_.cls();
+  const std::vector<T>& alpha = active_.alpha();
+  const auto stays = [&](std::int64_t p) { return alpha[p] > 0 || margin_[p] > 0; };
+
+  std::vector<std::int64_t> new_pair(X_.rows + 1, 0);
+  team_.for_each((X_.rows + kSamplesPerTask - 1) / kSamplesPerTask, [&](int, std::int64_t task) {
+    const std::int64_t end = std::min(X_.rows, (task + 1) * kSamplesPerTask);
+    for (std::int64_t i = task * kSamplesPerTask; i < end; ++i) {
+      std::int64_t slots = 1 + found_count_[i];
+      for (std::int64_t p = pair[i] + 1; p < pair[i + 1]; ++p) slots += stays(p);
+      new_pair[i + 1] = slots;
+    }
+  });
+  for (std::int64_t i = 0; i < X_.rows; ++i) new_pair[i + 1] += new_pair[i];
+  std::vector<std::int32_t> new_cls(new_pair[X_.rows]);
+  std::vector<T> new_alpha(new_pair[X_.rows], T(0));
+  team_.for_each((X_.rows + kSamplesPerTask - 1) / kSamplesPerTask, [&](int, std::int64_t task) {
+    const std::int64_t end = std::min(X_.rows, (task + 1) * kSamplesPerTask);
+    for (std::int64_t i = task * kSamplesPerTask; i < end; ++i) {
+      std::int64_t to = new_pair[i];
+      new_cls[to++] = y_[i];
+      for (std::int64_t p = pair[i] + 1; p < pair[i + 1]; ++p)
+        if (stays(p)) {
+          new_cls[to] = cls[p];
+          new_alpha[to++] = alpha[p];
+        }
+      const std::int32_t* found = found_cls_.data() + i * found_capacity_;
+      for (std::int32_t k = 0; k < found_count_[i]; ++k) new_cls[to++] = found[k];
+    }
+  });
+  assign(std::move(new_pair), std::move(new_cls), std::move(new_alpha));
+}
+
+// ---------------------------------------------------------------- moving
+
+template <class T, class I>
+PassReport Engine<T, I>::pass_batches(std::int32_t batch, bool everything,
+                                      const VisitRule<T>& rule, T quiet_below) {
+  std::vector<std::int32_t> due;
+  visits_.due(everything, Random(seed_, passes_++), due);
+  due.erase(std::remove_if(due.begin(), due.end(),
+                           [&](std::int32_t i) {
+                             return !(norm2_[i] > 0) ||
+                                    active_.pair()[i + 1] - active_.pair()[i] < 2;
+                           }),
+            due.end());
+  const std::int64_t count = static_cast<std::int64_t>(due.size());
+  const WorkView<T> v = view();
+  std::vector<T> gap(X_.rows), violation(X_.rows);
+  std::int64_t done = count;
+
+  if (batch <= 1) {
+    std::vector<Entry> entries(std::min<std::int64_t>(count, 256));
+    std::vector<T> work(work_size()), g(entries.size()), viol(entries.size());
+    for (std::int64_t at = 0; at < count; at += static_cast<std::int64_t>(entries.size())) {
+      const std::int64_t part = std::min<std::int64_t>(entries.size(), count - at);
+      for (std::int64_t k = 0; k < part; ++k) {
+        const std::int32_t i = due[at + k];
+        entries[k] = {i, 1, static_cast<std::int32_t>(v.pair[i + 1] - v.pair[i])};
+      }
+      solver_.visit_entries(v, entries.data(), part, rule, g.data(), viol.data(), work.data());
+      for (std::int64_t k = 0; k < part; ++k) {
+        gap[due[at + k]] = g[k];
+        violation[due[at + k]] = viol[k];
+      }
+      if (asked_to_stop()) {
+        done = at + part;
+        break;
+      }
+    }
+  } else {
+    // Steps of a batch, one after the other; every batch reuses the same room.
+    std::vector<std::int64_t> step_at(count);
+    std::int64_t room = 0, most = 0;
+    for (std::int64_t k = 0; k < count; ++k) {
+      if (k % batch == 0) room = 0;
+      step_at[k] = room;
+      room += v.pair[due[k] + 1] - v.pair[due[k]];
+      most = std::max(most, room);
+    }
+    Buffer<T> step, touch;
+    step.reset(static_cast<std::size_t>(most));
+    touch.reset(static_cast<std::size_t>(n_classes_));
+    std::fill(touch.data(), touch.data() + n_classes_, T(0));
+    const int members = team_.size();
+    std::vector<std::vector<T>> work(members, std::vector<T>(work_size()));
+    std::atomic<bool> ending{false};
+    std::int64_t reached = count;
+    const bool coupled = rule.coupling > 0;
+    team_.run([&](int member) {
+      BatchView<T> b{due.data(), step_at.data(), step.data(),      touch.data(),
+                     gap.data(), violation.data(), work[member].data()};
+      if (coupled)
+        solver_.touch_batch(v, b, 0, std::min<std::int64_t>(batch, count), true, member, members);
+      team_.barrier();
+      for (std::int64_t begin = 0; begin < count; begin += batch) {
+        const std::int64_t end = std::min<std::int64_t>(count, begin + batch);
+        const std::int64_t next = std::min<std::int64_t>(count, end + batch);
+        solver_.solve_batch(v, b, rule, begin + member, end, members);
+        if (member == 0 && asked_to_stop()) {
+          reached = end;
+          ending.store(true, std::memory_order_relaxed);
+        }
+        team_.barrier();
+        solver_.apply_batch(v, b, begin, end, member, members);
+        if (coupled) {
+          solver_.touch_batch(v, b, begin, end, false, member, members);
+          solver_.touch_batch(v, b, end, next, true, member, members);
+        }
+        team_.barrier();
+        if (ending.load(std::memory_order_relaxed)) return;
+      }
+    });
+    done = reached;
+  }
+
+  PassReport report;
+  report.visits = done;
+  report.complete = done == count;
+  for (std::int64_t k = 0; k < done; ++k) {
+    const std::int32_t i = due[k];
+    report.gap += static_cast<double>(gap[i]);
+    report.violation = std::max(report.violation, static_cast<double>(violation[i]));
+    visits_.seen(i, gap[i] < quiet_below);
+  }
+  return report;
+}
+
+template <class T, class I>
+void Engine<T, I>::arrange_league(const std::vector<std::int32_t>& bundle_of,
+                                  std::int32_t bundles) {
+  const std::vector<std::int64_t>& pair = active_.pair();
+  std::vector<std::int32_t> cls = active_.cls();
+  std::vector<T> alpha = active_.alpha();
+  std::vector<std::pair<std::int32_t, std::int64_t>> order;
+  bundles_ = bundles;
+  std::vector<Fixture> fixtures(static_cast<std::size_t>(bundles) * bundles);
+  for (std::int64_t i = 0; i < X_.rows; ++i) {
+    const std::int32_t home = bundle_of[y_[i]];
+    order.clear();
+    for (std::int64_t p = pair[i] + 1; p < pair[i + 1]; ++p)
+      order.emplace_back(bundle_of[active_.cls()[p]], p);
+    std::sort(order.begin(), order.end());
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      cls[pair[i] + 1 + k] = active_.cls()[order[k].second];
+      alpha[pair[i] + 1 + k] = active_.alpha()[order[k].second];
+    }
+    if (!(norm2_[i] > 0)) continue;
+    for (std::size_t k = 0; k < order.size();) {
+      std::size_t e = k;
+      const std::int32_t away = order[k].first;
+      while (e < order.size() && order[e].first == away) ++e;
+      const std::int32_t low = std::min(home, away), high = std::max(home, away);
+      fixtures[static_cast<std::size_t>(low) * bundles + high].entries.push_back(
+          {static_cast<std::int32_t>(i), static_cast<std::int32_t>(k + 1),
+           static_cast<std::int32_t>(e + 1)});
+      k = e;
+    }
+  }
+  for (Fixture& f : fixtures) f.visits.reset(f.entries.size());
+  assign(std::vector<std::int64_t>(pair), std::move(cls), std::move(alpha));
+  fixtures_ = std::move(fixtures);
+}
+
+template <class T, class I>
+PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& rounds,
+                                     bool everything, const VisitRule<T>& rule, T quiet_below) {
+  const std::uint64_t pass = passes_++;
+  const WorkView<T> v = view();
+  struct Desk {
+    std::vector<std::int32_t> due;
+    std::vector<Entry> entries;
+    std::vector<T> gap, violation, work;
+  };
+  std::vector<Desk> desks(team_.size());
+  PassReport report;
+  for (const std::vector<Meeting>& round : rounds) {
+    std::vector<PassReport> parts(round.size());
+    team_.for_each(static_cast<std::int64_t>(round.size()), [&](int member, std::int64_t k) {
+      const std::int32_t low = std::min(round[k].home, round[k].away);
+      const std::int32_t high = std::max(round[k].home, round[k].away);
+      const std::size_t index = static_cast<std::size_t>(low) * bundles_ + high;
+      Fixture& f = fixtures_[index];
+      Desk& desk = desks[member];
+      f.visits.due(everything, Random(seed_ + index, pass), desk.due);
+      desk.entries.clear();
+      for (std::int32_t e : desk.due) desk.entries.push_back(f.entries[e]);
+      desk.gap.resize(desk.due.size());
+      desk.violation.resize(desk.due.size());
+      desk.work.resize(work_size());
+      solver_.visit_entries(v, desk.entries.data(), static_cast<std::int64_t>(desk.due.size()),
+                            rule, desk.gap.data(), desk.violation.data(), desk.work.data());
+      for (std::size_t e = 0; e < desk.due.size(); ++e) {
+        parts[k].gap += static_cast<double>(desk.gap[e]);
+        parts[k].violation =
+            std::max(parts[k].violation, static_cast<double>(desk.violation[e]));
+        f.visits.seen(desk.due[e], desk.gap[e] < quiet_below);
+      }
+      parts[k].visits = static_cast<std::int64_t>(desk.due.size());
+    });
+    for (const PassReport& part : parts) {
+      report.gap += part.gap;
+      report.violation = std::max(report.violation, part.violation);
+      report.visits += part.visits;
+    }
+    if (asked_to_stop()) {
+      report.complete = false;
+      break;
+    }
+  }
+  return report;
+}
+
+// ---------------------------------------------------------------- looking
+
+template <class T, class I>
+void Engine<T, I>::look_at_active(std::vector<T>& gap, std::vector<T>& violation) {
+  own_.resize(X_.rows);
+  margin_.resize(active_.cls().size());
+  gap.resize(X_.rows);
+  violation.resize(X_.rows);
+  const WorkView<T> v = view();
+  team_.for_each((X_.rows + kSamplesPerTask - 1) / kSamplesPerTask, [&](int, std::int64_t task) {
+    solver_.evaluate(v, task * kSamplesPerTask, std::min(X_.rows, (task + 1) * kSamplesPerTask),
+                     own_.data(), margin_.data(), gap.data(), violation.data());
+  });
+}
+
+template <class T, class I>
+ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle) {
+  std::vector<T> gap, violation;
+  look_at_active(gap, violation);
+  found_capacity_ = capacity;
+  found_count_.assign(X_.rows, 0);
+  found_cls_.resize(static_cast<std::size_t>(X_.rows) * capacity);
+  found_margin_.resize(static_cast<std::size_t>(X_.rows) * capacity);
+  std::vector<double> loss(X_.rows, 0.0);
+  std::vector<T> outside(X_.rows, T(0));
+  const ScanView<T> scan{own_.data(),
+                         norm2_.data(),
+                         active_.pair().data(),
+                         active_.cls().data(),
+                         idle > 0 ? idle : T(0),
+                         loss.data(),
+                         outside.data(),
+                         {found_margin_.data(), found_cls_.data(), found_count_.data(), capacity}};
+  const auto fill = [&](ClassBlock<T>& block, std::int32_t first, std::int32_t classes) {
+    for (std::int32_t k = 0; k < classes; ++k) {
+      const std::int64_t begin = active_.weight()[first + k], end = active_.weight()[first + k + 1];
+      block.add(k, active_.feature().data() + begin, active_.w() + begin, end - begin);
+      block.set_intercept(k, bias_ * active_.w_bias()[first + k]);
+    }
+  };
+  const auto use = [&](const BlockView<T>& block, std::int64_t begin, std::int64_t end) {
+    product_.scan(X_, y_, block, scan, begin, end);
+  };
+  ScanReport report;
+  report.complete = block_product<T>(team_, X_.rows, X_.cols, n_classes_, fill, use,
+                                     [this] { return asked_to_stop(); });
+  const double half_norm = active_.squared_norm(team_) / 2;
+  double total = 0;
+  for (std::int64_t i = 0; i < X_.rows; ++i) {
+    total += static_cast<double>(box_[i]) * loss[i];
+    report.found += found_count_[i];
+    if (!(norm2_[i] > 0)) continue;
+    report.violation = std::max(report.violation, static_cast<double>(violation[i]));
+    report.violation = std::max(report.violation, static_cast<double>(outside[i]));
+  }
+  report.primal = half_norm + total + empty_value_;
+  report.dual = active_.alpha_sum() - half_norm + empty_value_;
+  return report;
+}
+
+template <class T, class I>
+ScanReport Engine<T, I>::evaluate_active() {
+  std::vector<T> gap, violation;
+  look_at_active(gap, violation);
+  ScanReport report;
+  const double half_norm = active_.squared_norm(team_) / 2;
+  report.dual = active_.alpha_sum() - half_norm + empty_value_;
+  report.primal = report.dual;
+  for (std::int64_t i = 0; i < X_.rows; ++i) {
+    if (!(norm2_[i] > 0)) continue;
+    report.primal += static_cast<double>(gap[i]);
+    report.violation = std::max(report.violation, static_cast<double>(violation[i]));
+  }
+  return report;
+}
+
+template class Engine<float, std::int32_t>;
+template class Engine<float, std::int64_t>;
+template class Engine<double, std::int32_t>;
+template class Engine<double, std::int64_t>;
+
+}  // namespace multimargin

@@ -1,0 +1,121 @@
+// The solver's state and its steps. Python decides which step comes next.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "active_set.hpp"
+#include "centroids.hpp"
+#include "csr.hpp"
+#include "kernels.hpp"
+#include "team.hpp"
+#include "visits.hpp"
+
+namespace multimargin {
+
+// What a pass over the active set saw, each sample just before it moved.
+struct PassReport {
+  double gap = 0;        // sum of the visited samples' gaps within the active set
+  double violation = 0;  // largest projected gradient
+  std::int64_t visits = 0;
+  bool complete = true;  // false: ended early by stop()
+};
+
+// The certificate: everything at the same weights, all classes looked at.
+struct ScanReport {
+  double primal = 0;
+  double dual = 0;
+  double violation = 0;
+  std::int64_t found = 0;  // violators that were not active
+  bool complete = true;
+};
+
+// One meeting of two bundles in the league; home == away: the bundle's own games.
+struct Meeting {
+  std::int32_t home;
+  std::int32_t away;
+};
+
+template <class T, class I>
+class Engine {
+ public:
+  // X, y and box are borrowed. y holds classes 0 .. n_classes-1.
+  Engine(const Csr<T, I>& X, const std::int32_t* y, const T* box, std::int32_t n_classes, T bias,
+         Formulation formulation, Isa isa, int threads, std::uint64_t seed);
+
+  // Asked about every 10 ms by the calling thread; true ends the running step.
+  void set_stop(std::function<bool()> stop) { stop_ = std::move(stop); }
+
+  // --- the active set
+  void start_from_centroids(std::int32_t candidates, std::int64_t budget);
+  void assign(std::vector<std::int64_t> pair, std::vector<std::int32_t> cls,
+              std::vector<T> alpha);
+  // Forgets pairs with alpha = 0 and no violation, adds what the last scan found.
+  void merge_found();
+  // Recomputes all weights from alpha.
+  void rebuild();
+
+  // --- moving
+  // One pass over whole samples. `batch` samples are solved at the same weights and
+  // then applied together; 1: one after the other.
+  PassReport pass_batches(std::int32_t batch, bool everything, const VisitRule<T>& rule,
+                          T quiet_below);
+  // Divides the pairs by bundles of classes: what lies within one bundle or between
+  // two can be worked on while other bundles meet.
+  void arrange_league(const std::vector<std::int32_t>& bundle_of, std::int32_t bundles);
+  // One pass through the rounds; the meetings of a round share no bundle.
+  PassReport pass_league(const std::vector<std::vector<Meeting>>& rounds, bool everything,
+                         const VisitRule<T>& rule, T quiet_below);
+
+  // --- looking
+  ScanReport scan(std::int32_t capacity, T idle);
+  ScanReport evaluate_active();  // primal restricted to the active set, no scan
+
+  const ActiveSet<T>& active() const { return active_; }
+  std::int32_t n_classes() const { return n_classes_; }
+  const Csr<T, I>& X() const { return X_; }
+
+ private:
+  WorkView<T> view();
+  bool asked_to_stop();
+  std::size_t work_size() const { return static_cast<std::size_t>(active_.widest()) * 9 + 16; }
+  void look_at_active(std::vector<T>& gap, std::vector<T>& violation);
+
+  Csr<T, I> X_;
+  const std::int32_t* y_;
+  const T* box_;
+  std::int32_t n_classes_;
+  T bias_;
+  std::uint64_t seed_;
+  std::uint64_t passes_ = 0;
+  SolverKernels<T> solver_;
+  ProductKernels<T, I> product_;
+  Team team_;
+  std::function<bool()> stop_;
+  std::int64_t next_ask_ = 0;
+
+  std::vector<std::int64_t> row_;
+  std::vector<T> norm2_;
+  double empty_value_ = 0;  // primal = dual contribution of samples without entries
+  ActiveSet<T> active_;
+  Visits visits_;
+
+  // League: entries of each unordered pair of bundles.
+  struct Fixture {
+    std::vector<Entry> entries;
+    Visits visits;
+  };
+  std::int32_t bundles_ = 0;
+  std::vector<Fixture> fixtures_;
+
+  // Last scan.
+  std::vector<T> own_;
+  std::vector<T> margin_;
+  std::vector<T> found_margin_;
+  std::vector<std::int32_t> found_cls_;
+  std::vector<std::int32_t> found_count_;
+  std::int32_t found_capacity_ = 0;
+};
+
+}  // namespace multimargin

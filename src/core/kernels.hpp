@@ -1,0 +1,77 @@
+// The table of compiled kernels, one per instruction set. See dispatch.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "views.hpp"
+
+namespace multimargin {
+
+enum class Formulation : int { weston_watkins = 0 };
+enum class Isa : int { baseline = 0, avx2 = 1, avx512 = 2 };
+
+// Where the results of solve_batch lie until apply_batch.
+template <class T>
+struct BatchView {
+  const std::int32_t* sample;    // samples of the pass, in order
+  const std::int64_t* step_at;   // where a sample's steps begin, one per slot
+  T* step;                       // coefficient of x_i to add to each slot's class
+  T* touch;                      // [K] sum of |x_i| over the batch's samples per class
+  T* gap;                        // [n] by sample
+  T* violation;                  // [n] by sample
+  T* work;                       // scratch of the calling thread
+};
+
+// Kernels that follow the active set.
+template <class T>
+struct SolverKernels {
+  // Samples begin, begin+stride, ... < end of the batch: scores and exact block solves
+  // at fixed weights. Writes alpha and the steps, not the weights.
+  void (*solve_batch)(const WorkView<T>&, const BatchView<T>&, const VisitRule<T>&,
+                      std::int64_t begin, std::int64_t end, std::int64_t stride);
+  // Adds the steps to the weights of the classes that `member` of `members` owns.
+  void (*apply_batch)(const WorkView<T>&, const BatchView<T>&, std::int64_t begin,
+                      std::int64_t end, int member, int members);
+  // Counts the classes that `member` owns in the batch into touch (or takes them out).
+  void (*touch_batch)(const WorkView<T>&, const BatchView<T>&, std::int64_t begin,
+                      std::int64_t end, bool add, int member, int members);
+  // Visits entries one after the other, weights included.
+  void (*visit_entries)(const WorkView<T>&, const Entry*, std::int64_t count,
+                        const VisitRule<T>&, T* gap, T* violation, T* work);
+  // Scores of the active set at fixed weights: own score, margins, reports.
+  void (*evaluate)(const WorkView<T>&, std::int64_t begin, std::int64_t end, T* own,
+                   T* margin, T* gap, T* violation);
+  // Loss, at any weights, of a sample without entries: all its scores are zero.
+  double (*empty_loss)(std::int32_t n_classes);
+};
+
+// Kernels that multiply rows of X with a block of classes.
+template <class T, class I>
+struct ProductKernels {
+  // Adds losses and collects violators.
+  void (*scan)(const Csr<T, I>&, const std::int32_t* y, const BlockView<T>&, const ScanView<T>&,
+               std::int64_t begin, std::int64_t end);
+  // Keeps the best classes of each row.
+  void (*top)(const Csr<T, I>&, const BlockView<T>&, const BestView<T>&, std::int64_t begin,
+              std::int64_t end);
+  // Writes all scores: row i, class c at out[i * stride + c].
+  void (*scores)(const Csr<T, I>&, const BlockView<T>&, T* out, std::int64_t stride,
+                 std::int64_t begin, std::int64_t end);
+};
+
+// The best instruction set that this processor and this build have.
+Isa best_isa();
+const char* isa_name(Isa isa);
+bool isa_available(Isa isa);
+
+template <class T>
+SolverKernels<T> solver_kernels(Formulation formulation, Isa isa);
+
+template <class T, class I>
+ProductKernels<T, I> product_kernels(Formulation formulation, Isa isa);
+
+// Threads own classes in runs of this many, so that no two share a cache line of
+// per-class arrays.
+constexpr std::int32_t kOwnedRun = 16;
+
+}  // namespace multimargin

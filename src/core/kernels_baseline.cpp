@@ -1,0 +1,2 @@
+#define MM_ISA baseline
+#include "kernels_table.hpp"

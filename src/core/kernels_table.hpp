@@ -1,0 +1,34 @@
+// Body of kernels_<isa>.cpp: hands out this instruction set's kernels.
+// A new formulation adds its header and one line to each switch.
+#include "product_kernels.hpp"
+#include "solver_kernels.hpp"
+#include "weston_watkins.hpp"
+
+namespace multimargin {
+namespace MM_ISA {
+
+template <class T>
+SolverKernels<T> solver_kernels(Formulation formulation) {
+  switch (formulation) {
+    case Formulation::weston_watkins: return make_solver_kernels<WestonWatkins<T>, T>();
+  }
+  return {};
+}
+
+template <class T, class I>
+ProductKernels<T, I> product_kernels(Formulation formulation) {
+  switch (formulation) {
+    case Formulation::weston_watkins: return make_product_kernels<WestonWatkins<T>, T, I>();
+  }
+  return {};
+}
+
+template SolverKernels<float> solver_kernels<float>(Formulation);
+template SolverKernels<double> solver_kernels<double>(Formulation);
+template ProductKernels<float, std::int32_t> product_kernels<float, std::int32_t>(Formulation);
+template ProductKernels<float, std::int64_t> product_kernels<float, std::int64_t>(Formulation);
+template ProductKernels<double, std::int32_t> product_kernels<double, std::int32_t>(Formulation);
+template ProductKernels<double, std::int64_t> product_kernels<double, std::int64_t>(Formulation);
+
+}  // namespace MM_ISA
+}  // namespace multimargin

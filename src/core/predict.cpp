@@ -1,0 +1,119 @@
+#include "predict.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "block_product.hpp"
+
+namespace multimargin {
+
+namespace {
+
+// For few rows most of the model is not needed: only their features are filled in.
+constexpr std::int64_t kFewRows = 256;
+
+template <class T, class I>
+std::vector<char> wanted_features(const Csr<T, I>& X, std::int64_t features) {
+  std::vector<char> wanted;
+  if (X.rows > kFewRows) return wanted;
+  wanted.assign(features, 0);
+  for (std::int64_t t = X.begin(0); t < X.end(X.rows - 1); ++t) wanted[X.indices[t]] = 1;
+  return wanted;
+}
+
+template <class T>
+class Filler {
+ public:
+  Filler(const Coefficients<T>& coef, std::vector<char> wanted)
+      : coef_(coef), wanted_(std::move(wanted)) {
+    if (coef.dense != nullptr) {
+      all_.resize(coef.features);
+      std::iota(all_.begin(), all_.end(), 0);
+    }
+  }
+
+  void operator()(ClassBlock<T>& block, std::int32_t first, std::int32_t classes) const {
+    for (std::int32_t k = 0; k < classes; ++k) {
+      const std::int64_t c = first + k;
+      if (coef_.dense != nullptr) {
+        add(block, k, all_.data(), coef_.dense + c * coef_.features, coef_.features);
+      } else {
+        const std::int64_t begin = coef_.csr.begin(c);
+        add(block, k, coef_.csr.indices + begin, coef_.csr.data + begin, coef_.csr.end(c) - begin);
+      }
+      block.set_intercept(k, coef_.intercept[c]);
+    }
+  }
+
+ private:
+  void add(ClassBlock<T>& block, int lane, const std::int32_t* feature, const T* value,
+           std::int64_t count) const {
+    if (wanted_.empty()) {
+      block.add(lane, feature, value, count);
+      return;
+    }
+    for (std::int64_t t = 0; t < count; ++t)
+      if (wanted_[feature[t]]) block.add(lane, feature + t, value + t, 1);
+  }
+
+  const Coefficients<T>& coef_;
+  std::vector<char> wanted_;
+  std::vector<std::int32_t> all_;
+};
+
+}  // namespace
+
+template <class T, class I>
+bool predict_top(const Csr<T, I>& X, const Coefficients<T>& coef, std::int32_t k, int threads,
+                 Isa isa, const std::function<bool()>& stop, std::int32_t* class_out,
+                 T* score_out) {
+  Team team(threads);
+  const auto kernels = product_kernels<T, I>(Formulation::weston_watkins, isa);
+  std::vector<std::int32_t> count(X.rows, 0);
+  const BestView<T> best{score_out, class_out, count.data(), k};
+  const auto use = [&](const BlockView<T>& block, std::int64_t begin, std::int64_t end) {
+    kernels.top(X, block, best, begin, end);
+  };
+  const bool whole =
+      block_product<T>(team, X.rows, coef.features, static_cast<std::int32_t>(coef.classes),
+                       Filler<T>(coef, wanted_features(X, coef.features)), use, stop);
+  const std::int64_t tasks = (X.rows + kRowsPerChunk - 1) / kRowsPerChunk;
+  team.for_each(tasks, [&](int, std::int64_t task) {
+    std::vector<std::pair<T, std::int32_t>> row(k);
+    for (std::int64_t i = task * kRowsPerChunk; i < std::min(X.rows, (task + 1) * kRowsPerChunk);
+         ++i) {
+      for (std::int32_t e = 0; e < k; ++e) row[e] = {-score_out[i * k + e], class_out[i * k + e]};
+      std::sort(row.begin(), row.end());
+      for (std::int32_t e = 0; e < k; ++e) {
+        score_out[i * k + e] = -row[e].first;
+        class_out[i * k + e] = row[e].second;
+      }
+    }
+  });
+  return whole;
+}
+
+template <class T, class I>
+bool predict_scores(const Csr<T, I>& X, const Coefficients<T>& coef, int threads, Isa isa,
+                    const std::function<bool()>& stop, T* score_out) {
+  Team team(threads);
+  const auto kernels = product_kernels<T, I>(Formulation::weston_watkins, isa);
+  const auto use = [&](const BlockView<T>& block, std::int64_t begin, std::int64_t end) {
+    kernels.scores(X, block, score_out, coef.classes, begin, end);
+  };
+  return block_product<T>(team, X.rows, coef.features, static_cast<std::int32_t>(coef.classes),
+                          Filler<T>(coef, wanted_features(X, coef.features)), use, stop);
+}
+
+#define MM_PREDICT(T, I)                                                                        \
+  template bool predict_top<T, I>(const Csr<T, I>&, const Coefficients<T>&, std::int32_t, int, \
+                                  Isa, const std::function<bool()>&, std::int32_t*, T*);       \
+  template bool predict_scores<T, I>(const Csr<T, I>&, const Coefficients<T>&, int, Isa,       \
+                                     const std::function<bool()>&, T*);
+MM_PREDICT(float, std::int32_t)
+MM_PREDICT(float, std::int64_t)
+MM_PREDICT(double, std::int32_t)
+MM_PREDICT(double, std::int64_t)
+#undef MM_PREDICT
+
+}  // namespace multimargin

@@ -1,0 +1,218 @@
+// Products of rows of X with a block of classes, held in registers.
+// Included once per instruction set, like solver_kernels.hpp.
+#pragma once
+
+#include "kernels.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace multimargin {
+namespace MM_ISA {
+
+template <class T>
+struct Vector {
+  typedef T type __attribute__((vector_size(64)));
+};
+
+// The scores of one row with the classes of a block: four vectors.
+template <class T>
+struct Scores {
+  typename Vector<T>::type v[4];
+};
+
+template <class T, class I>
+inline Scores<T> row_scores(const Csr<T, I>& X, const BlockView<T>& block, std::int64_t i) {
+  using V = typename Vector<T>::type;
+  const V* start = reinterpret_cast<const V*>(block.intercept);
+  V a = start[0], b = start[1], c = start[2], d = start[3];
+  const std::int64_t end = X.end(i);
+  for (std::int64_t t = X.begin(i); t < end; ++t) {
+    const V* r = reinterpret_cast<const V*>(
+        block.rows + static_cast<std::int64_t>(block.row_of[X.indices[t]]) * lanes<T>());
+    const T x = X.data[t];
+    a += x * r[0];
+    b += x * r[1];
+    c += x * r[2];
+    d += x * r[3];
+  }
+  return {{a, b, c, d}};
+}
+
+// Asks for the rows that the next sample needs; most lie beyond the second cache.
+template <class T, class I>
+inline void prefetch_row(const Csr<T, I>& X, const BlockView<T>& block, std::int64_t i) {
+  const std::int64_t begin = X.begin(i);
+  std::int64_t end = X.end(i);
+  if (end - begin > 16) end = begin + 16;
+  for (std::int64_t t = begin; t < end; ++t) {
+    const char* r = reinterpret_cast<const char*>(
+        block.rows + static_cast<std::int64_t>(block.row_of[X.indices[t]]) * lanes<T>());
+    __builtin_prefetch(r);
+    __builtin_prefetch(r + 64);
+    __builtin_prefetch(r + 128);
+    __builtin_prefetch(r + 192);
+  }
+}
+
+// Bit c is set where class c of the block scores above the threshold.
+inline std::uint64_t above(const Scores<float>& s, float threshold) {
+#if defined(__AVX512F__)
+  const __m512 t = _mm512_set1_ps(threshold);
+  std::uint64_t mask = 0;
+  for (int k = 0; k < 4; ++k)
+    mask |= static_cast<std::uint64_t>(
+                _mm512_cmp_ps_mask(reinterpret_cast<const __m512&>(s.v[k]), t, _CMP_GT_OQ))
+            << (16 * k);
+  return mask;
+#elif defined(__AVX2__)
+  const __m256 t = _mm256_set1_ps(threshold);
+  const float* p = reinterpret_cast<const float*>(s.v);
+  std::uint64_t mask = 0;
+  for (int k = 0; k < 8; ++k)
+    mask |= static_cast<std::uint64_t>(static_cast<unsigned>(
+                _mm256_movemask_ps(_mm256_cmp_ps(_mm256_load_ps(p + 8 * k), t, _CMP_GT_OQ))))
+            << (8 * k);
+  return mask;
+#else
+  const float* p = reinterpret_cast<const float*>(s.v);
+  std::uint64_t mask = 0;
+  for (int k = 0; k < 64; ++k) mask |= static_cast<std::uint64_t>(p[k] > threshold) << k;
+  return mask;
+#endif
+}
+
+inline std::uint64_t above(const Scores<double>& s, double threshold) {
+#if defined(__AVX512F__)
+  const __m512d t = _mm512_set1_pd(threshold);
+  std::uint64_t mask = 0;
+  for (int k = 0; k < 4; ++k)
+    mask |= static_cast<std::uint64_t>(
+                _mm512_cmp_pd_mask(reinterpret_cast<const __m512d&>(s.v[k]), t, _CMP_GT_OQ))
+            << (8 * k);
+  return mask;
+#else
+  const double* p = reinterpret_cast<const double*>(s.v);
+  std::uint64_t mask = 0;
+  for (int k = 0; k < 32; ++k) mask |= static_cast<std::uint64_t>(p[k] > threshold) << k;
+  return mask;
+#endif
+}
+
+inline std::uint64_t first_bits(int count) {
+  return count >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+// Keeps the `capacity` largest values of a sample; of equal values the first come stay.
+template <class T>
+inline void keep_best(const BestView<T>& best, std::int64_t i, T value, std::int32_t c) {
+  T* v = best.value + i * best.capacity;
+  std::int32_t* id = best.cls + i * best.capacity;
+  std::int32_t n = best.count[i];
+  // The root is the element to lose next: smallest value, of equal ones the latest class.
+  const auto loses = [](T va, std::int32_t ca, T vb, std::int32_t cb) {
+    return va < vb || (va == vb && ca > cb);
+  };
+  std::int32_t hole;
+  if (n < best.capacity) {
+    hole = n;
+    best.count[i] = n + 1;
+    while (hole > 0) {
+      const std::int32_t up = (hole - 1) / 2;
+      if (!loses(value, c, v[up], id[up])) break;
+      v[hole] = v[up];
+      id[hole] = id[up];
+      hole = up;
+    }
+  } else {
+    if (!loses(v[0], id[0], value, c)) return;
+    hole = 0;
+    for (;;) {
+      std::int32_t child = 2 * hole + 1;
+      if (child >= n) break;
+      if (child + 1 < n && loses(v[child + 1], id[child + 1], v[child], id[child])) ++child;
+      if (!loses(v[child], id[child], value, c)) break;
+      v[hole] = v[child];
+      id[hole] = id[child];
+      hole = child;
+    }
+  }
+  v[hole] = value;
+  id[hole] = c;
+}
+
+template <class T>
+inline bool is_active(const ScanView<T>& scan, std::int64_t i, std::int32_t c) {
+  bool found = false;
+  for (std::int64_t p = scan.pair[i]; p < scan.pair[i + 1]; ++p) found |= scan.cls[p] == c;
+  return found;
+}
+
+template <class F, class T, class I>
+void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<T>& block,
+          const ScanView<T>& scan, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (i + 1 < end) prefetch_row(X, block, i + 1);
+    if (!(scan.norm2[i] > 0)) continue;
+    const Scores<T> s = row_scores(X, block, i);
+    const T own = scan.own[i];
+    std::uint64_t mask = above(s, F::threshold(own)) & first_bits(block.classes);
+    const std::int32_t mine = y[i] - block.first_class;
+    if (mine >= 0 && mine < block.classes) mask &= ~(std::uint64_t{1} << mine);
+    if (mask == 0) continue;
+    const T* score = reinterpret_cast<const T*>(s.v);
+    double loss = scan.loss[i];
+    for (; mask != 0; mask &= mask - 1) {
+      const int k = __builtin_ctzll(mask);
+      const T margin = F::margin(own, score[k]);
+      if (!(margin > 0)) continue;
+      loss = F::add_loss(loss, margin);
+      const std::int32_t c = block.first_class + k;
+      const bool full = scan.found.count[i] == scan.found.capacity;
+      const bool wanted =
+          margin > scan.idle && (!full || margin > scan.found.value[i * scan.found.capacity]);
+      if ((wanted || margin > scan.violation[i]) && !is_active(scan, i, c)) {
+        if (margin > scan.violation[i]) scan.violation[i] = margin;
+        if (wanted) keep_best(scan.found, i, margin, c);
+      }
+    }
+    scan.loss[i] = loss;
+  }
+}
+
+template <class T, class I>
+void top(const Csr<T, I>& X, const BlockView<T>& block, const BestView<T>& best,
+         std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (i + 1 < end) prefetch_row(X, block, i + 1);
+    const Scores<T> s = row_scores(X, block, i);
+    const T* score = reinterpret_cast<const T*>(s.v);
+    std::uint64_t mask = first_bits(block.classes);
+    if (best.count[i] == best.capacity) mask &= above(s, best.value[i * best.capacity]);
+    for (; mask != 0; mask &= mask - 1) {
+      const int k = __builtin_ctzll(mask);
+      keep_best(best, i, score[k], block.first_class + k);
+    }
+  }
+}
+
+template <class T, class I>
+void scores(const Csr<T, I>& X, const BlockView<T>& block, T* out, std::int64_t stride,
+            std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (i + 1 < end) prefetch_row(X, block, i + 1);
+    const Scores<T> s = row_scores(X, block, i);
+    const T* score = reinterpret_cast<const T*>(s.v);
+    T* row = out + i * stride + block.first_class;
+    for (int k = 0; k < block.classes; ++k) row[k] = score[k];
+  }
+}
+
+template <class F, class T, class I>
+ProductKernels<T, I> make_product_kernels() {
+  return {&scan<F, T, I>, &top<T, I>, &scores<T, I>};
+}
+
+}  // namespace MM_ISA
+}  // namespace multimargin

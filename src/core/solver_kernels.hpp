@@ -1,0 +1,232 @@
+// Visits of samples: gather scores, solve the block, scatter the step.
+// Included once per instruction set; uses no library template, so that no code
+// compiled for one processor can be linked into another's path.
+#pragma once
+
+#include "block.hpp"
+#include "kernels.hpp"
+
+namespace multimargin {
+namespace MM_ISA {
+
+template <class T>
+inline T gather_dot(const T* x, const std::uint32_t* at, std::int64_t len, const T* w) {
+  T a = 0, b = 0;
+  std::int64_t t = 0;
+  for (; t + 1 < len; t += 2) {
+    a += x[t] * w[at[t]];
+    b += x[t + 1] * w[at[t + 1]];
+  }
+  if (t < len) a += x[t] * w[at[t]];
+  return a + b;
+}
+
+template <class T>
+inline void scatter_add(const T* x, const std::uint32_t* at, std::int64_t len, T step, T* w) {
+  for (std::int64_t t = 0; t < len; ++t) w[at[t]] += step * x[t];
+}
+
+// One sample as the kernels see it.
+template <class T>
+struct Visit {
+  const T* x;
+  std::int64_t len;
+  const std::uint32_t* at;
+  const std::int32_t* cls;
+  T* alpha;
+  std::int32_t slots;
+
+  Visit(const WorkView<T>& v, std::int64_t i)
+      : x(v.x + v.row[i]),
+        len(v.row[i + 1] - v.row[i]),
+        at(v.position + v.place[i]),
+        cls(v.cls + v.pair[i]),
+        alpha(v.alpha + v.pair[i]),
+        slots(static_cast<std::int32_t>(v.pair[i + 1] - v.pair[i])) {}
+
+  T score(const WorkView<T>& v, std::int32_t slot) const {
+    const std::int32_t c = cls[slot];
+    return gather_dot(x, at + slot * len, len, v.w + v.weight[c]) + v.bias * v.w_bias[c];
+  }
+
+  void add(const WorkView<T>& v, std::int32_t slot, T step) const {
+    const std::int32_t c = cls[slot];
+    scatter_add(x, at + slot * len, len, step, v.w + v.weight[c]);
+    v.w_bias[c] += step * v.bias;
+  }
+};
+
+// Asks for the lines that a visit will read first.
+template <class T>
+inline void prefetch_visit(const WorkView<T>& v, std::int64_t i) {
+  __builtin_prefetch(v.cls + v.pair[i]);
+  __builtin_prefetch(v.alpha + v.pair[i]);
+  const char* p = reinterpret_cast<const char*>(v.position + v.place[i]);
+  __builtin_prefetch(p);
+  __builtin_prefetch(p + 64);
+}
+
+// Asks for the weights that a visit will read; its positions are near by now.
+template <class T>
+inline void prefetch_weights(const WorkView<T>& v, std::int64_t i) {
+  const Visit<T> s(v, i);
+  for (std::int32_t slot = 0; slot < s.slots; ++slot) {
+    const T* w = v.w + v.weight[s.cls[slot]];
+    const std::uint32_t* at = s.at + slot * s.len;
+    for (std::int64_t t = 0; t < s.len; ++t) __builtin_prefetch(w + at[t]);
+  }
+}
+
+// Solves slots [first, last) of a sample at fixed weights. alpha is updated; the
+// coefficient of x_i to add to each slot's class is left in step[slot - first + 1]
+// and, for the own class, step[0]. Returns whether anything moved.
+template <class F, class T>
+inline bool solve_slots(const WorkView<T>& v, const Visit<T>& s, std::int64_t i,
+                        std::int32_t first, std::int32_t last, const T* touch,
+                        const VisitRule<T>& rule, T* step, T* work, Report<T>* report) {
+  const int size = last - first;
+  T* margin = work;
+  T* curvature = work + size;
+  T* fresh = work + 2 * size;
+  T* scratch = work + 3 * size;
+  const T own = s.score(v, 0);
+  for (int c = 0; c < size; ++c) margin[c] = F::margin(own, s.score(v, first + c));
+  const T k = v.norm2[i];
+  Block<T> block{size, margin, s.alpha + first, v.box[i], k, nullptr};
+  *report = F::inspect(block);
+  for (int c = 0; c <= size; ++c) step[c] = 0;
+  if (report->gap < rule.leave_below || !(report->violation > 0)) return false;
+  if (rule.idle >= 0 && report->violation <= rule.idle) return false;
+
+  T* alpha = s.alpha + first;
+  int count = size;
+  const bool some = rule.idle >= 0;  // only part of the block may move
+  T* part = scratch + 2 * size;      // margins and alphas of that part
+  if (some) {
+    count = 0;
+    for (int c = 0; c < size; ++c)
+      if (F::violation(margin[c], alpha[c], v.box[i]) > rule.idle) {
+        part[count] = margin[c];
+        part[size + count] = alpha[c];
+        ++count;
+      }
+    block = Block<T>{count, part, part + size, v.box[i], k, nullptr};
+    F::solve(block, fresh, scratch);
+    count = 0;
+    for (int c = 0; c < size; ++c)
+      if (F::violation(margin[c], alpha[c], v.box[i]) > rule.idle) {
+        const T delta = fresh[count++] - alpha[c];
+        alpha[c] = fresh[count - 1];
+        step[c + 1] = -delta;
+        step[0] += delta;
+      }
+    return true;
+  }
+  if (touch != nullptr && rule.coupling > 0) {
+    // Samples of one batch move at the same time. Those that share class c interact by at
+    // most sum |x_i.x_j|; with |cosine| <= coupling that is this curvature (Gershgorin).
+    const T norm = static_cast<T>(__builtin_sqrt(static_cast<double>(k)));
+    block.curvature_own = k + rule.coupling * norm * (touch[s.cls[0]] - norm);
+    for (int c = 0; c < size; ++c)
+      curvature[c] = k + rule.coupling * norm * (touch[s.cls[first + c]] - norm);
+    block.curvature = curvature;
+  }
+  F::solve(block, fresh, scratch);
+  for (int c = 0; c < size; ++c) {
+    const T delta = fresh[c] - alpha[c];
+    alpha[c] = fresh[c];
+    step[c + 1] = -delta;
+    step[0] += delta;
+  }
+  return true;
+}
+
+template <class F, class T>
+void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>& rule,
+                 std::int64_t begin, std::int64_t end, std::int64_t stride) {
+  for (std::int64_t k = begin; k < end; k += stride) {
+    if (k + 2 * stride < end) prefetch_visit(v, b.sample[k + 2 * stride]);
+    const std::int64_t i = b.sample[k];
+    const Visit<T> s(v, i);
+    Report<T> report;
+    solve_slots<F, T>(v, s, i, 1, s.slots, b.touch, rule, b.step + b.step_at[k], b.work, &report);
+    b.gap[i] = report.gap;
+    b.violation[i] = report.violation;
+  }
+}
+
+inline bool owns(std::int32_t c, int member, int members) {
+  return members == 1 || (c / kOwnedRun) % members == member;
+}
+
+template <class T>
+void apply_batch(const WorkView<T>& v, const BatchView<T>& b, std::int64_t begin,
+                 std::int64_t end, int member, int members) {
+  for (std::int64_t k = begin; k < end; ++k) {
+    const Visit<T> s(v, b.sample[k]);
+    const T* step = b.step + b.step_at[k];
+    for (std::int32_t slot = 0; slot < s.slots; ++slot)
+      if (step[slot] != 0 && owns(s.cls[slot], member, members)) s.add(v, slot, step[slot]);
+  }
+}
+
+template <class T>
+void touch_batch(const WorkView<T>& v, const BatchView<T>& b, std::int64_t begin,
+                 std::int64_t end, bool add, int member, int members) {
+  for (std::int64_t k = begin; k < end; ++k) {
+    const std::int64_t i = b.sample[k];
+    const Visit<T> s(v, i);
+    const T norm = add ? static_cast<T>(__builtin_sqrt(static_cast<double>(v.norm2[i]))) : T(0);
+    for (std::int32_t slot = 0; slot < s.slots; ++slot) {
+      const std::int32_t c = s.cls[slot];
+      if (owns(c, member, members)) b.touch[c] = add ? b.touch[c] + norm : T(0);
+    }
+  }
+}
+
+template <class F, class T>
+void visit_entries(const WorkView<T>& v, const Entry* entries, std::int64_t count,
+                   const VisitRule<T>& rule, T* gap, T* violation, T* work) {
+  for (std::int64_t e = 0; e < count; ++e) {
+    if (e + 2 < count) prefetch_visit(v, entries[e + 2].sample);
+    const std::int64_t i = entries[e].sample;
+    const std::int32_t first = entries[e].first, last = entries[e].last;
+    const Visit<T> s(v, i);
+    Report<T> report;
+    T* step = work;
+    T* rest = work + (last - first + 1);
+    if (solve_slots<F, T>(v, s, i, first, last, nullptr, rule, step, rest, &report)) {
+      if (step[0] != 0) s.add(v, 0, step[0]);
+      for (std::int32_t slot = first; slot < last; ++slot)
+        if (step[slot - first + 1] != 0) s.add(v, slot, step[slot - first + 1]);
+    }
+    gap[e] = report.gap;
+    violation[e] = report.violation;
+  }
+}
+
+template <class F, class T>
+void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, T* own, T* margin,
+              T* gap, T* violation) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const Visit<T> s(v, i);
+    own[i] = s.score(v, 0);
+    T* m = margin + v.pair[i];
+    m[0] = 0;
+    for (std::int32_t slot = 1; slot < s.slots; ++slot)
+      m[slot] = F::margin(own[i], s.score(v, slot));
+    const Block<T> block{s.slots - 1, m + 1, s.alpha + 1, v.box[i], v.norm2[i], nullptr};
+    const Report<T> report = F::inspect(block);
+    gap[i] = report.gap;
+    violation[i] = report.violation;
+  }
+}
+
+template <class F, class T>
+SolverKernels<T> make_solver_kernels() {
+  return {&solve_batch<F, T>, &apply_batch<T>, &touch_batch<T>, &visit_entries<F, T>,
+          &evaluate<F, T>, &F::empty_loss};
+}
+
+}  // namespace MM_ISA
+}  // namespace multimargin

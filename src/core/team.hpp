@@ -1,0 +1,65 @@
+// A team of threads that lives as long as one fit or one prediction.
+//
+// Why not OpenMP: its runtime hangs forked children and clashes with other
+// runtimes in one process. Why not a global pool: nothing must outlive a call,
+// so that fork() between calls is always safe.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace multimargin {
+
+// Spins briefly, then yields, then sleeps: cores may be busy with other work.
+class Backoff {
+ public:
+  void wait();
+
+ private:
+  int rounds_ = 0;
+};
+
+class Team {
+ public:
+  explicit Team(int size);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  int size() const { return size_; }
+
+  // Calls job(member) on every member, 0 being the calling thread, and returns
+  // when all have finished. The first exception thrown by a member is rethrown.
+  void run(const std::function<void(int)>& job);
+
+  // Inside run(): waits for all members. A member that throws must not be
+  // waited for, so jobs that use barriers allocate beforehand.
+  void barrier();
+
+  // Calls job(member, k) for k in [0, count), handing out k in increasing order.
+  void for_each(std::int64_t count, const std::function<void(int, std::int64_t)>& job);
+
+ private:
+  void work(int member);
+  void record_failure();
+
+  const int size_;
+  std::vector<std::thread> threads_;
+  const std::function<void(int)>* job_ = nullptr;
+  std::exception_ptr failure_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool leaving_ = false;
+  alignas(64) std::atomic<std::uint64_t> generation_{0};
+  alignas(64) std::atomic<int> running_{0};
+  alignas(64) std::atomic<int> arrived_{0};
+  alignas(64) std::atomic<std::uint32_t> sense_{0};
+};
+
+}  // namespace multimargin

@@ -1,0 +1,87 @@
+// Raw pointers that the kernels work on. Owned by ActiveSet, ClassBlock, Engine.
+#pragma once
+
+#include <cstdint>
+
+#include "csr.hpp"
+
+namespace multimargin {
+
+// Samples with their active classes ("pairs") and the weights these touch.
+//
+// Slot 0 of a sample is its own class; slots 1.. are active classes. Weights are
+// kept per class, only for the features that some active sample of the class has;
+// `position` says where each feature of a sample lies in each class's weights, so
+// that a visit is a gather and a scatter and never a search.
+template <class T>
+struct WorkView {
+  const T* x;                    // values of X, rows one after the other
+  const std::int64_t* row;       // [n+1] where rows begin in x
+  const T* norm2;                // [n] k_i = x_i.x_i, intercept included
+  const T* box;                  // [n]
+  T bias;                        // value of the constant feature, 0: none
+  const std::int64_t* pair;      // [n+1] where a sample's slots begin
+  const std::int32_t* cls;       // [pairs] class of each slot
+  T* alpha;                      // [pairs] dual variables, 0 in slot 0
+  const std::int64_t* place;     // [n+1] where a sample's positions begin
+  const std::uint32_t* position; // slot-major: slot s, feature t at place + s*len + t
+  const std::int64_t* weight;    // [K+1] where a class's weights begin
+  T* w;
+  T* w_bias;                     // [K] weight of the constant feature
+};
+
+// Some slots of one sample: [first, last), own class not counted.
+struct Entry {
+  std::int32_t sample;
+  std::int32_t first;
+  std::int32_t last;
+};
+
+// How a pass treats what it finds.
+template <class T>
+struct VisitRule {
+  T leave_below;  // samples with a smaller gap are left as they are
+  T idle;         // coordinates violated by no more than this stay; < 0: none stay
+  T coupling;     // assumed |cosine| between samples of one batch that share a class
+};
+
+// A few classes of W, feature-major, for products with many rows of X.
+template <class T>
+struct BlockView {
+  const T* rows;               // row r: lanes<T>() weights of one feature; row 0 is zero
+  const std::int32_t* row_of;  // [features] -> row
+  const T* intercept;          // [lanes] added to every score
+  std::int32_t first_class;
+  std::int32_t classes;
+};
+
+// A block of classes fills four vectors of 64 bytes: it stays in registers.
+template <class T>
+constexpr int lanes() {
+  return 256 / static_cast<int>(sizeof(T));
+}
+
+// The best few (value, class) of each sample: `capacity` slots a sample, a
+// min-heap by value while it is filled.
+template <class T>
+struct BestView {
+  T* value;
+  std::int32_t* cls;
+  std::int32_t* count;
+  std::int32_t capacity;
+};
+
+// What a scan knows and finds per sample.
+template <class T>
+struct ScanView {
+  const T* own;             // [n] score of the own class
+  const T* norm2;           // [n] samples without entries are skipped
+  const std::int64_t* pair; // membership of the active set
+  const std::int32_t* cls;
+  T idle;                   // margins up to this are not reported as violators
+  double* loss;             // [n] += loss of the classes of the block
+  T* violation;             // [n] largest margin of a class that is not active
+  BestView<T> found;        // worst violators that are not active yet
+};
+
+}  // namespace multimargin
