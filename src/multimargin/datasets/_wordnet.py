@@ -1,0 +1,253 @@
+"""Noun and verb definitions of WordNet, labelled with their hypernyms."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from numbers import Integral
+from typing import Any, Literal, NamedTuple, overload
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix, vstack
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.utils import Bunch
+
+_Strings = npt.NDArray[np.str_]
+_Subset = Literal["train", "test", "all"]
+
+_TEXTS = "wordnet_hypernyms.tsv.xz"
+_LICENSE = "wordnet_LICENSE.txt"
+_SUBSETS = ("train", "test", "all")
+
+_DESCR = """\
+WordNet hypernyms
+=================
+
+Each text is a synset of WordNet 3.0: its words, then its definition (and examples of use). Its
+label is the synset one step up in the hierarchy, its hypernym, as "word.part-of-speech#offset".
+
+training definitions   65,025
+test definitions       22,673
+classes                12,582, each with at least one training definition
+tf-idf features        37,436 words found in at least two training definitions, 12 in a text
+
+One test definition has no word among these features, and is left out where features are returned.
+
+WordNet 3.0, Copyright 2006 by Princeton University. All rights reserved.
+https://wordnet.princeton.edu
+
+G. A. Miller (1995). WordNet: A Lexical Database for English. Communications of the ACM 38(11),
+39-41. C. Fellbaum (ed., 1998). WordNet: An Electronic Lexical Database. MIT Press.
+
+Licence
+-------
+
+"""
+
+
+class _Definitions(NamedTuple):
+    texts: list[str]
+    labels: _Strings
+    is_train: npt.NDArray[np.bool_]
+
+
+class _Features(NamedTuple):
+    definitions: _Definitions
+    X: csr_matrix[Any]
+    vectorizer: TfidfVectorizer
+
+
+@overload
+def load_wordnet_hypernyms(
+    *,
+    subset: _Subset = ...,
+    return_X_y: Literal[False] = ...,
+    min_df: int = ...,
+    dtype: npt.DTypeLike = ...,
+) -> Bunch: ...
+
+
+@overload
+def load_wordnet_hypernyms(
+    *,
+    subset: _Subset = ...,
+    return_X_y: Literal[True],
+    min_df: int = ...,
+    dtype: npt.DTypeLike = ...,
+) -> tuple[csr_matrix[Any], _Strings]: ...
+
+
+def load_wordnet_hypernyms(
+    *,
+    subset: _Subset = "train",
+    return_X_y: bool = False,
+    min_df: int = 2,
+    dtype: npt.DTypeLike = np.float32,
+) -> Bunch | tuple[csr_matrix[Any], _Strings]:
+    """Load WordNet definitions, labelled with their hypernyms, as texts and tf-idf features.
+
+    The definitions are part of the package; nothing is downloaded. There are 65,025 training and
+    22,672 test definitions of 12,582 classes, most of them small. Words are weighted by
+    ``1 + log(tf)`` and by their inverse document frequency in the training definitions, and each
+    row has unit Euclidean length. A definition none of whose words is a feature has no such row
+    and is left out: with the default `min_df`, one test definition.
+
+    Parameters
+    ----------
+    subset : {"train", "test", "all"}, default="train"
+        Which definitions to return; "all" returns the training ones first, then the test ones.
+        The features are those of the training definitions in every case.
+    return_X_y : bool, default=False
+        Whether to return only ``(data, target)``.
+    min_df : int, default=2
+        A word is a feature if at least this many training definitions contain it.
+    dtype : dtype, default=numpy.float32
+        Type of the features: float32 or float64.
+
+    Returns
+    -------
+    Bunch, or (data, target) with ``return_X_y=True``
+        With the attributes
+
+        data : csr_matrix of shape (n_texts, n_features)
+            The tf-idf features of `texts`. n_features is 37,436 with ``min_df=2``.
+        target : ndarray of str of shape (n_texts,)
+            The hypernyms, such as ``"entity.n#n00001740"``.
+        texts : list of str of length n_texts
+            The definitions, each preceded by the words it defines.
+        target_names : ndarray of str of shape (n_classes,)
+            The classes of both subsets, sorted; n_classes is 12,582 with ``min_df=2``.
+        feature_names : ndarray of str of shape (n_features,)
+            The words.
+        vectorizer : TfidfVectorizer
+            Fitted on the training definitions; transforms new ones.
+        license : str
+            The WordNet licence, which allows use and redistribution with its notice.
+        DESCR : str
+            A description, with the licence.
+
+    References
+    ----------
+    G. A. Miller (1995). WordNet: A Lexical Database for English. Communications of the ACM
+    38(11), 39-41. WordNet 3.0 is Copyright 2006 by Princeton University, and is used under the
+    WordNet 3.0 licence.
+
+    Examples
+    --------
+    >>> from multimargin.datasets import load_wordnet_hypernyms
+    >>> wordnet = load_wordnet_hypernyms()
+    >>> wordnet.data.shape
+    (65025, 37436)
+    >>> wordnet.vectorizer.transform(["a dog that herds sheep"]).shape
+    (1, 37436)
+    """
+    if subset not in _SUBSETS:
+        raise ValueError(f"subset must be 'train', 'test' or 'all'; got {subset!r}.")
+    features = _vectorize(min_df, dtype)
+    definitions = features.definitions
+    if subset == "all":
+        rows = np.arange(definitions.labels.size)
+    else:
+        rows = np.flatnonzero(definitions.is_train == (subset == "train"))
+    data, target = features.X[rows], definitions.labels[rows]
+    if return_X_y:
+        return data, target
+    texts = [definitions.texts[row] for row in rows]
+    return Bunch(data=data, target=target, texts=texts, **_description(features))
+
+
+def load_wordnet_tfidf(*, min_df: int = 2, dtype: npt.DTypeLike = np.float32) -> Bunch:
+    """Load the tf-idf features of WordNet's definitions, split for training and testing.
+
+    The data are those of `load_wordnet_hypernyms`, with both subsets at once.
+
+    Parameters
+    ----------
+    min_df : int, default=2
+        A word is a feature if at least this many training definitions contain it.
+    dtype : dtype, default=numpy.float32
+        Type of the features: float32 or float64.
+
+    Returns
+    -------
+    Bunch
+        With ``X_train``, ``y_train``, ``X_test`` and ``y_test``: csr_matrix of shape
+        (65025, 37436) and (22672, 37436), and ndarray of str; ``texts_train`` and ``texts_test``,
+        the definitions of these rows; and ``target_names``, ``feature_names``, ``vectorizer``,
+        ``license`` and ``DESCR`` as `load_wordnet_hypernyms` has them.
+
+    Examples
+    --------
+    >>> from multimargin.datasets import load_wordnet_tfidf
+    >>> wordnet = load_wordnet_tfidf()
+    >>> wordnet.X_train.shape, wordnet.X_test.shape
+    ((65025, 37436), (22672, 37436))
+    """
+    features = _vectorize(min_df, dtype)
+    definitions = features.definitions
+    bunch = Bunch(**_description(features))
+    for part, rows in (
+        ("train", np.flatnonzero(definitions.is_train)),
+        ("test", np.flatnonzero(~definitions.is_train)),
+    ):
+        bunch[f"X_{part}"] = features.X[rows]
+        bunch[f"y_{part}"] = definitions.labels[rows]
+        bunch[f"texts_{part}"] = [definitions.texts[row] for row in rows]
+    return bunch
+
+
+def _description(features: _Features) -> dict[str, Any]:
+    """What the two loaders return beside the rows."""
+    license_text = (files(__package__) / "data" / _LICENSE).read_text(encoding="utf-8")
+    return {
+        "target_names": np.unique(features.definitions.labels),
+        "feature_names": features.vectorizer.get_feature_names_out().astype(np.str_),
+        "vectorizer": features.vectorizer,
+        "license": license_text,
+        "DESCR": _DESCR + license_text,
+    }
+
+
+def _read_definitions() -> _Definitions:
+    """Read all definitions, the training ones first."""
+    # Some builds of Python lack lzma: then only this function fails, not the whole package.
+    import lzma
+
+    with (files(__package__) / "data" / _TEXTS).open("rb") as packed:
+        lines = lzma.decompress(packed.read()).decode("utf-8").splitlines()
+    # Tab-separated without quoting: quotation marks belong to the definitions.
+    rows = [line.split("\t") for line in lines[1:]]
+    rows.sort(key=lambda row: row[0] != "train")
+    return _Definitions(
+        texts=[row[2] for row in rows],
+        labels=np.array([row[1] for row in rows]),
+        is_train=np.array([row[0] == "train" for row in rows]),
+    )
+
+
+def _vectorize(min_df: int, dtype: npt.DTypeLike) -> _Features:
+    """Fit on the training definitions, transform all, and keep the rows that have a feature."""
+    if isinstance(min_df, bool) or not isinstance(min_df, Integral) or min_df < 1:
+        raise ValueError(f"min_df must be an integer of at least 1; got {min_df!r}.")
+    value_type = np.dtype(dtype)
+    if value_type not in (np.dtype(np.float32), np.dtype(np.float64)):
+        raise ValueError(f"dtype must be float32 or float64; got {value_type}.")
+    texts, labels, is_train = _read_definitions()
+    n_train = int(np.count_nonzero(is_train))
+    vectorizer = TfidfVectorizer(min_df=int(min_df), sublinear_tf=True, dtype=value_type.type)
+    try:
+        X_train = vectorizer.fit_transform(texts[:n_train])
+    except ValueError as error:
+        raise ValueError(
+            f"min_df={min_df} leaves no feature: no word is in so many of the {n_train} training "
+            f"definitions. Lower min_df (2 is the default)."
+        ) from error
+    X = vstack([X_train, vectorizer.transform(texts[n_train:])], format="csr")
+    # fit_transform leaves the words of a row in the order in which they were met.
+    X.sort_indices()
+    kept = np.flatnonzero(np.diff(X.indptr))
+    return _Features(
+        _Definitions([texts[row] for row in kept], labels[kept], is_train[kept]),
+        X[kept],
+        vectorizer,
+    )
