@@ -27,6 +27,7 @@ __all__ = ["DataFileError", "dump_svmlight", "load_svmlight"]
 # What a compressed file starts with. Ten bytes of bzip2's, because "BZh9" alone
 # could be a label.
 _MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh\x001AY&SY", ".xz": b"\xfd7zXZ\x00"}
+_EMPTY_BZIP2 = b"\x17rE8P\x90"  # in place of "1AY&SY" when there is no data at all
 _MAGIC_BYTES = max(len(magic) for magic in _MAGIC.values())
 
 _MAX_LABEL_BYTES = 1024
@@ -196,7 +197,9 @@ def _compression(name: str, start: bytes) -> str | None:
 
 def _has_magic(start: bytes, magic: bytes) -> bool:
     if magic[:3] == b"BZh" and len(magic) > 3:  # the fourth byte is the level
-        return start[:3] == b"BZh" and start[3:4].isdigit() and start[4:10] == magic[4:]
+        block = start[4 : len(magic)]
+        marks = (magic[4:], _EMPTY_BZIP2[: len(magic) - 4])
+        return start[:3] == b"BZh" and start[3:4].isdigit() and block in marks
     return start[: len(magic)] == magic
 
 
@@ -212,9 +215,12 @@ def _packed(file: IO[bytes], suffix: str, mode: Literal["rb", "wb"]) -> IO[bytes
 
 def _decompress(name: str, file: IO[bytes], suffix: str) -> bytes:
     kind = suffix[1:]
+    if file.seek(0, io.SEEK_END) < len(_MAGIC[suffix]):
+        raise DataFileError(f"{name}: truncated: the file ends inside its first bytes")
+    file.seek(0)
     try:
         with _packed(file, suffix, "rb") as unpacked:
-            content = unpacked.read()
+            return unpacked.read()
     except EOFError:
         raise DataFileError(
             f"{name}: truncated: the {kind} data ends too early; copy or download it again"
@@ -226,9 +232,6 @@ def _decompress(name: str, file: IO[bytes], suffix: str) -> bytes:
         raise DataFileError(
             f"{name}: corrupt {kind} data ({error}); copy or download it again"
         ) from None
-    if not content and file.seek(0, io.SEEK_END) < len(_MAGIC[suffix]):
-        raise DataFileError(f"{name}: truncated: no {kind} data in the file")
-    return content
 
 
 def _suffix_hint(name: str, source: bytes | mmap.mmap) -> str:
