@@ -116,6 +116,8 @@ def load_svmlight(
         )
     if labels.ndim == 2:
         labels = labels.view(f"U{labels.shape[1]}").ravel()
+    else:  # NumPy has two types of 64 bits: hand out the one that users get elsewhere
+        labels = labels.view(np.int64)
     shape = (len(labels), width if columns < 0 else columns)
     X = sp.csr_matrix((data, indices, indptr), shape=shape, copy=False)
     # The parser guarantees both: spare scipy the scan.
