@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "arrays.hpp"
+#include "block.hpp"
 #include "bindings.hpp"
 #include "engine.hpp"
 #include "interrupt.hpp"
@@ -72,12 +73,13 @@ class PyEngine {
   }
 
   PassReport pass_batches(std::int32_t batch, bool everything, double leave_below, double idle,
-                          double coupling, double quiet_below) {
+                          double coupling, double quiet_gap, double quiet_violation) {
     PassReport report;
     const VisitRule<T> rule{static_cast<T>(leave_below), static_cast<T>(idle),
                             static_cast<T>(coupling)};
     unlocked([&] {
-      report = engine_->pass_batches(batch, everything, rule, static_cast<T>(quiet_below));
+      report = engine_->pass_batches(batch, everything, rule,
+                                     {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)});
     });
     return report;
   }
@@ -95,7 +97,8 @@ class PyEngine {
   }
 
   PassReport pass_league(const std::vector<std::vector<std::tuple<int, int>>>& rounds,
-                         bool everything, double leave_below, double idle, double quiet_below) {
+                         bool everything, double leave_below, double idle, double quiet_gap,
+                         double quiet_violation) {
     std::vector<std::vector<Meeting>> plan;
     for (const auto& round : rounds) {
       plan.emplace_back();
@@ -111,7 +114,8 @@ class PyEngine {
     PassReport report;
     const VisitRule<T> rule{static_cast<T>(leave_below), static_cast<T>(idle), T(0)};
     unlocked([&] {
-      report = engine_->pass_league(plan, everything, rule, static_cast<T>(quiet_below));
+      report = engine_->pass_league(plan, everything, rule,
+                                    {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)});
     });
     return report;
   }
@@ -195,15 +199,37 @@ void bind_one(nb::module_& m, const char* name) {
       .def("merge_found", &E::merge_found)
       .def("rebuild", &E::rebuild)
       .def("pass_batches", &E::pass_batches, "batch"_a, "everything"_a, "leave_below"_a, "idle"_a,
-           "coupling"_a, "quiet_below"_a)
+           "coupling"_a, "quiet_gap"_a, "quiet_violation"_a)
       .def("arrange_league", &E::arrange_league, "bundle_of"_a.noconvert(), "bundles"_a)
       .def("pass_league", &E::pass_league, "rounds"_a, "everything"_a, "leave_below"_a, "idle"_a,
-           "quiet_below"_a)
+           "quiet_gap"_a, "quiet_violation"_a)
       .def("scan", &E::scan, "capacity"_a, "idle"_a)
       .def("evaluate_active", &E::evaluate_active)
       .def("alpha", &E::alpha)
       .def("weights", &E::weights)
       .def_prop_ro("active_pairs", &E::active_pairs);
+}
+
+// One block solve by the kernel of a given instruction set, to compare with its NumPy twin.
+template <class T>
+void bind_solve_block(nb::module_& m) {
+  m.def(
+      "solve_block",
+      [](const std::string& formulation, int isa, In<T> margin, In<T> alpha, double box,
+         double curvature_own, In<T> curvature) {
+        if (margin.size() != alpha.size() || margin.size() != curvature.size())
+          throw nb::value_error("margin, alpha and curvature must have the same length");
+        const Block<T> block{static_cast<int>(margin.size()), margin.data(), alpha.data(),
+                             static_cast<T>(box), static_cast<T>(curvature_own),
+                             curvature.data()};
+        std::vector<T> out(margin.size()), work(2 * margin.size());
+        const auto kernels =
+            solver_kernels<T>(formulation_of(formulation), static_cast<Isa>(isa));
+        const Report<T> report = kernels.solve_block(block, out.data(), work.data());
+        return nb::make_tuple(to_numpy(std::move(out)), report.gap, report.violation);
+      },
+      "formulation"_a, "isa"_a, "margin"_a.noconvert(), "alpha"_a.noconvert(), "box"_a,
+      "curvature_own"_a, "curvature"_a.noconvert());
 }
 
 }  // namespace
@@ -224,6 +250,8 @@ void bind_engine(nb::module_& m) {
   bind_one<float, std::int64_t>(m, "EngineF32I64");
   bind_one<double, std::int32_t>(m, "EngineF64I32");
   bind_one<double, std::int64_t>(m, "EngineF64I64");
+  bind_solve_block<float>(m);
+  bind_solve_block<double>(m);
   m.def("best_isa", [] { return static_cast<int>(best_isa()); });
   m.def("isa_available", [](int isa) { return isa_available(static_cast<Isa>(isa)); }, "isa"_a);
   m.def("isa_name", [](int isa) { return std::string(isa_name(static_cast<Isa>(isa))); }, "isa"_a);

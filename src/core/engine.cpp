@@ -130,7 +130,7 @@ void Engine<T, I>::merge_found() {
 
 template <class T, class I>
 PassReport Engine<T, I>::pass_batches(std::int32_t batch, bool everything,
-                                      const VisitRule<T>& rule, T quiet_below) {
+                                      const VisitRule<T>& rule, const Quiet<T>& quiet) {
   std::vector<std::int32_t> due;
   visits_.due(everything, Random(seed_, passes_++), due);
   due.erase(std::remove_if(due.begin(), due.end(),
@@ -216,7 +216,7 @@ PassReport Engine<T, I>::pass_batches(std::int32_t batch, bool everything,
     const std::int32_t i = due[k];
     report.gap += static_cast<double>(gap[i]);
     report.violation = std::max(report.violation, static_cast<double>(violation[i]));
-    visits_.seen(i, gap[i] < quiet_below);
+    visits_.seen(i, quiet.holds(gap[i], violation[i]));
   }
   return report;
 }
@@ -259,7 +259,7 @@ void Engine<T, I>::arrange_league(const std::vector<std::int32_t>& bundle_of,
 
 template <class T, class I>
 PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& rounds,
-                                     bool everything, const VisitRule<T>& rule, T quiet_below) {
+                                     bool everything, const VisitRule<T>& rule, const Quiet<T>& quiet) {
   const std::uint64_t pass = passes_++;
   const WorkView<T> v = view();
   struct Desk {
@@ -289,7 +289,7 @@ PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& ro
         parts[k].gap += static_cast<double>(desk.gap[e]);
         parts[k].violation =
             std::max(parts[k].violation, static_cast<double>(desk.violation[e]));
-        f.visits.seen(desk.due[e], desk.gap[e] < quiet_below);
+        f.visits.seen(desk.due[e], quiet.holds(desk.gap[e], desk.violation[e]));
       }
       parts[k].visits = static_cast<std::int64_t>(desk.due.size());
     });

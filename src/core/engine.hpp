@@ -31,6 +31,14 @@ struct ScanReport {
   bool complete = true;
 };
 
+// A sample seen with a smaller gap, or no larger violation, need not be seen soon.
+template <class T>
+struct Quiet {
+  T gap;
+  T violation;
+  bool holds(T g, T v) const { return g < gap || v <= violation; }
+};
+
 // One meeting of two bundles in the league; home == away: the bundle's own games.
 struct Meeting {
   std::int32_t home;
@@ -60,13 +68,13 @@ class Engine {
   // One pass over whole samples. `batch` samples are solved at the same weights and
   // then applied together; 1: one after the other.
   PassReport pass_batches(std::int32_t batch, bool everything, const VisitRule<T>& rule,
-                          T quiet_below);
+                          const Quiet<T>& quiet);
   // Divides the pairs by bundles of classes: what lies within one bundle or between
   // two can be worked on while other bundles meet.
   void arrange_league(const std::vector<std::int32_t>& bundle_of, std::int32_t bundles);
   // One pass through the rounds; the meetings of a round share no bundle.
   PassReport pass_league(const std::vector<std::vector<Meeting>>& rounds, bool everything,
-                         const VisitRule<T>& rule, T quiet_below);
+                         const VisitRule<T>& rule, const Quiet<T>& quiet);
 
   // --- looking
   ScanReport scan(std::int32_t capacity, T idle);

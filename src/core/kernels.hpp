@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "block.hpp"
 #include "views.hpp"
 
 namespace multimargin {
@@ -41,6 +42,8 @@ struct SolverKernels {
   // Scores of the active set at fixed weights: own score, margins, reports.
   void (*evaluate)(const WorkView<T>&, std::int64_t begin, std::int64_t end, T* own,
                    T* margin, T* gap, T* violation);
+  // One block by itself.
+  Report<T> (*solve_block)(const Block<T>&, T* alpha_out, T* work);
   // Loss, at any weights, of a sample without entries: all its scores are zero.
   double (*empty_loss)(std::int32_t n_classes);
 };

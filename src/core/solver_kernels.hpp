@@ -223,9 +223,15 @@ void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, T* own
 }
 
 template <class F, class T>
+Report<T> solve_block(const Block<T>& block, T* alpha_out, T* work) {
+  F::solve(block, alpha_out, work);
+  return F::inspect(block);
+}
+
+template <class F, class T>
 SolverKernels<T> make_solver_kernels() {
   return {&solve_batch<F, T>, &apply_batch<T>, &touch_batch<T>, &visit_entries<F, T>,
-          &evaluate<F, T>, &F::empty_loss};
+          &evaluate<F, T>, &solve_block<F, T>, &F::empty_loss};
 }
 
 }  // namespace MM_ISA

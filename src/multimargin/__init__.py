@@ -1,5 +1,17 @@
 """Exact multi-class support vector machines for thousands of classes."""
 
+from multimargin._estimator import MulticlassSVC
+from multimargin._schedule import match_class, rounds
+from multimargin._svmlight import DataFileError, dump_svmlight, load_svmlight
+
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+__all__ = [
+    "DataFileError",
+    "MulticlassSVC",
+    "__version__",
+    "dump_svmlight",
+    "load_svmlight",
+    "match_class",
+    "rounds",
+]

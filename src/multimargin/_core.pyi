@@ -19,3 +19,145 @@ def parse_svmlight(
     n_threads: int = 1,
     block_bytes: int = 1048576,
 ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[Any], int, NDArray[Any]]: ...
+
+class PassReport:
+    @property
+    def gap(self) -> float: ...
+    @property
+    def violation(self) -> float: ...
+    @property
+    def visits(self) -> int: ...
+    @property
+    def complete(self) -> bool: ...
+
+class ScanReport:
+    @property
+    def primal(self) -> float: ...
+    @property
+    def dual(self) -> float: ...
+    @property
+    def violation(self) -> float: ...
+    @property
+    def found(self) -> int: ...
+    @property
+    def complete(self) -> bool: ...
+
+class Engine:
+    """Not a class of the module: what its four engine classes have in common."""
+
+    def __init__(
+        self,
+        data: NDArray[Any],
+        indices: NDArray[Any],
+        indptr: NDArray[Any],
+        cols: int,
+        y: NDArray[np.int32],
+        box: NDArray[Any],
+        n_classes: int,
+        bias: float,
+        formulation: str,
+        isa: int,
+        threads: int,
+        seed: int,
+    ) -> None: ...
+    def set_time_limit(self, seconds: float) -> None: ...
+    def start_from_centroids(self, candidates: int, budget: int) -> None: ...
+    def assign(
+        self, pair: NDArray[np.int64], cls: NDArray[np.int32], alpha: NDArray[Any]
+    ) -> None: ...
+    def merge_found(self) -> None: ...
+    def rebuild(self) -> None: ...
+    def pass_batches(
+        self,
+        batch: int,
+        everything: bool,
+        leave_below: float,
+        idle: float,
+        coupling: float,
+        quiet_gap: float,
+        quiet_violation: float,
+    ) -> PassReport: ...
+    def arrange_league(self, bundle_of: NDArray[np.int32], bundles: int) -> None: ...
+    def pass_league(
+        self,
+        rounds: list[list[tuple[int, int]]],
+        everything: bool,
+        leave_below: float,
+        idle: float,
+        quiet_gap: float,
+        quiet_violation: float,
+    ) -> PassReport: ...
+    def scan(self, capacity: int, idle: float) -> ScanReport: ...
+    def evaluate_active(self) -> ScanReport: ...
+    def alpha(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]: ...
+    def weights(
+        self,
+    ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]: ...
+    @property
+    def active_pairs(self) -> int: ...
+
+class EngineF32I32(Engine): ...
+class EngineF32I64(Engine): ...
+class EngineF64I32(Engine): ...
+class EngineF64I64(Engine): ...
+
+def solve_block(
+    formulation: str,
+    isa: int,
+    margin: NDArray[Any],
+    alpha: NDArray[Any],
+    box: float,
+    curvature_own: float,
+    curvature: NDArray[Any],
+) -> tuple[NDArray[Any], float, float]: ...
+def best_isa() -> int: ...
+def isa_available(isa: int) -> bool: ...
+def isa_name(isa: int) -> str: ...
+def top_sparse(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    coef: NDArray[Any],
+    coef_indices: NDArray[np.int32],
+    coef_indptr: NDArray[np.int32],
+    intercept: NDArray[Any],
+    cols: int,
+    isa: int,
+    threads: int,
+    cls_out: NDArray[np.int32],
+    score_out: NDArray[Any],
+) -> None: ...
+def top_dense(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    coef: NDArray[Any],
+    intercept: NDArray[Any],
+    isa: int,
+    threads: int,
+    cls_out: NDArray[np.int32],
+    score_out: NDArray[Any],
+) -> None: ...
+def scores_sparse(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    coef: NDArray[Any],
+    coef_indices: NDArray[np.int32],
+    coef_indptr: NDArray[np.int32],
+    intercept: NDArray[Any],
+    cols: int,
+    isa: int,
+    threads: int,
+    out: NDArray[Any],
+) -> None: ...
+def scores_dense(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    coef: NDArray[Any],
+    intercept: NDArray[Any],
+    isa: int,
+    threads: int,
+    out: NDArray[Any],
+) -> None: ...

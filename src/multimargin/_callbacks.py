@@ -1,0 +1,48 @@
+"""scikit-learn's callback interface where this scikit-learn has it (1.9 on), else nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's mixin: an estimator without callbacks."""
+
+    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
+        return method
+
+
+class FitTasks:
+    """The tasks of one fit as scikit-learn's callbacks see them: the fit, and each scan in it."""
+
+    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
+        self._estimator = estimator
+        self._context = None
+        if hasattr(estimator, "_init_callback_context"):
+            self._context = estimator._init_callback_context(max_subtasks=None)
+            self._context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+
+    def scan_ended(self, attributes: Callable[[], dict[str, Any]]) -> bool:
+        """Report a scan; True if a callback asks to stop."""
+        if self._context is None:
+            return False
+        task = self._context.subcontext(task_name="scan")
+        task.call_on_fit_task_begin(estimator=self._estimator)
+        return bool(
+            task.call_on_fit_task_end(
+                estimator=self._estimator, reconstruction_attributes=attributes
+            )
+        )
+
+    def fit_ended(self) -> None:
+        if self._context is not None:
+            self._context.call_on_fit_task_end(
+                estimator=self._estimator, reconstruction_attributes=dict
+            )
+
+
+__all__ = ["CallbackSupportMixin", "FitTasks", "with_callbacks"]

@@ -1,0 +1,464 @@
+"""MulticlassSVC, the scikit-learn estimator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from multimargin._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from multimargin._prediction import LinearScores
+from multimargin._problem import Problem, as_core_csr
+from multimargin._progress import Bar, CallbackObserver, Observer, Observers, ScanRecord
+from multimargin._solver import Alpha, Limits, Solution, Solver
+from multimargin._stopping import STOPPINGS
+from multimargin._threads import thread_count
+from multimargin.formulations import FORMULATIONS
+
+# "auto" keeps coef_ dense up to this size; above, a text model is mostly zeros.
+_LARGE_DENSE_BYTES = 128 * 2**20
+
+
+class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Exact linear multi-class support vector machine for many classes.
+
+    All classes are trained in one problem, to a certified relative duality gap, with sparse
+    weights throughout.
+
+    Parameters
+    ----------
+    formulation : {"ww"}, default="ww"
+        "ww" is Weston-Watkins: a sample loses for every class that comes within a margin of 1
+        of its own.
+    C : float, default=1.0
+        Penalty of the losses; larger fits the training data more closely.
+    tol : float, default=0.01
+        What has to be reached, see `stopping`.
+    stopping : {"gap", "violation"}, default="gap"
+        "gap": stop at a relative duality gap of `tol`, so that the objective is within that
+        fraction of the optimum. "violation": stop when no projected gradient exceeds `tol` (as
+        in the literature; leaves coordinates within `tol` alone and says little about the gap).
+    max_iter : int, default=10000
+        Most passes over the training samples.
+    fit_intercept : bool, default=True
+        Whether to add a constant feature. Its weights are regularised like the others.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature; larger regularises the intercept less.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class's samples.
+    n_jobs : int or None, default=None
+        Threads; -1 uses all cores that the process may use. The model is the same, bit by bit,
+        for any number.
+    warm_start : bool, default=False
+        Start from the dual variables of the last fit if it had the same samples and labels,
+        also when C or weights changed.
+    sparse_coef : bool or "auto", default="auto"
+        Whether `coef_` is a CSR matrix; "auto" if a dense one would be larger than 128 MiB.
+    random_state : int, RandomState or None, default=None
+        Seeds the order of visits.
+    verbose : int, default=0
+        1 shows a progress bar on stderr.
+    time_limit : float or None, default=None
+        Seconds after which the fit ends with what it has, and a warning with the gap.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray or csr_matrix of shape (n_classes, n_features), or (1, n_features) for two
+        classes
+    intercept_ : ndarray of shape (n_classes,), or (1,) for two classes
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only when `X` has string column names.
+    n_iter_ : int
+        Passes over the training samples.
+    primal_objective_, dual_objective_ : float
+        Of the model as it is: the optimum lies between them.
+    dual_gap_ : float
+        (primal - dual) / primal.
+    violation_ : float
+        Largest projected gradient.
+    converged_ : bool
+        Whether `tol` was reached.
+    history_ : list of dict
+        Per scan: time, primal, dual, gap, violation, active (pairs), passes.
+    model_density_ : float
+        Share of non-zero weights, of all classes and features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from multimargin import MulticlassSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MulticlassSVC(random_state=0).fit(X, y)
+    >>> model.dual_gap_ <= 0.01
+    True
+    >>> labels, scores = model.predict_topk(X[:1], k=2)
+    >>> labels.tolist()
+    [[0, 1]]
+    """
+
+    def __init__(
+        self,
+        formulation: str = "ww",
+        C: float = 1.0,
+        *,
+        tol: float = 0.01,
+        stopping: str = "gap",
+        max_iter: int = 10_000,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        sparse_coef: bool | Literal["auto"] = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+        time_limit: float | None = None,
+    ) -> None:
+        self.formulation = formulation
+        self.C = C
+        self.tol = tol
+        self.stopping = stopping
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.sparse_coef = sparse_coef
+        self.random_state = random_state
+        self.verbose = verbose
+        self.time_limit = time_limit
+
+    # ------------------------------------------------------------ fitting
+
+    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> MulticlassSVC:
+        """Train.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            CSR of float32 or float64 is used in place, without a copy. Rows without entries are
+            allowed.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0; an integer weight equals repeating the sample.
+
+        Returns
+        -------
+        self : MulticlassSVC
+        """
+        self._check_parameters()
+        threads = thread_count(self.n_jobs)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            accept_large_sparse=True,
+        )
+        check_classification_targets(y)
+        tasks = FitTasks(self, X, y)
+        problem, used = self._problem(as_core_csr(X), y, sample_weight)
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        solver = Solver(
+            problem,
+            STOPPINGS[self.stopping](float(self.tol)),
+            Limits(int(self.max_iter), self.time_limit),
+            threads=threads,
+            seed=seed,
+            observers=Observers(self._observers(tasks)),
+        )
+        solution = solver.run(self._start(problem))
+        self._take(solution, problem)
+        if self.warm_start:
+            self._warm_alpha = solution.alpha
+        elif hasattr(self, "_warm_alpha"):
+            del self._warm_alpha
+        del used
+        if not solution.converged:
+            self._warn(solution)
+        tasks.fit_ended()
+        return self
+
+    def _check_parameters(self) -> None:
+        def require(ok: bool, name: str, allowed: str) -> None:
+            if not ok:
+                raise ValueError(f"{name} must be {allowed}, got {getattr(self, name)!r}")
+
+        def number(value: object) -> bool:
+            return isinstance(value, Real) and not isinstance(value, bool) and bool(value == value)
+
+        require(
+            isinstance(self.formulation, str) and self.formulation in FORMULATIONS,
+            "formulation",
+            "one of " + ", ".join(repr(name) for name in FORMULATIONS),
+        )
+        require(
+            isinstance(self.stopping, str) and self.stopping in STOPPINGS,
+            "stopping",
+            "one of " + ", ".join(repr(name) for name in STOPPINGS),
+        )
+        require(number(self.C) and 0 < self.C < np.inf, "C", "a positive finite number")
+        require(number(self.tol) and 0 < self.tol < np.inf, "tol", "a positive finite number")
+        require(
+            isinstance(self.max_iter, Integral) and self.max_iter >= 1,
+            "max_iter",
+            "an integer of at least 1",
+        )
+        require(
+            number(self.intercept_scaling) and 0 < self.intercept_scaling < np.inf,
+            "intercept_scaling",
+            "a positive finite number",
+        )
+        require(
+            isinstance(self.sparse_coef, (bool, np.bool_)) or self.sparse_coef == "auto",
+            "sparse_coef",
+            "True, False or 'auto'",
+        )
+        require(
+            self.time_limit is None or (number(self.time_limit) and self.time_limit > 0),
+            "time_limit",
+            "None or a positive number of seconds",
+        )
+        require(
+            self.class_weight is None
+            or self.class_weight == "balanced"
+            or isinstance(self.class_weight, Mapping),
+            "class_weight",
+            "None, 'balanced' or a dict of class to weight",
+        )
+
+    def _problem(
+        self, X: sp.csr_matrix, y: NDArray[Any], sample_weight: ArrayLike | None
+    ) -> tuple[Problem, NDArray[np.intp] | None]:
+        """The problem to solve: samples of weight zero are left out."""
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                "This solver needs samples of at least 2 classes in the data, but the data "
+                f"contains only one class: {self.classes_[0]!r}"
+            )
+        weight = _check_sample_weight(
+            sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
+        )
+        if self.class_weight is not None:
+            # "balanced" counts repetitions: a weight of two is two samples.
+            weight = weight * self._class_weights(labels, weight)[labels]
+        used = None
+        if not np.all(weight > 0):
+            used = np.flatnonzero(weight > 0)
+            kept = np.unique(labels[used])
+            if len(kept) < 2:
+                raise ValueError(
+                    f"sample_weight leaves samples of {len(kept)} class(es) with a positive "
+                    "weight; at least 2 classes are needed"
+                )
+            X, labels, weight = X[used], labels[used], weight[used]
+        box = np.ascontiguousarray(float(self.C) * weight, dtype=X.dtype)
+        if not np.all(np.isfinite(box)) or not np.all(box > 0):
+            raise ValueError(
+                f"C times the weights must be positive and finite in {X.dtype.name}: it spans "
+                f"{float(self.C) * weight.min():g} .. {float(self.C) * weight.max():g}"
+            )
+        problem = Problem(
+            X=X,
+            y=np.ascontiguousarray(labels, dtype=np.int32),
+            box=box,
+            n_classes=len(self.classes_),
+            bias=float(self.intercept_scaling) if self.fit_intercept else 0.0,
+            formulation=self.formulation,
+        )
+        return problem, used
+
+    def _class_weights(self, labels: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[Any]:
+        if self.class_weight == "balanced":
+            total = np.bincount(labels, weights=weight, minlength=len(self.classes_))
+            present = total > 0
+            balanced = np.zeros(len(total))
+            balanced[present] = total.sum() / (present.sum() * total[present])
+            return balanced
+        given: NDArray[Any] = compute_class_weight(
+            dict(self.class_weight), classes=self.classes_, y=self.classes_[labels]
+        )
+        if np.any(given < 0) or not np.all(np.isfinite(given)):
+            raise ValueError(
+                f"class_weight must hold finite weights >= 0, got {self.class_weight!r}"
+            )
+        return given
+
+    def _start(self, problem: Problem) -> Alpha | None:
+        alpha: Alpha | None = getattr(self, "_warm_alpha", None) if self.warm_start else None
+        if alpha is None or not alpha.fits(problem):
+            return None
+        return alpha
+
+    def _observers(self, tasks: FitTasks) -> list[Observer]:
+        def scan_ended(record: ScanRecord) -> bool:
+            return tasks.scan_ended(dict)
+
+        observers: list[Observer] = [CallbackObserver(scan_ended)]
+        if self.verbose:
+            title = FORMULATIONS[self.formulation].title
+            observers.append(Bar(title, float(self.tol), self.stopping))
+        return observers
+
+    def _take(self, solution: Solution, problem: Problem) -> None:
+        """Set the fitted attributes."""
+        data, indices, indptr, constant = solution.weights
+        shape = (problem.n_classes, problem.X.shape[1])
+        coef = sp.csr_matrix((data, indices, indptr), shape=shape)
+        self.model_density_ = coef.nnz / max(1, shape[0] * shape[1])
+        intercept = constant * problem.X.dtype.type(problem.bias)
+        if problem.n_classes == 2:
+            coef = sp.csr_matrix(coef[1] - coef[0])
+            intercept = intercept[1:] - intercept[:1]
+        self.coef_ = coef
+        self.intercept_ = intercept
+        if not self._wants_sparse(coef):
+            self.densify()
+        self.n_iter_ = solution.passes
+        self.primal_objective_ = solution.primal
+        self.dual_objective_ = solution.dual
+        self.dual_gap_ = solution.gap
+        self.violation_ = solution.violation
+        self.converged_ = solution.converged
+        self.history_ = [record.as_dict() for record in solution.history]
+
+    def _wants_sparse(self, coef: sp.csr_matrix) -> bool:
+        if self.sparse_coef == "auto":
+            return coef.shape[0] * coef.shape[1] * coef.dtype.itemsize > _LARGE_DENSE_BYTES
+        return bool(self.sparse_coef)
+
+    def _warn(self, solution: Solution) -> None:
+        remedy = {
+            "max_iter": f"max_iter={self.max_iter} was reached: raise it, or raise tol",
+            "time_limit": f"time_limit={self.time_limit} s was reached: raise it, or raise tol",
+            "precision": "rounding does not allow more: train on float64 data, or raise tol",
+            "a callback": "a callback asked to stop",
+        }[solution.ended_by]
+        warnings.warn(
+            f"tol was not reached after {solution.passes} passes: relative duality gap "
+            f"{solution.gap:.3g}, largest violation {solution.violation:.3g}, with "
+            f"stopping={self.stopping!r} and tol={self.tol:g}. {remedy}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    # ------------------------------------------------------------ predicting
+
+    def decision_function(self, X: Any) -> NDArray[Any]:
+        """Scores of all classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+            For two classes positive scores mean ``classes_[1]``.
+        """
+        X = self._check_X(X)
+        scores = self._scores().scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Best class of each sample; no array of samples x classes is made.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        X = self._check_X(X)
+        if len(self.classes_) == 2:
+            best = (self._scores().scores(X)[:, 0] > 0).astype(np.intp)
+        else:
+            best = self._scores().top(X, 1)[0][:, 0]
+        labels: NDArray[Any] = self.classes_[best]
+        return labels
+
+    def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The ``k`` best classes of each sample, best first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        k : int, default=5
+            At most the number of classes.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of shape (n_samples, k)
+        """
+        X = self._check_X(X)
+        n_classes = len(self.classes_)
+        if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n_classes:
+            raise ValueError(f"k must be an integer between 1 and the {n_classes} classes: {k!r}")
+        if n_classes == 2:
+            score = self._scores().scores(X)[:, 0]
+            # Two classes share the difference of their scores evenly.
+            both = np.column_stack([-score / 2, score / 2])
+            best = np.column_stack([score > 0, score <= 0]).astype(np.intp)[:, :k]
+            return self.classes_[best], np.take_along_axis(both, best, axis=1)
+        best, score = self._scores().top(X, int(k))
+        return self.classes_[best], score
+
+    def sparsify(self) -> MulticlassSVC:
+        """Turn ``coef_`` into a CSR matrix. Predictions stay the same.
+
+        Returns
+        -------
+        self : MulticlassSVC
+        """
+        check_is_fitted(self)
+        if not sp.issparse(self.coef_):
+            self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> MulticlassSVC:
+        """Turn ``coef_`` into an ndarray. Predictions stay the same.
+
+        Returns
+        -------
+        self : MulticlassSVC
+        """
+        check_is_fitted(self)
+        if sp.issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    def _check_X(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+        )
+
+    def _scores(self) -> LinearScores:
+        return LinearScores(self.coef_, self.intercept_, thread_count(self.n_jobs))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

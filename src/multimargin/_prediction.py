@@ -1,0 +1,103 @@
+"""Scores and best classes of new samples, blockwise and in parallel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multimargin import _core
+from multimargin._problem import as_core_csr
+
+# Dense input is turned into CSR this many rows at a time.
+_DENSE_ROWS = 65_536
+
+
+class LinearScores:
+    """Linear scores ``X @ coef.T + intercept``, with ``coef`` dense or CSR: the same bits.
+
+    Parameters
+    ----------
+    coef : ndarray or csr_matrix of shape (n_outputs, n_features)
+    intercept : ndarray of shape (n_outputs,)
+    """
+
+    def __init__(self, coef: Any, intercept: NDArray[Any], threads: int) -> None:
+        self._threads = threads
+        self._isa = _core.best_isa()
+        self._dtype = coef.dtype if coef.dtype in (np.float32, np.float64) else np.float64
+        self._shape = coef.shape
+        self._intercept = np.ascontiguousarray(intercept, dtype=self._dtype)
+        self._sparse = sp.issparse(coef)
+        if self._sparse:
+            coef = coef.tocsr()
+            self._coef: Any = (
+                np.ascontiguousarray(coef.data, dtype=self._dtype),
+                np.ascontiguousarray(coef.indices, dtype=np.int32),
+                np.ascontiguousarray(coef.indptr, dtype=np.int32),
+            )
+        else:
+            self._coef = np.ascontiguousarray(coef, dtype=self._dtype)
+
+    def scores(self, X: Any) -> NDArray[Any]:
+        """All scores, shape (n_samples, n_outputs)."""
+        out = np.empty((X.shape[0], self._shape[0]), dtype=self._dtype)
+        for rows, part in self._parts(X):
+            data = (part.data, part.indices, part.indptr)
+            if self._sparse:
+                _core.scores_sparse(
+                    *data,
+                    *self._coef,
+                    self._intercept,
+                    self._shape[1],
+                    self._isa,
+                    self._threads,
+                    out[rows],
+                )
+            else:
+                _core.scores_dense(
+                    *data, self._coef, self._intercept, self._isa, self._threads, out[rows]
+                )
+        return out
+
+    def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """The ``k`` best outputs of each sample and their scores, best first."""
+        best = np.empty((X.shape[0], k), dtype=np.int32)
+        score = np.empty((X.shape[0], k), dtype=self._dtype)
+        for rows, part in self._parts(X):
+            data = (part.data, part.indices, part.indptr)
+            if self._sparse:
+                _core.top_sparse(
+                    *data,
+                    *self._coef,
+                    self._intercept,
+                    self._shape[1],
+                    self._isa,
+                    self._threads,
+                    best[rows],
+                    score[rows],
+                )
+            else:
+                _core.top_dense(
+                    *data,
+                    self._coef,
+                    self._intercept,
+                    self._isa,
+                    self._threads,
+                    best[rows],
+                    score[rows],
+                )
+        return best, score
+
+    def _parts(self, X: Any) -> Any:
+        if sp.issparse(X):
+            yield slice(0, X.shape[0]), self._typed(as_core_csr(X))
+            return
+        for begin in range(0, X.shape[0], _DENSE_ROWS):
+            end = min(X.shape[0], begin + _DENSE_ROWS)
+            yield slice(begin, end), self._typed(as_core_csr(X[begin:end]))
+
+    def _typed(self, csr: sp.csr_matrix) -> sp.csr_matrix:
+        return csr if csr.dtype == self._dtype else csr.astype(self._dtype)

@@ -1,0 +1,86 @@
+"""The data of a fit, checked and in the form that the compiled core borrows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multimargin import _core
+
+
+def as_core_csr(X: Any) -> sp.csr_matrix:
+    """CSR with sorted, unique, valid indices; ``X`` itself where it is that already.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of float32 or float64, shape (n_samples, n_features)
+    """
+    if not sp.issparse(X):
+        return sp.csr_matrix(X)
+    csr = X if X.format == "csr" else X.tocsr()
+    if csr.nnz and (csr.indices.min() < 0 or csr.indices.max() >= csr.shape[1]):
+        raise ValueError(
+            f"X has column indices outside 0 .. {csr.shape[1] - 1}: the sparse matrix is corrupt"
+        )
+    if csr.indptr[0] != 0 or len(csr.indptr) != csr.shape[0] + 1 or np.any(np.diff(csr.indptr) < 0):
+        raise ValueError("X has a corrupt indptr: row starts must rise from zero")
+    if csr.indptr[-1] > min(len(csr.indices), len(csr.data)):
+        raise ValueError("X has a corrupt indptr: it points beyond the stored entries")
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return csr
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One training problem.
+
+    Attributes
+    ----------
+    X : csr_matrix of float32 or float64, shape (n_samples, n_features)
+    y : ndarray of int32, shape (n_samples,)
+        Classes, counted from zero.
+    box : ndarray of X's dtype, shape (n_samples,)
+        Upper bounds of the dual variables: C times sample and class weight; all positive.
+    n_classes : int
+    bias : float
+        Value of the constant feature; 0 for none.
+    formulation : str
+    """
+
+    X: sp.csr_matrix
+    y: NDArray[np.int32]
+    box: NDArray[Any]
+    n_classes: int
+    bias: float
+    formulation: str
+
+    def engine(self, threads: int, seed: int, isa: int | None = None) -> _core.Engine:
+        """The compiled engine for this problem's types; borrows the arrays."""
+        double = self.X.dtype == np.float64
+        wide = self.X.indices.dtype == np.int64
+        kinds: dict[tuple[bool, bool], type[_core.Engine]] = {
+            (False, False): _core.EngineF32I32,
+            (False, True): _core.EngineF32I64,
+            (True, False): _core.EngineF64I32,
+            (True, True): _core.EngineF64I64,
+        }
+        return kinds[double, wide](
+            self.X.data,
+            self.X.indices,
+            self.X.indptr,
+            self.X.shape[1],
+            self.y,
+            self.box,
+            self.n_classes,
+            self.bias,
+            self.formulation,
+            _core.best_isa() if isa is None else isa,
+            threads,
+            seed,
+        )

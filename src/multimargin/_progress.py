@@ -1,0 +1,116 @@
+"""Who is told about the progress of a fit: a bar, scikit-learn's callbacks, nobody."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tqdm import tqdm
+
+
+@dataclass(frozen=True)
+class ScanRecord:
+    """What a scan found; one entry of ``history_``."""
+
+    time: float
+    primal: float
+    dual: float
+    violation: float
+    active: int
+    passes: int
+
+    @property
+    def gap(self) -> float:
+        scale = max(abs(self.primal), abs(self.dual))
+        return (self.primal - self.dual) / scale if scale > 0 else 0.0
+
+    def as_dict(self) -> dict[str, float | int]:
+        return {
+            "time": self.time,
+            "primal": self.primal,
+            "dual": self.dual,
+            "gap": self.gap,
+            "violation": self.violation,
+            "active": self.active,
+            "passes": self.passes,
+        }
+
+
+class Observer(Protocol):
+    """Told of every pass and scan; may ask a fit to stop after a scan."""
+
+    def on_pass(self, passes: int) -> None: ...
+    def on_scan(self, record: ScanRecord) -> bool: ...
+    def close(self) -> None: ...
+
+
+class Bar:
+    """A progress bar on stderr: how far the measure has come down towards ``tol``, in decades."""
+
+    def __init__(self, name: str, tol: float, measure: str) -> None:
+        self._measure = measure
+        self._tol = tol
+        self._start: float | None = None
+        self._bar: Any = tqdm(
+            total=100,
+            desc=name,
+            unit="%",
+            file=sys.stderr,
+            bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}{postfix}",
+        )
+
+    def on_pass(self, passes: int) -> None:
+        self._bar.set_postfix_str(f"{self._last}pass {passes}", refresh=False)
+        self._bar.update(0)
+
+    _last = ""
+
+    def on_scan(self, record: ScanRecord) -> bool:
+        value = record.gap if self._measure == "gap" else record.violation
+        if self._start is None:
+            self._start = max(value, self._tol * 1.01)
+        done = math.log(self._start / max(value, self._tol)) / math.log(self._start / self._tol)
+        self._bar.n = round(100 * min(1.0, max(0.0, done)), 1)
+        self._last = f"gap {record.gap:.2%}, {record.active:,} active pairs, "
+        self._bar.set_postfix_str(f"{self._last}pass {record.passes}", refresh=True)
+        return False
+
+    def close(self) -> None:
+        self._bar.close()
+
+
+class CallbackObserver:
+    """Passes scans on to a function, which may return True to stop."""
+
+    def __init__(self, function: Callable[[ScanRecord], bool]) -> None:
+        self._function = function
+
+    def on_pass(self, passes: int) -> None:
+        pass
+
+    def on_scan(self, record: ScanRecord) -> bool:
+        return self._function(record)
+
+    def close(self) -> None:
+        pass
+
+
+class Observers:
+    """Several observers as one."""
+
+    def __init__(self, observers: list[Observer]) -> None:
+        self._observers = observers
+
+    def on_pass(self, passes: int) -> None:
+        for observer in self._observers:
+            observer.on_pass(passes)
+
+    def on_scan(self, record: ScanRecord) -> bool:
+        return any([observer.on_scan(record) for observer in self._observers])
+
+    def close(self) -> None:
+        for observer in self._observers:
+            observer.close()

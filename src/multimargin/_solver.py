@@ -1,0 +1,290 @@
+"""The solver: which step comes next. The steps themselves are compiled.
+
+Most dual variables are zero at the optimum: 10 to 20 classes per sample of thousands. So two
+phases alternate. *Inner passes* visit samples and solve each one's block of active classes
+exactly, until little is left to gain there. A *scan* at fixed weights then looks at all classes of
+all samples, gives the exact primal, dual and gap, and reports the worst violators, which become
+active. The first active classes are those with the nearest centroids.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin import _core
+from multimargin._plan import Plan, make_plan, mean_cosine
+from multimargin._problem import Problem
+from multimargin._progress import Observers, ScanRecord
+from multimargin._schedule import bundle_classes, season
+from multimargin._stopping import Stopping, relative_gap
+
+_CANDIDATES = 32  # nearest centroids to start from; 16 and 64 were no faster
+_CENTROID_BUDGET = 3000  # list entries read per sample; 12 times more changed nothing but the time
+_FOUND_PER_SCAN = 64  # violators taken up per sample and scan
+_FEW_CLASSES = 64  # up to here all classes are active from the start
+_FIRST_SHARE = 0.01  # of the first pass's gap: what may be left before the first scan
+_STALLED_SCANS = 5  # scans without progress after which the arithmetic's limit is reached
+_MULTIPLY_ADDS = 5e9  # per second and thread in a scan; used only to plan the end of a time limit
+
+
+@dataclass(frozen=True)
+class Alpha:
+    """Dual variables of a solution, to start from: ragged rows, own class first."""
+
+    pair: NDArray[np.int64]
+    cls: NDArray[np.int32]
+    value: NDArray[Any]
+    box: NDArray[Any]
+
+    def scaled_to(self, problem: Problem) -> NDArray[Any]:
+        """Values for another box: what was at a bound stays there."""
+        ratio = np.repeat(problem.box / self.box, np.diff(self.pair))
+        ceiling = np.repeat(problem.box, np.diff(self.pair))
+        return np.minimum(self.value * ratio, ceiling).astype(problem.X.dtype)
+
+    def fits(self, problem: Problem) -> bool:
+        first = self.pair[:-1]
+        return (
+            len(first) == len(problem.y)
+            and bool(np.array_equal(self.cls[first], problem.y))
+            and bool(np.all(self.cls < problem.n_classes))
+        )
+
+
+@dataclass
+class Solution:
+    """What a fit produced; ``weights`` are CSR parts and the constant feature's weights."""
+
+    weights: tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]
+    alpha: Alpha
+    primal: float
+    dual: float
+    gap: float
+    violation: float
+    passes: int
+    converged: bool
+    ended_by: str
+    history: list[ScanRecord] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Limits:
+    max_passes: int
+    time_limit: float | None = None
+
+
+class Solver:
+    """One run on one problem."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        stopping: Stopping,
+        limits: Limits,
+        *,
+        threads: int = 1,
+        seed: int = 0,
+        observers: Observers | None = None,
+        plan: Plan | None = None,
+        isa: int | None = None,
+    ) -> None:
+        self._began = time.monotonic()
+        self._problem = problem
+        self._stopping = stopping
+        self._limits = limits
+        self._threads = threads
+        self._observers = observers or Observers([])
+        self._fixed_plan = plan
+        self._rng = np.random.default_rng(seed)
+        self._engine = problem.engine(threads, seed, isa)
+        self._cosine = mean_cosine(problem.X, problem.bias, seed) if plan is None else 0.0
+        self._passes = 0
+        self._scan_seconds = self._expected_scan_seconds()
+        self._plan = Plan()
+
+    # ------------------------------------------------------------ the whole
+
+    def run(self, start: Alpha | None = None) -> Solution:
+        """Solve, from ``start`` if it is given and fits."""
+        try:
+            return self._run(start)
+        finally:
+            self._observers.close()
+
+    def _run(self, start: Alpha | None) -> Solution:
+        stopping, engine = self._stopping, self._engine
+        history: list[ScanRecord] = []
+        warm = start is not None and start.fits(self._problem)
+        self._begin(start if warm else None)
+        target: float | None = None  # unknown before the first scan
+        ended_by = ""
+        stalled = 0
+        while True:
+            if not (warm and not history):
+                ended_by = self._work_inside(target)
+                engine.rebuild()  # weights from alpha: rounding drift cannot hide in the scan
+            scan, record = self._scan()
+            history.append(record)
+            asked = self._observers.on_scan(record)
+            if stopping.reached(scan):
+                ended_by = ""
+                break
+            if asked:
+                ended_by = "a callback"
+            stalled = stalled + 1 if _no_progress(history, target, stopping.floor(scan)) else 0
+            if stalled >= _STALLED_SCANS:
+                ended_by = "precision"
+            if ended_by:
+                break
+            target = stopping.target(scan)
+            engine.merge_found()
+            self._arrange()
+        pair, cls, value = engine.alpha()
+        return Solution(
+            weights=engine.weights(),
+            alpha=Alpha(pair, cls, value, self._problem.box),
+            primal=scan.primal,
+            dual=scan.dual,
+            gap=relative_gap(scan),
+            violation=scan.violation,
+            passes=self._passes,
+            converged=not ended_by,
+            ended_by=ended_by,
+            history=history,
+        )
+
+    # ------------------------------------------------------------ its parts
+
+    def _begin(self, start: Alpha | None) -> None:
+        problem, engine = self._problem, self._engine
+        n, k = len(problem.y), problem.n_classes
+        if start is not None:
+            engine.assign(start.pair, start.cls, start.scaled_to(problem))
+        elif k <= _FEW_CLASSES:
+            others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
+            others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
+            pair = np.arange(0, n * k + 1, k, dtype=np.int64)
+            engine.assign(pair, others.reshape(-1), np.zeros(n * k, dtype=problem.X.dtype))
+        else:
+            engine.start_from_centroids(min(_CANDIDATES, k - 1), _CENTROID_BUDGET)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        """Choose how passes over the present active set are arranged."""
+        problem, engine = self._problem, self._engine
+        if self._fixed_plan is not None:
+            self._plan = self._fixed_plan
+        else:
+            pair, cls, _ = engine.alpha()
+            work = int(np.diff(pair) @ np.diff(problem.X.indptr).astype(np.int64))
+            self._plan = make_plan(self._cosine, cls, len(problem.y), problem.n_classes, work)
+        if self._plan.bundles > 1:
+            pair, cls, _ = engine.alpha()
+            own = np.repeat(problem.y, np.diff(pair))
+            load = np.bincount(cls, minlength=problem.n_classes) + 1.0
+            bundles = min(self._plan.bundles, problem.n_classes)
+            engine.arrange_league(bundle_classes(own, cls, load, bundles), bundles)
+
+    def _work_inside(self, target: float | None) -> str:
+        """Pass over the active set until the measure is down to ``target``.
+
+        Most passes visit only what is due; before it is believed, the measure is taken of all
+        samples. Returns what ended the work before that, or nothing.
+        """
+        everything = True
+        full_gap: float | None = None
+        while True:
+            if self._passes >= self._limits.max_passes:
+                return "max_iter"
+            if self._seconds_left() <= 0:
+                return "time_limit"
+            result = self._pass(everything, target)
+            self._passes += 1
+            self._observers.on_pass(self._passes)
+            if not result.complete:
+                return "time_limit"
+            measure = self._stopping.measure(result)
+            if target is None:
+                target = _FIRST_SHARE * measure
+            elif everything and measure <= target:
+                return ""
+            if everything:
+                if full_gap is not None and result.gap > 1.5 * full_gap and self._plan.batch > 1:
+                    self._plan = self._plan.more_cautious()
+                full_gap = result.gap
+            everything = not everything and measure <= 0.6 * target
+
+    def _pass(self, everything: bool, target: float | None) -> _core.PassReport:
+        stopping, n = self._stopping, len(self._problem.y)
+        quiet_gap, quiet_violation = stopping.quiet(target or 0.0, n)
+        # A sample with a tenth of that is not worth its own arithmetic.
+        leave_below = 0.1 * quiet_gap
+        plan = self._plan
+        left = self._seconds_left()
+        self._engine.set_time_limit(-1.0 if left == float("inf") else left)
+        if plan.bundles > 1:
+            bundles = min(plan.bundles, self._problem.n_classes)
+            # A sample is seen once per bundle that it meets: each part has its share of the gap.
+            share = 1.0 / min(4, bundles)
+            return self._engine.pass_league(
+                season(bundles, self._rng),
+                everything,
+                leave_below * share,
+                stopping.idle,
+                quiet_gap * share,
+                quiet_violation,
+            )
+        return self._engine.pass_batches(
+            plan.batch,
+            everything,
+            leave_below,
+            stopping.idle,
+            plan.coupling,
+            quiet_gap,
+            quiet_violation,
+        )
+
+    def _scan(self) -> tuple[_core.ScanReport, ScanRecord]:
+        began = time.monotonic()
+        self._engine.set_time_limit(-1.0)  # without its end there is no certificate
+        scan = self._engine.scan(
+            min(_FOUND_PER_SCAN, max(1, self._problem.n_classes - 1)), self._stopping.idle
+        )
+        now = time.monotonic()
+        self._scan_seconds = now - began
+        return scan, ScanRecord(
+            time=now - self._began,
+            primal=scan.primal,
+            dual=scan.dual,
+            violation=scan.violation,
+            active=self._engine.active_pairs,
+            passes=self._passes,
+        )
+
+    # ------------------------------------------------------------ time
+
+    def _expected_scan_seconds(self) -> float:
+        work = float(self._problem.X.nnz) * self._problem.n_classes
+        return work / (_MULTIPLY_ADDS * self._threads)
+
+    def _seconds_left(self) -> float:
+        """Until the last scan has to begin; infinite without a time limit."""
+        if self._limits.time_limit is None:
+            return float("inf")
+        end = self._began + self._limits.time_limit - self._scan_seconds
+        return max(0.0, end - time.monotonic())
+
+
+def _no_progress(history: list[ScanRecord], target: float | None, floor: float) -> bool:
+    """Whether the last scan found nothing better although the inner passes did all they could."""
+    if len(history) < 2 or target is None or target > floor:
+        return False
+    last, before = history[-1], history[-2]
+    return last.gap >= 0.99 * before.gap and last.violation >= 0.99 * before.violation
+
+

@@ -1,0 +1,56 @@
+"""What a formulation is: a name, a problem, and NumPy twins of its compiled kernels."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating[Any]]
+
+
+class Formulation(ABC):
+    """A multi-class SVM: primal, dual and the exact solution of one sample's block.
+
+    The compiled twin is one header in ``src/core``. Methods here read like the formulas, allocate
+    freely and are meant for tests and for readers.
+    """
+
+    name: ClassVar[str]
+    """What users write: ``MulticlassSVC(formulation=name)``."""
+    title: ClassVar[str]
+    reference: ClassVar[str]
+
+    @staticmethod
+    @abstractmethod
+    def margins(scores: Array, y: NDArray[np.intp]) -> Array:
+        """Gradient of the dual for every sample and class; zero for the own class."""
+
+    @staticmethod
+    @abstractmethod
+    def losses(margins: Array) -> Array:
+        """Loss of each sample, not yet multiplied by its box."""
+
+    @staticmethod
+    @abstractmethod
+    def weights(alpha: Array, X: Array, y: NDArray[np.intp]) -> Array:
+        """W (classes x features) from the dual variables (samples x classes)."""
+
+    @staticmethod
+    @abstractmethod
+    def solve_block(
+        margin: Array, alpha: Array, box: float, curvature_own: float, curvature: Array
+    ) -> Array:
+        """Optimal dual variables of one sample's classes, the others fixed."""
+
+    @classmethod
+    def primal(cls, W: Array, X: Array, y: NDArray[np.intp], box: Array) -> float:
+        losses = cls.losses(cls.margins(X @ W.T, y))
+        return float(0.5 * np.sum(W * W) + np.sum(box * losses))
+
+    @classmethod
+    def dual(cls, alpha: Array, X: Array, y: NDArray[np.intp]) -> float:
+        W = cls.weights(alpha, X, y)
+        return float(np.sum(alpha) - 0.5 * np.sum(W * W))
