@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import scipy.optimize
+from sklearn.svm import LinearSVC
+
 from reference import (
     block_solve_reference,
     box_of,
@@ -20,7 +22,6 @@ from reference import (
     ww_kkt,
     ww_primal,
 )
-from sklearn.svm import LinearSVC
 
 
 def problem(seed, n=18, d=5, n_classes=4, C=1.0):
