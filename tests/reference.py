@@ -146,13 +146,19 @@ def solve_box_qp(Q, upper, tol=1e-11, max_iter=200):
     H = Q[np.ix_(live, live)] * scale[:, None] * scale[None, :]
     x = np.full(len(scale), 0.5)
     z, v = scale.copy(), scale.copy()  # multipliers of x >= 0 and x <= 1
+    best, best_gap = x, np.inf
     for _ in range(max_iter):
         gradient = H @ x - scale
-        residual = gradient - z + v
-        mu = (z @ x + v @ (1.0 - x)) / (2.0 * max(1, len(x)))
+        # P - D at this very point, multipliers or not: sum (1 - x) max(0, -g) + x max(0, g).
+        gap = (1.0 - x) @ np.maximum(0.0, -gradient) + x @ np.maximum(0.0, gradient)
+        if gap < best_gap:
+            best, best_gap = x, gap
         size = max(1e-300, abs(scale @ x - 0.5 * x @ H @ x))
-        if mu * len(x) <= tol * size and np.max(np.abs(residual), initial=0.0) <= tol * size:
+        mu = (z @ x + v @ (1.0 - x)) / (2.0 * max(1, len(x)))
+        # The second test ends a run that rounding keeps from the first.
+        if gap <= tol * size or mu * len(x) <= 1e-4 * tol * size:
             break
+        residual = gradient - z + v
         factor = scipy.linalg.cho_factor(H + np.diag(z / x + v / (1.0 - x)))
         target_z, target_v = -z * x, -v * (1.0 - x)
         dx, dz, dv = _newton(factor, residual, x, z, v, target_z, target_v)
@@ -164,7 +170,7 @@ def solve_box_qp(Q, upper, tol=1e-11, max_iter=200):
         )
         step = 0.995 * min(_room(x, dx), _room(1.0 - x, -dx), _room(z, dz), _room(v, dv))
         x, z, v = x + step * dx, z + step * dz, v + step * dv
-    a[live] = np.clip(x * scale, 0.0, scale)
+    a[live] = np.clip(best * scale, 0.0, scale)
     return a
 
 

@@ -23,27 +23,33 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from multimargin import MulticlassSVC
 from reference import box_of, dense, weights_of, with_intercept, ww_primal
 
-REASON = (
-    "compares decision values to 1e-7, which takes a duality gap of about 1e-14; "
-    "test_ww_optimum.py checks the equivalence at the optimum instead"
-)
-
 
 def expected_failures(estimator):
-    return dict.fromkeys(
-        [
-            "check_sample_weight_equivalence_on_dense_data",
-            "check_sample_weight_equivalence_on_sparse_data",
-        ],
-        REASON,
+    """Checks that the exact optimum itself fails, or that cannot read a sparse ``coef_``."""
+    precision = (
+        "compares decision values to 1e-7, which takes a duality gap of about 1e-14; "
+        "test_ww_optimum.py checks the equivalence at the optimum instead"
     )
+    failures = {
+        "check_sample_weight_equivalence_on_dense_data": precision,
+        "check_sample_weight_equivalence_on_sparse_data": precision,
+    }
+    if estimator.sparse_coef is True:
+        failures["check_class_weight_balanced_linear_classifier"] = "compares dense coef_ only"
+    if not estimator.fit_intercept:
+        failures["check_class_weight_classifiers"] = (
+            "wants 87% of two overlapping blobs on one side; through the origin the exact optimum "
+            "(QP of reference.py) puts 54% there"
+        )
+    return failures
 
 
 @parametrize_with_checks(
     [
         MulticlassSVC(),
         MulticlassSVC(C=10.0, tol=1e-5, n_jobs=2, sparse_coef=True),
-        MulticlassSVC(stopping="violation", fit_intercept=False, sparse_coef=False),
+        MulticlassSVC(stopping="violation", sparse_coef=False),
+        MulticlassSVC(fit_intercept=False),
         MulticlassSVC(class_weight="balanced", intercept_scaling=10.0, warm_start=True),
     ],
     expected_failed_checks=expected_failures,
@@ -252,7 +258,7 @@ def test_memory_mapped_arrays(tmp_path, data, dtype):
         np.save(tmp_path / f"{name}.npy", getattr(X, name))
         mapped.append(np.load(tmp_path / f"{name}.npy", mmap_mode="r"))
     lazy = scipy.sparse.csr_array(tuple(mapped), shape=X.shape, copy=False)
-    assert isinstance(lazy.data, np.memmap)
+    assert np.shares_memory(lazy.data, mapped[0]), "the test's own matrix must not be a copy"
     one, two = (MulticlassSVC(random_state=0).fit(Z, y) for Z in [X, lazy])
     np.testing.assert_array_equal(dense(one.coef_), dense(two.coef_))
     np.testing.assert_array_equal(one.predict(X), two.predict(lazy))
@@ -303,23 +309,24 @@ def test_data_frame(data):
         model.predict(frame[frame.columns[::-1]])
 
 
-@pytest.mark.parametrize("path", [[0.01, 0.1, 1.0, 10.0], [10.0, 1.0, 0.1]])
+@pytest.mark.parametrize("path", [[0.1, 0.2, 0.4, 0.8, 1.6], [1.6, 0.8, 0.4, 0.2, 0.1]])
 def test_warm_start_along_a_path(data, path):
     X, y = data
-    settings = {"tol": 1e-4, "max_iter": 100_000, "random_state": 0}
-    warm = MulticlassSVC(warm_start=True, **settings)
-    warm_passes = cold_passes = 0
-    for step, C in enumerate(path):
+    warm = MulticlassSVC(warm_start=True, random_state=0)
+    warm_iterations = cold_iterations = 0
+    for C in path:
         warm.set_params(C=C).fit(X, y)
-        cold = MulticlassSVC(C=C, **settings).fit(X, y)
+        cold = MulticlassSVC(C=C, random_state=0).fit(X, y)
         assert warm.converged_
-        assert warm.dual_gap_ <= 1e-4
-        assert warm.primal_objective_ == pytest.approx(cold.primal_objective_, rel=2e-4)
+        assert warm.dual_gap_ <= warm.tol
+        # Each primal is at least the optimum and each dual at most.
+        assert warm.dual_objective_ <= cold.primal_objective_ * (1.0 + 1e-9)
+        assert cold.dual_objective_ <= warm.primal_objective_ * (1.0 + 1e-9)
         primal = ww_primal(weights_of(warm), with_intercept(X), y, box_of(y, C))
         assert warm.primal_objective_ == pytest.approx(primal, rel=1e-9)
-        if step > 0:
-            warm_passes, cold_passes = warm_passes + warm.n_iter_, cold_passes + cold.n_iter_
-    assert warm_passes < cold_passes
+        warm_iterations += warm.n_iter_
+        cold_iterations += cold.n_iter_
+    assert warm_iterations < cold_iterations
 
 
 def test_warm_start_from_the_solution_has_nothing_to_do(data):

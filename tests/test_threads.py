@@ -6,6 +6,7 @@ import select
 import signal
 import threading
 import time
+import warnings
 
 import joblib
 import numpy as np
@@ -115,12 +116,14 @@ def in_fork(function, timeout=60.0):
         pytest.fail(f"the fit in a forked child did not end within {timeout} s")
     finally:
         os.close(reader)
-        if os.waitpid(child, os.WNOHANG)[0] == 0:
-            # Either it hangs or it is about to leave: a second tells.
-            time.sleep(1.0)
-            if os.waitpid(child, os.WNOHANG)[0] == 0:
+        # A child that has answered leaves at once; one that hangs is ended.
+        patience = time.monotonic() + 5.0
+        while os.waitpid(child, os.WNOHANG)[0] == 0:
+            if time.monotonic() > min(patience, deadline + 1.0):
                 os.kill(child, signal.SIGKILL)
                 os.waitpid(child, 0)
+                break
+            time.sleep(0.01)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
@@ -182,8 +185,6 @@ def test_other_threads_run_during_a_fit():
 
 def quietly(model, X, y):
     """Fit; a convergence warning in a thread is nobody's business here."""
-    import warnings
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, y)
