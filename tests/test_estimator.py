@@ -237,14 +237,17 @@ def test_float32_and_integers(data, fitted):
 
 
 @pytest.mark.parametrize("make", [lambda X: X, scipy.sparse.csr_array, unsorted_indices])
-def test_input_is_not_modified(data, make):
+@pytest.mark.parametrize(
+    "fit_intercept", [False, True]
+)  # a constant column may hide a missing copy
+def test_input_is_not_modified(data, make, fit_intercept):
     X, y = make(data[0].copy()), data[1].copy()
     weight = np.ones(len(y))
     arrays = [y, weight] + ([X] if isinstance(X, np.ndarray) else [X.data, X.indices, X.indptr])
     before = [array.copy() for array in arrays]
     for array in arrays:
         array.setflags(write=False)
-    model = MulticlassSVC().fit(X, y, sample_weight=weight)
+    model = MulticlassSVC(fit_intercept=fit_intercept).fit(X, y, sample_weight=weight)
     model.predict(X)
     for array, copy in zip(arrays, before, strict=True):
         np.testing.assert_array_equal(array, copy)
