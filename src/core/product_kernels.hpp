@@ -40,22 +40,6 @@ inline Scores<T> row_scores(const Csr<T, I>& X, const BlockView<T>& block, std::
   return {{a, b, c, d}};
 }
 
-// Asks for the rows that the next sample needs; most lie beyond the second cache.
-template <class T, class I>
-inline void prefetch_row(const Csr<T, I>& X, const BlockView<T>& block, std::int64_t i) {
-  const std::int64_t begin = X.begin(i);
-  std::int64_t end = X.end(i);
-  if (end - begin > 16) end = begin + 16;
-  for (std::int64_t t = begin; t < end; ++t) {
-    const char* r = reinterpret_cast<const char*>(
-        block.rows + static_cast<std::int64_t>(block.row_of[X.indices[t]]) * lanes<T>());
-    __builtin_prefetch(r);
-    __builtin_prefetch(r + 64);
-    __builtin_prefetch(r + 128);
-    __builtin_prefetch(r + 192);
-  }
-}
-
 // Bit c is set where class c of the block scores above the threshold.
 inline std::uint64_t above(const Scores<float>& s, float threshold) {
 #if defined(__AVX512F__)
@@ -153,7 +137,6 @@ template <class F, class T, class I>
 void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<T>& block,
           const ScanView<T>& scan, std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
-    if (i + 1 < end) prefetch_row(X, block, i + 1);
     if (!(scan.norm2[i] > 0)) continue;
     const Scores<T> s = row_scores(X, block, i);
     const T own = scan.own[i];
@@ -185,7 +168,6 @@ template <class T, class I>
 void top(const Csr<T, I>& X, const BlockView<T>& block, const BestView<T>& best,
          std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
-    if (i + 1 < end) prefetch_row(X, block, i + 1);
     const Scores<T> s = row_scores(X, block, i);
     const T* score = reinterpret_cast<const T*>(s.v);
     std::uint64_t mask = first_bits(block.classes);
@@ -201,7 +183,6 @@ template <class T, class I>
 void scores(const Csr<T, I>& X, const BlockView<T>& block, T* out, std::int64_t stride,
             std::int64_t begin, std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
-    if (i + 1 < end) prefetch_row(X, block, i + 1);
     const Scores<T> s = row_scores(X, block, i);
     const T* score = reinterpret_cast<const T*>(s.v);
     T* row = out + i * stride + block.first_class;

@@ -62,8 +62,8 @@ inline void prefetch_visit(const WorkView<T>& v, std::int64_t i) {
   __builtin_prefetch(v.cls + v.pair[i]);
   __builtin_prefetch(v.alpha + v.pair[i]);
   const char* p = reinterpret_cast<const char*>(v.position + v.place[i]);
-  __builtin_prefetch(p);
-  __builtin_prefetch(p + 64);
+  const char* end = reinterpret_cast<const char*>(v.position + v.place[i + 1]);
+  for (; p < end; p += 64) __builtin_prefetch(p);
 }
 
 // Asks for the weights that a visit will read; its positions are near by now.
@@ -146,6 +146,7 @@ void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>
                  std::int64_t begin, std::int64_t end, std::int64_t stride) {
   for (std::int64_t k = begin; k < end; k += stride) {
     if (k + 2 * stride < end) prefetch_visit(v, b.sample[k + 2 * stride]);
+    if (k + stride < end) prefetch_weights(v, b.sample[k + stride]);
     const std::int64_t i = b.sample[k];
     const Visit<T> s(v, i);
     Report<T> report;
