@@ -160,6 +160,13 @@ def test_random_generator_is_left_out(tmp_path):
     assert read_arrays(tmp_path / "m")[0]["params_omitted"] == ["random_state"]
 
 
+def test_files_do_not_depend_on_the_run(tmp_path):
+    for name, run in {"a": {"n_jobs": 1}, "b": {"n_jobs": 3, "verbose": 1}}.items():
+        save_model(made_model(random_coef(3, 6), range(3)).set_params(**run), tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert load_model(tmp_path / "b").n_jobs is None
+
+
 def test_parameters_of_another_version(tmp_path):
     save_model(made_model(random_coef(3, 6), range(3)), tmp_path / "m")
     meta, arrays = read_arrays(tmp_path / "m")

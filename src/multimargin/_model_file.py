@@ -40,6 +40,9 @@ _NUMBERS: dict[str, type] = {
     "dual_objective_": float,
     "dual_gap_": float,
 }
+# These say how a run is carried out, not what the model is. Without them a model trained
+# with another number of threads is the same file.
+_RUN_PARAMS = ("n_jobs", "verbose")
 _TEXT_DTYPE = re.compile(r"([US])(\d{1,9})|object")
 
 
@@ -369,6 +372,8 @@ def _encode_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]
     encoded: dict[str, Any] = {}
     omitted: list[str] = []
     for name, value in sorted(params.items()):
+        if name in _RUN_PARAMS:
+            continue
         try:
             encoded[name] = _encode_value(value)
         except _NotPlainError:

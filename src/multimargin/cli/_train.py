@@ -34,27 +34,49 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "train",
         help="train a model",
         description="Train a model on DATA and save it as MODEL.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-        argument_default=None,
     )
     parser.set_defaults(run=run)
     parser.add_argument("data", metavar="DATA", help="LIBSVM text, plain or compressed")
     parser.add_argument("model", metavar="MODEL", help="the file to write")
     add = parser.add_argument
-    add("--formulation", default="ww", metavar="NAME", help="the multi-class loss")
-    add("--C", type=positive_float, default=1.0, metavar="C", help="weight of the losses")
-    add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance")
-    add("--stopping", choices=("gap", "violation"), default="gap", help="what tol bounds")
-    add("--max-iter", type=positive_int, default=1000, metavar="N", help="most passes")
-    add("--time-limit", type=positive_float, metavar="S", help="most seconds of training")
-    add("--no-intercept", action="store_true", help="scores without a constant")
-    add("--intercept-scaling", type=positive_float, default=1.0, metavar="S", help="see docs")
-    add("--class-weight", choices=("balanced",), help="weigh classes by inverse frequency")
-    add("--normalize", choices=NORMS, default="none", help="scale each sample to unit length")
+    add("--formulation", default="ww", metavar="NAME", help="the multi-class loss (default: ww)")
+    add("--C", type=positive_float, default=1.0, metavar="C", help="weight of losses (default: 1)")
+    add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance (default: 0.01)")
+    add(
+        "--stopping",
+        choices=("gap", "violation"),
+        default="gap",
+        help="what the tolerance bounds: the relative duality gap or the largest violation of "
+        "the optimality conditions (default: gap)",
+    )
+    add("--max-iter", type=positive_int, default=1000, metavar="N", help="(default: 1000)")
+    add("--time-limit", type=positive_float, metavar="S", help="stop after S seconds of training")
+    add("--no-intercept", action="store_true", help="scores without a constant term")
+    add(
+        "--intercept-scaling",
+        type=positive_float,
+        default=1.0,
+        metavar="S",
+        help="value of the constant feature behind the intercept: the larger, the less the "
+        "intercept is regularised (default: 1)",
+    )
+    add("--class-weight", choices=("balanced",), help="weigh classes by their inverse frequency")
+    add(
+        "--normalize",
+        choices=NORMS,
+        default="none",
+        help="l2: scale each sample to unit length, here and in predict and evaluate "
+        "(default: none)",
+    )
     add("--features", type=positive_int, metavar="N", help="number of features (default: as found)")
     add("--zero-based", action="store_true", help="feature numbers start at 0, not at 1")
-    add("--dtype", choices=("float32", "float64"), default="float32", help="type of the values")
-    add("--seed", type=seed, default=0, metavar="N", help="of the order of the updates")
+    add(
+        "--dtype",
+        choices=("float32", "float64"),
+        default="float32",
+        help="type of the feature values (default: float32)",
+    )
+    add("--seed", type=seed, default=0, metavar="N", help="of the random order (default: 0)")
     add_threads(parser)
     add("--quiet", action="store_true", help="no progress and no summary")
     add("--json", action="store_true", help="print the results as one JSON object")
