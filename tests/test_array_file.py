@@ -328,6 +328,16 @@ def test_folder_missing_or_read_only(tmp_path):
         write_arrays(tmp_path / "locked" / "m", {}, {})
 
 
+def test_write_protected_file_stays(tmp_path):
+    old = written(tmp_path / "m")
+    (tmp_path / "m").chmod(0o444)
+    if os.access(tmp_path / "m", os.W_OK):
+        pytest.skip("this user (root?) may write to read-only files")
+    with pytest.raises(PermissionError, match="m'"):
+        write_arrays(tmp_path / "m", {}, {})
+    assert (tmp_path / "m").read_bytes() == old
+
+
 def test_devices_and_folders_are_not_replaced(tmp_path):
     with pytest.raises(OSError, match="not a regular file"):
         write_arrays("/dev/null", {}, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -30,7 +31,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         The file that will be written.
     """
     target = _target(path)
-    _refuse_irregular(target)
+    _check_replaceable(target)
     temporary, fd = _open_temporary(target)
     os.close(fd)
     temporary.unlink()
@@ -53,7 +54,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     file : binary file, open for writing and seekable
     """
     target = _target(path)
-    _refuse_irregular(target)
+    _check_replaceable(target)
     temporary, fd = _open_temporary(target)
     try:
         with os.fdopen(fd, "wb") as file:
@@ -70,10 +71,15 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     _sync_folder(target.parent)
 
 
-def _refuse_irregular(target: Path) -> None:
+def _check_replaceable(target: Path) -> None:
+    if not target.exists():
+        return
     # Renaming over a device or a pipe would replace the device itself.
-    if target.exists() and not target.is_file():
+    if not target.is_file():
         raise OSError(f"{target} exists and is not a regular file")
+    # A rename asks for the folder's permission only; a write-protected file is meant to stay.
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
 
 
 def _open_temporary(target: Path) -> tuple[Path, int]:
