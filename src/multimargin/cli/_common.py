@@ -125,6 +125,11 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def n_jobs(args: argparse.Namespace) -> int:
+    """Return the threads as estimators count them, for which None would mean one."""
+    return -1 if args.threads is None else int(args.threads)
+
+
 def refuse_same_file(output: str, *inputs: str) -> None:
     """Refuse to replace one of the files that are read."""
     for path in inputs:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from multimargin._estimator import MulticlassSVC
-from multimargin.cli._common import EXIT_NOT_CONVERGED, EXIT_OK, add_threads, print_table
+from multimargin.cli._common import EXIT_NOT_CONVERGED, EXIT_OK, add_threads, n_jobs, print_table
 from multimargin.cli._evaluate import measures
 
 _TOP = 5
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         flush=True,
     )
     model = MulticlassSVC(
-        "ww", C=1.0, fit_intercept=False, n_jobs=args.threads, random_state=0, verbose=1
+        "ww", C=1.0, fit_intercept=False, n_jobs=n_jobs(args), random_state=0, verbose=1
     )
     started = time.perf_counter()
     with warnings.catch_warnings():

@@ -14,6 +14,7 @@ from multimargin._model_file import load_model
 from multimargin.cli._common import (
     EXIT_OK,
     add_threads,
+    n_jobs,
     note,
     positive_int,
     print_json,
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Load, predict, compare."""
     model = load_model(args.model)
     X, y = read_data_for(model, args.model, args.data, threads=args.threads)
-    model.set_params(n_jobs=args.threads)
+    model.set_params(n_jobs=n_jobs(args))
     k = min(args.top_k, len(model.classes_))
     started = time.perf_counter()
     best, _ = model.predict_topk(X, k)

@@ -17,6 +17,7 @@ from multimargin._model_file import load_model
 from multimargin.cli._common import (
     EXIT_OK,
     add_threads,
+    n_jobs,
     positive_int,
     read_data_for,
     refuse_same_file,
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
         check_writable(args.output)
     model = load_model(args.model)
     X, _ = read_data_for(model, args.model, args.data, threads=args.threads)
-    model.set_params(n_jobs=args.threads)
+    model.set_params(n_jobs=n_jobs(args))
     lines = _lines(model, X, args.top_k)
     if args.output == "-":
         for line in lines:
