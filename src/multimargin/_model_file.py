@@ -39,6 +39,8 @@ _NUMBERS: dict[str, type] = {
     "primal_objective_": float,
     "dual_objective_": float,
     "dual_gap_": float,
+    "violation_": float,
+    "model_density_": float,
 }
 # These say how a run is carried out, not what the model is. Without them a model trained
 # with another number of threads is the same file.

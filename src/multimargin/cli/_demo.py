@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     )
     started = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # printed below
+        warnings.simplefilter("always", ConvergenceWarning)
         model.fit(data.X_train, data.y_train)
     _report(model, data, time.perf_counter() - started)
     for definition in _DEFINITIONS:

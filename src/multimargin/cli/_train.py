@@ -27,6 +27,7 @@ from multimargin.cli._common import (
     refuse_same_file,
     seed,
 )
+from multimargin.formulations import FORMULATIONS
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -40,7 +41,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("data", metavar="DATA", help="LIBSVM text, plain or compressed")
     parser.add_argument("model", metavar="MODEL", help="the file to write")
     add = parser.add_argument
-    add("--formulation", default="ww", metavar="NAME", help="the multi-class loss (default: ww)")
+    add("--formulation", choices=tuple(FORMULATIONS), default="ww", help="(default: ww)")
     add("--C", type=positive_float, default=1.0, metavar="C", help="weight of losses (default: 1)")
     add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance (default: 0.01)")
     add(
@@ -50,7 +51,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="what the tolerance bounds: the relative duality gap or the largest violation of "
         "the optimality conditions (default: gap)",
     )
-    add("--max-iter", type=positive_int, default=1000, metavar="N", help="(default: 1000)")
+    add(
+        "--max-iter",
+        type=positive_int,
+        default=10_000,
+        metavar="N",
+        help="most passes over the samples (default: 10000)",
+    )
     add("--time-limit", type=positive_float, metavar="S", help="stop after S seconds of training")
     add("--no-intercept", action="store_true", help="scores without a constant term")
     add(
@@ -101,8 +108,8 @@ def run(args: argparse.Namespace) -> int:
     model = _estimator(args)
     started = time.perf_counter()
     with warnings.catch_warnings():
-        # Said below, and by the exit status.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        # It says how far the training came and what to change; the exit status says it too.
+        warnings.simplefilter("always", ConvergenceWarning)
         model.fit(X, y)
     train_seconds = time.perf_counter() - started
     save_model(model, args.model, preprocessing=preprocessing)
@@ -113,11 +120,7 @@ def run(args: argparse.Namespace) -> int:
         _print(result)
     if model.converged_:
         return EXIT_OK
-    note(
-        f"warning: stopped after {model.n_iter_} passes at a gap of {model.dual_gap_:.3g}, before "
-        f"the tolerance {args.tol:g} was reached; the model is saved. Raise --max-iter or "
-        "--time-limit, or lower --C"
-    )
+    note(f"warning: {args.model} is saved, but is not within the tolerance {args.tol:g}")
     return EXIT_NOT_CONVERGED
 
 
@@ -157,6 +160,7 @@ def _result(
         "primal_objective": float(model.primal_objective_),
         "dual_objective": float(model.dual_objective_),
         "gap": float(model.dual_gap_),
+        "violation": float(model.violation_),
         "density": float(model.model_density_),
         "load_seconds": load_seconds,
         "train_seconds": train_seconds,
