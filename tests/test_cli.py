@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -413,6 +414,29 @@ def test_interrupted(folder, capsys, monkeypatch):
     assert main(["train", "train.svm", "m", "--quiet"]) == 130
     assert capsys.readouterr().err == "multimargin: interrupted\n"
     assert not (folder / "m").exists()
+
+
+def test_interrupted_process(folder):
+    """A real Ctrl-C in the middle of a training that would go on for long."""
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.arange(3000) % 300)
+    rows = (" ".join(f"{j}:{rng.random():.3f}" for j in range(1, 60, 3)) for _ in labels)
+    (folder / "hard.svm").write_text(
+        "".join(f"{label} {row}\n" for label, row in zip(labels, rows, strict=True))
+    )
+    options = ["--C", "1000", "--tol", "1e-9", "--dtype", "float64", "--max-iter", "1000000"]
+    command = [sys.executable, "-m", "multimargin", "train", "hard.svm", "m", *options]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert "read 3,000 samples" in process.stderr.readline()
+        time.sleep(1)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        err = process.stderr.read()
+        assert process.wait(60) == 130
+    assert err.endswith("multimargin: interrupted\n")
+    assert "Traceback" not in err
+    assert not (folder / "m").exists()
+    assert not list(folder.glob(".*.tmp"))
 
 
 def test_out_of_memory(folder, capsys, monkeypatch):
