@@ -17,7 +17,7 @@ from sklearn.utils import Bunch
 
 from multimargin import _atomic, cli
 from multimargin._estimator import MulticlassSVC
-from multimargin._model_file import load_model, save_model
+from multimargin._model_file import load_model, read_arrays, save_model, write_arrays
 from multimargin.cli import main
 from multimargin.cli._evaluate import measures
 
@@ -346,6 +346,18 @@ def test_info_finds_damage(trained, capsys):
     capsys.readouterr()
     assert main(["info", "m", "--verify"]) == 1
     assert "m: damaged: the checksum of array" in error_line(capsys)
+    assert main(["evaluate", "m", "test.svm"]) == 1
+    assert "m: damaged: the checksum of array" in error_line(capsys)
+
+
+def test_forged_index_is_refused(trained, capsys):
+    save_model(load_model("m").sparsify(), "m")
+    meta, arrays = read_arrays("m")
+    indices = arrays["coef.indices"].copy()
+    indices[-1] = 2**31 - 1
+    write_arrays("m", meta, {**arrays, "coef.indices": indices})
+    assert main(["predict", "m", "test.svm", "-o", "-"]) == 1
+    assert "not within 0..11" in error_line(capsys)
 
 
 # ---------------------------------------------------------------- errors

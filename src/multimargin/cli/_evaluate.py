@@ -48,7 +48,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(args: argparse.Namespace) -> int:
     """Load, predict, compare."""
-    model = load_model(args.model)
+    # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
+    model = load_model(args.model, verify=True)
     X, y = read_data_for(model, args.model, args.data, threads=args.threads)
     model.set_params(n_jobs=n_jobs(args))
     k = min(args.top_k, len(model.classes_))

@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
     if to_file:
         refuse_same_file(args.output, args.model, args.data)
         check_writable(args.output)
-    model = load_model(args.model)
+    # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
+    model = load_model(args.model, verify=True)
     X, _ = read_data_for(model, args.model, args.data, threads=args.threads)
     model.set_params(n_jobs=n_jobs(args))
     lines = _lines(model, X, args.top_k)
