@@ -1,0 +1,106 @@
+"""Files that are either wholly written or not written at all."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+__all__ = ["atomic_write", "check_writable"]
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    # Through a symbolic link: the link stays and the file it names is replaced,
+    # and the temporary file lies on the same file system as that file.
+    return Path(os.path.realpath(path))
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise the `OSError` that `atomic_write` would raise at its start, leaving nothing behind.
+
+    For long computations, to fail before rather than after them.
+
+    Parameters
+    ----------
+    path : path-like
+        The file that will be written.
+    """
+    target = _target(path)
+    _check_replaceable(target)
+    temporary, fd = _open_temporary(target)
+    os.close(fd)
+    temporary.unlink()
+
+
+@contextlib.contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Open a temporary file that replaces `path` when the block ends without an exception.
+
+    The data is flushed to the disk before the rename, so after a crash the name holds
+    either the old content or the new one. On any exception the temporary file is removed.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to write; its folder must exist. An existing file keeps its permissions.
+
+    Yields
+    ------
+    file : binary file, open for writing and seekable
+    """
+    target = _target(path)
+    _check_replaceable(target)
+    temporary, fd = _open_temporary(target)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            yield file
+            file.flush()
+            with contextlib.suppress(FileNotFoundError):
+                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+            os.fsync(file.fileno())
+        os.replace(temporary, target)  # noqa: PTH105 (the documented atomic call)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    _sync_folder(target.parent)
+
+
+def _check_replaceable(target: Path) -> None:
+    if not target.exists():
+        return
+    # Renaming over a device or a pipe would replace the device itself.
+    if not target.is_file():
+        raise OSError(f"{target} exists and is not a regular file")
+    # A rename asks for the folder's permission only; a write-protected file is meant to stay.
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+
+
+def _open_temporary(target: Path) -> tuple[Path, int]:
+    # Not tempfile.mkstemp: that makes files private (0600), and models are meant to be
+    # readable by whomever the umask allows. The name is cut so that it stays within 255 bytes.
+    stem = os.fsencode(target.name)[:200].decode(errors="ignore")
+    temporary = target.with_name(f".{stem}.{secrets.token_hex(8)}.tmp")
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        # Name the file asked for, not the temporary one.
+        raise OSError(error.errno, error.strerror, str(target)) from None
+    return temporary, fd
+
+
+def _sync_folder(folder: Path) -> None:
+    # Makes the rename itself durable. The file is complete by now, so a file system that
+    # cannot synchronise folders is no reason to report a failure.
+    with contextlib.suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

@@ -1,0 +1,389 @@
+"""Trained models as files: what of an estimator is kept, and how it comes back."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+
+from multimargin._array_file import FORMAT_VERSION, ModelFileError, read_arrays, write_arrays
+
+if TYPE_CHECKING:
+    from multimargin._estimator import MulticlassSVC
+
+__all__ = [
+    "FORMAT_VERSION",
+    "ModelFileError",
+    "load_model",
+    "read_arrays",
+    "save_model",
+    "write_arrays",
+]
+
+KIND = "linear-multiclass"
+Arrays = dict[str, NDArray[Any]]
+
+# Kept where the estimator has them; history_ holds times, which would make equal models
+# into different files.
+_NUMBERS: dict[str, type] = {
+    "n_iter_": int,
+    "converged_": bool,
+    "primal_objective_": float,
+    "dual_objective_": float,
+    "dual_gap_": float,
+    "violation_": float,
+    "model_density_": float,
+}
+# These say how a run is carried out, not what the model is. Without them a model trained
+# with another number of threads is the same file.
+_RUN_PARAMS = ("n_jobs", "verbose")
+_TEXT_DTYPE = re.compile(r"([US])(\d{1,9})|object")
+
+
+def save_model(
+    model: MulticlassSVC,
+    path: str | os.PathLike[str],
+    *,
+    preprocessing: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a fitted model to one file, atomically.
+
+    Parameters
+    ----------
+    model : MulticlassSVC
+        A fitted estimator.
+    path : path-like
+        The file to write; its folder must exist.
+    preprocessing : dict of JSON values, default=None
+        What was done to the samples before training, such as ``{"normalize": "l2"}``, to be
+        found again as `preprocessing_` of the loaded model. The `multimargin` command applies
+        ``normalize`` by itself; `MulticlassSVC.predict` does not. By default what
+        `model.preprocessing_` says, if the model has that attribute.
+
+    Raises
+    ------
+    ModelFileError
+        If the model has class labels that are neither numbers nor strings.
+    OSError
+        If the file cannot be written; what was at `path` before is still there.
+    """
+    if not hasattr(model, "coef_"):
+        raise NotFittedError(f"{type(model).__name__} is not fitted: call fit before saving it")
+    if preprocessing is None:
+        preprocessing = getattr(model, "preprocessing_", None)
+    meta, arrays = _pack(path, model)
+    meta["preprocessing"] = dict(preprocessing or {})
+    write_arrays(path, meta, arrays)
+
+
+def load_model(path: str | os.PathLike[str], *, verify: bool = False) -> MulticlassSVC:
+    """Open a model written by `save_model`.
+
+    The coefficients are read-only views of the memory-mapped file: opening takes milliseconds
+    for every size, and processes that use the same model share its memory.
+
+    Parameters
+    ----------
+    path : path-like
+        The file. Replace it while it is in use (as `save_model` does), never shorten it.
+    verify : bool, default=False
+        Read the whole file, compare its checksums and check every sparse index. Do this once
+        for a file from elsewhere.
+
+    Returns
+    -------
+    model : MulticlassSVC
+        Predicts the same bits as the saved one. `preprocessing_` says what was done to the
+        samples before training.
+
+    Raises
+    ------
+    ModelFileError
+        If this is no such file, a newer one, a truncated one or a damaged one.
+    OSError
+        If the file cannot be opened or read.
+    """
+    from multimargin._estimator import MulticlassSVC
+
+    meta, arrays = read_arrays(path, verify=verify)
+    if meta.get("kind") != KIND:
+        _damaged(path, f"it holds {meta.get('kind')!r}, not a model ({KIND!r})")
+    model = MulticlassSVC()
+    try:
+        _set_params(model, meta["params"])
+        _unpack(path, model, meta, arrays, verify=verify)
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        # The checksums were right, so the file is as it was written, by something else.
+        raise ModelFileError(
+            f"{os.fspath(path)}: damaged: {type(error).__name__}: {error}"
+        ) from error
+    return model
+
+
+def _damaged(path: str | os.PathLike[str], reason: str) -> NoReturn:
+    raise ModelFileError(f"{os.fspath(path)}: damaged: {reason}")
+
+
+def _pack(path: str | os.PathLike[str], model: Any) -> tuple[dict[str, Any], Arrays]:
+    from multimargin import __version__
+
+    params, omitted = _encode_params(model.get_params(deep=False))
+    meta: dict[str, Any] = {
+        "kind": KIND,
+        "writer": f"multimargin {__version__}",
+        "params": params,
+        "params_omitted": omitted,
+        "n_features": int(model.n_features_in_),
+        "results": {
+            name: _encode_value(kind(getattr(model, name)))
+            for name, kind in _NUMBERS.items()
+            if getattr(model, name, None) is not None
+        },
+    }
+    arrays: Arrays = {}
+    meta["coef"] = _pack_coef(model.coef_, arrays)
+    arrays["intercept"] = np.atleast_1d(np.asarray(model.intercept_))
+    meta["classes"] = _pack_labels(path, "classes", np.asarray(model.classes_), arrays)
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        meta["feature_names"] = _pack_labels(path, "feature_names", np.asarray(names), arrays)
+    return meta, arrays
+
+
+def _unpack(
+    path: str | os.PathLike[str],
+    model: Any,
+    meta: dict[str, Any],
+    arrays: Arrays,
+    *,
+    verify: bool,
+) -> None:
+    model.n_features_in_ = int(meta["n_features"])
+    model.classes_ = _unpack_labels(path, "classes", meta["classes"], arrays)
+    if "feature_names" in meta:
+        names = _unpack_labels(path, "feature_names", meta["feature_names"], arrays)
+        if names.shape != (model.n_features_in_,):
+            _damaged(path, f"{names.size} names for {model.n_features_in_} features")
+        model.feature_names_in_ = names
+    n_classes = model.classes_.size
+    rows = 1 if n_classes == 2 else n_classes
+    model.coef_ = _unpack_coef(path, (rows, model.n_features_in_), meta["coef"], arrays, verify)
+    model.intercept_ = arrays["intercept"]
+    if model.intercept_.shape != (rows,) or model.intercept_.dtype.kind != "f":
+        _damaged(path, f"intercept of shape {model.intercept_.shape} for {n_classes} classes")
+    for name, kind in _NUMBERS.items():
+        if name in meta["results"]:
+            setattr(model, name, kind(_decode_value(meta["results"][name])))
+    model.preprocessing_ = dict(meta["preprocessing"])
+
+
+# ---------------------------------------------------------------- coefficients
+
+
+def _pack_coef(coef: Any, arrays: Arrays) -> dict[str, Any]:
+    if isinstance(coef, np.ndarray):
+        dense: NDArray[Any] = coef
+        # The order in memory decides the order of summation and so the last bits.
+        order = "F" if dense.flags.f_contiguous and not dense.flags.c_contiguous else "C"
+        arrays["coef"] = dense.T if order == "F" else dense
+        return {"format": "dense", "order": order}
+    matrix = sp.csr_matrix(coef)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()  # the caller's matrix is left as it is
+        matrix.sum_duplicates()
+    n_stored = int(matrix.indptr[-1])
+    small = max(n_stored, *matrix.shape) <= np.iinfo(np.int32).max
+    index = np.int32 if small else np.int64
+    arrays["coef.data"] = matrix.data[:n_stored]
+    arrays["coef.indices"] = matrix.indices[:n_stored].astype(index, copy=False)
+    arrays["coef.indptr"] = matrix.indptr.astype(index, copy=False)
+    return {"format": "csr"}
+
+
+def _unpack_coef(
+    path: str | os.PathLike[str],
+    shape: tuple[int, int],
+    about: dict[str, Any],
+    arrays: Arrays,
+    verify: bool,
+) -> Any:
+    if about["format"] == "dense":
+        dense = arrays["coef"].T if about["order"] == "F" else arrays["coef"]
+        if dense.shape != shape or dense.dtype.kind != "f":
+            _damaged(path, f"coefficients of shape {dense.shape} instead of {shape}")
+        return dense
+    if about["format"] != "csr":
+        _damaged(path, f"coefficients in the unknown format {about['format']!r}")
+    data, indices, indptr = (arrays[f"coef.{part}"] for part in ("data", "indices", "indptr"))
+    _check_csr(path, shape, data, indices, indptr)
+    if verify:
+        _check_indices(path, shape[1], indices, indptr)
+    # Set part by part: the constructor would scan the indices, and to sort or to merge them
+    # would write to the map, so scipy is told that they are in order.
+    matrix = sp.csr_matrix(shape, dtype=data.dtype)
+    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    matrix.has_sorted_indices = True
+    matrix.has_canonical_format = True
+    return matrix
+
+
+def _check_csr(
+    path: str | os.PathLike[str],
+    shape: tuple[int, int],
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+) -> None:
+    """Check what can be checked without reading all of the file."""
+    if (
+        data.dtype.kind != "f"
+        or indices.dtype != indptr.dtype
+        or indices.dtype not in (np.int32, np.int64)
+    ):
+        _damaged(path, f"sparse parts of types {data.dtype}, {indices.dtype}, {indptr.dtype}")
+    if data.ndim != 1 or indices.shape != data.shape or indptr.shape != (shape[0] + 1,):
+        _damaged(
+            path,
+            f"sparse parts of shapes {data.shape}, {indices.shape}, {indptr.shape} for {shape}",
+        )
+    if indptr[0] != 0 or indptr[-1] != data.size or (indptr[1:] < indptr[:-1]).any():
+        _damaged(path, "the row pointers of the coefficients are out of order")
+
+
+def _check_indices(
+    path: str | os.PathLike[str], n_columns: int, indices: NDArray[Any], indptr: NDArray[Any]
+) -> None:
+    if indices.size == 0:
+        return
+    if int(indices.min()) < 0 or int(indices.max()) >= n_columns:
+        _damaged(path, f"a column index of the coefficients is not within 0..{n_columns - 1}")
+    rising = indices[1:] > indices[:-1]
+    starts = indptr[1:-1]
+    # Where a new row begins the index may fall. Rows at either end can be empty.
+    rising[starts[(starts > 0) & (starts < indices.size)] - 1] = True
+    if not rising.all():
+        _damaged(path, "the column indices of the coefficients are not sorted")
+
+
+# ---------------------------------------------------------------- labels and names
+
+
+def _pack_labels(
+    path: str | os.PathLike[str], name: str, labels: NDArray[Any], arrays: Arrays
+) -> dict[str, Any]:
+    """Numbers as an array; strings as their UTF-8 bytes, one after the other, and offsets."""
+    if labels.dtype.kind in "biuf":
+        arrays[name] = labels
+        return {"kind": "number"}
+    items = labels.tolist()
+    if labels.dtype.kind == "S":
+        encoded = list(items)
+    elif labels.dtype.kind in "UO" and all(isinstance(item, str) for item in items):
+        encoded = [item.encode("utf-8", "surrogatepass") for item in items]
+    else:
+        raise ModelFileError(
+            f"{os.fspath(path)}: {name} of dtype {labels.dtype} cannot be saved; "
+            "numbers and strings can: convert them before training"
+        )
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(item) for item in encoded], out=offsets[1:])
+    arrays[f"{name}.utf8"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    arrays[f"{name}.offsets"] = offsets
+    # Without the byte order, which is the reading machine's own.
+    return {"kind": "text", "dtype": labels.dtype.str[1:] if labels.dtype.kind != "O" else "object"}
+
+
+def _unpack_labels(
+    path: str | os.PathLike[str], name: str, about: dict[str, Any], arrays: Arrays
+) -> NDArray[Any]:
+    if about["kind"] == "number":
+        # A copy in native order: small, and free to be written to.
+        numbers = arrays[name]
+        if numbers.ndim != 1:
+            _damaged(path, f"{name} have {numbers.ndim} dimensions")
+        return np.array(numbers, dtype=numbers.dtype.newbyteorder("="))
+    match = _TEXT_DTYPE.fullmatch(about["dtype"])
+    if about["kind"] != "text" or match is None:
+        _damaged(path, f"{name} of the unknown kind {about['kind']!r}, {about.get('dtype')!r}")
+    text, offsets = arrays[f"{name}.utf8"].tobytes(), arrays[f"{name}.offsets"]
+    ends = offsets.tolist()
+    if not ends or ends[0] != 0 or ends[-1] != len(text) or (offsets[1:] < offsets[:-1]).any():
+        _damaged(path, f"the offsets of the {name} are out of order")
+    pieces = [text[a:b] for a, b in itertools.pairwise(ends)]
+    if match[1] == "S":
+        return np.array(pieces, dtype=_wide_enough(path, name, "S", int(match[2]), pieces))
+    strings = [piece.decode("utf-8", "surrogatepass") for piece in pieces]
+    if match[1] is None:
+        return np.array(strings, dtype=object)
+    return np.array(strings, dtype=_wide_enough(path, name, "U", int(match[2]), strings))
+
+
+def _wide_enough(
+    path: str | os.PathLike[str], name: str, kind: str, width: int, items: list[Any]
+) -> str:
+    """Return the string dtype, unless it would cut an item or take memory without end."""
+    longest = max((len(item) for item in items), default=0)
+    if width < longest or width > max(longest, 1 << 16):
+        _damaged(path, f"{name} of {longest} characters as {kind}{width}")
+    return f"{kind}{width}"
+
+
+# ---------------------------------------------------------------- parameters
+
+
+class _NotPlainError(Exception):
+    """A value that JSON cannot hold."""
+
+
+def _encode_value(value: Any) -> Any:
+    """JSON for a parameter; dicts and non-finite floats, which JSON has not, are tagged."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, Mapping):
+        return {"dict": [[_encode_value(k), _encode_value(v)] for k, v in value.items()]}
+    raise _NotPlainError
+
+
+def _decode_value(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    if "float" in value:
+        return float(value["float"])
+    return {_decode_value(k): _decode_value(v) for k, v in value["dict"]}
+
+
+def _encode_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the constructor parameters as JSON, and the names of those left out.
+
+    A random generator, say, has a state that cannot be kept and that prediction does not need.
+    """
+    encoded: dict[str, Any] = {}
+    omitted: list[str] = []
+    for name, value in sorted(params.items()):
+        if name in _RUN_PARAMS:
+            continue
+        try:
+            encoded[name] = _encode_value(value)
+        except _NotPlainError:
+            omitted.append(name)
+    return encoded, omitted
+
+
+def _set_params(model: Any, encoded: Mapping[str, Any]) -> None:
+    # A parameter that this version lacks steers training alone: prediction does without it.
+    known = model.get_params(deep=False)
+    model.set_params(**{k: _decode_value(v) for k, v in encoded.items() if k in known})

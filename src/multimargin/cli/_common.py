@@ -1,0 +1,201 @@
+"""What the subcommands share: arguments, data, messages and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import normalize
+
+from multimargin._svmlight import load_svmlight
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+    from multimargin._estimator import MulticlassSVC
+
+EXIT_OK = 0
+EXIT_ERROR = 1
+EXIT_NOT_CONVERGED = 3
+EXIT_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
+EXIT_PIPE = 141  # 128 + SIGPIPE
+
+NORMS = ("none", "l2")
+# What `train` records with the model, and what a model without it was trained with.
+_PREPROCESSING: dict[str, Any] = {"normalize": "none", "zero_based": False, "dtype": "float32"}
+
+
+# ---------------------------------------------------------------- messages
+
+
+def note(message: str) -> None:
+    """Print one line about the run to stderr; stdout is for results."""
+    print(f"multimargin: {message}", file=sys.stderr, flush=True)
+
+
+def describe_error(error: BaseException) -> str:
+    """Return one line without the name of the Python class."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename is not None else ""
+        return f"{where}{error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {error}" if str(error) else "not enough memory"
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Show a Python warning as one line."""
+    note(f"warning: {' '.join(str(message).split())}")
+
+
+def print_json(result: dict[str, Any]) -> None:
+    """Print one JSON object to stdout; numbers that JSON lacks become null."""
+    print(json.dumps({key: _finite(value) for key, value in result.items()}))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_table(rows: dict[str, str]) -> None:
+    """Print names and values to stdout, aligned."""
+    width = max(len(name) for name in rows)
+    for name, value in rows.items():
+        print(f"{name:<{width}}  {value}")
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def positive_int(text: str) -> int:
+    """Parse an argument that counts something."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return value
+
+
+def seed(text: str) -> int:
+    """Parse the seed of the random numbers."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value < 1 << 32:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 4294967295")
+    return value
+
+
+def positive_float(text: str) -> float:
+    """Parse an argument that must be positive and finite."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
+    return value
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """Add the option that every subcommand with work to do has."""
+    parser.add_argument(
+        "--threads",
+        type=positive_int,
+        metavar="N",
+        help="number of threads (default: one for each processor)",
+    )
+
+
+def n_jobs(args: argparse.Namespace) -> int:
+    """Return the threads as estimators count them, for which None would mean one."""
+    return -1 if args.threads is None else int(args.threads)
+
+
+def refuse_same_file(output: str, *inputs: str) -> None:
+    """Refuse to replace one of the files that are read."""
+    for path in inputs:
+        try:
+            same = Path(output).samefile(path)
+        except OSError:  # one of them is not there; whoever opens it will say so
+            continue
+        if same:
+            raise ValueError(f"{output} would be overwritten, but it is also the input {path}")
+
+
+# ---------------------------------------------------------------- data
+
+
+def read_data(
+    path: str, preprocessing: dict[str, Any], *, n_features: int | None, threads: int | None
+) -> tuple[csr_matrix[Any], NDArray[Any]]:
+    """Read a file for training, and do to it what `preprocessing` says."""
+    X, y = load_svmlight(
+        path,
+        n_features=n_features,
+        dtype=np.dtype(preprocessing["dtype"]),
+        zero_based=preprocessing["zero_based"],
+        n_threads=threads,
+    )
+    return _normalized(X, preprocessing), y
+
+
+def read_data_for(
+    model: MulticlassSVC, model_path: str, path: str, *, threads: int | None
+) -> tuple[csr_matrix[Any], NDArray[Any]]:
+    """Read a file for prediction, treated as the training data of the model was.
+
+    Features that the model has never seen have no coefficients and are left out.
+    """
+    preprocessing = _known_preprocessing(model, model_path)
+    X, y = load_svmlight(
+        path,
+        n_features=model.n_features_in_,
+        dtype=np.dtype(preprocessing["dtype"]),
+        zero_based=preprocessing["zero_based"],
+        n_threads=threads,
+        ignore_extra_features=True,
+    )
+    return _normalized(X, preprocessing), y
+
+
+def _normalized(X: csr_matrix[Any], preprocessing: dict[str, Any]) -> csr_matrix[Any]:
+    if preprocessing["normalize"] == "none":
+        return X
+    scaled: csr_matrix[Any] = normalize(X, norm=preprocessing["normalize"], copy=False)
+    return scaled
+
+
+def _known_preprocessing(model: MulticlassSVC, model_path: str) -> dict[str, Any]:
+    """Return the model's preprocessing, or refuse one that this command cannot repeat."""
+    found: dict[str, Any] = {**_PREPROCESSING, **model.preprocessing_}
+    for name, value in found.items():
+        allowed = {
+            "normalize": NORMS,
+            "zero_based": (False, True),
+            "dtype": ("float32", "float64"),
+        }.get(name, ())
+        if value not in allowed:
+            raise ValueError(
+                f"{model_path}: the model was trained on samples with {name}={value!r}, which "
+                "this command cannot repeat; load the model in Python with multimargin.load_model"
+            )
+    return found

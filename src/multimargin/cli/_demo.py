@@ -1,0 +1,124 @@
+"""``multimargin demo``: 12,582 classes, from the data in the package."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from multimargin._estimator import MulticlassSVC
+from multimargin.cli._common import EXIT_NOT_CONVERGED, EXIT_OK, add_threads, n_jobs, print_table
+from multimargin.cli._evaluate import measures
+
+_TOP = 5
+_DEFINITIONS = (
+    "a small dog kept as a pet",
+    "a stringed instrument that is played with a bow",
+    "someone who bakes bread for a living",
+    "a port city in southern France",
+    "an inflammation of the skin",
+    "run very fast over a short distance",
+)
+_PARTS = {"n": "noun", "v": "verb", "a": "adjective", "r": "adverb"}
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand to the command."""
+    parser = commands.add_parser(
+        "demo",
+        help="train on WordNet definitions and ask the model",
+        description="Train a Weston-Watkins machine that tells what kind of thing a definition "
+        "defines: 65,025 WordNet definitions, 12,582 classes. Then type your own definitions.",
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--script", action="store_true", help="end after the examples; do not ask for input"
+    )
+    add_threads(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, train, measure, answer."""
+    from multimargin.datasets import load_wordnet_tfidf
+
+    print("Reading WordNet definitions ...", flush=True)
+    data = load_wordnet_tfidf()
+    print(
+        f"{data.X_train.shape[0]:,} definitions, {len(data.target_names):,} classes, "
+        f"{data.X_train.shape[1]:,} words. Training Weston-Watkins, C=1 ...",
+        flush=True,
+    )
+    model = MulticlassSVC(
+        "ww", C=1.0, fit_intercept=False, n_jobs=n_jobs(args), random_state=0, verbose=1
+    )
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", ConvergenceWarning)
+        model.fit(data.X_train, data.y_train)
+    _report(model, data, time.perf_counter() - started)
+    for definition in _DEFINITIONS:
+        print(f"\n{definition}")
+        _answer(model, data.vectorizer, definition)
+    if not args.script:
+        _converse(model, data.vectorizer)
+    return EXIT_OK if model.converged_ else EXIT_NOT_CONVERGED
+
+
+def _report(model: MulticlassSVC, data: Any, seconds: float) -> None:
+    started = time.perf_counter()
+    best, _ = model.predict_topk(data.X_test, _TOP)
+    predict_seconds = time.perf_counter() - started
+    result = measures(model.classes_, data.y_test, best)
+    state = "reached" if model.converged_ else "NOT reached"
+    print_table(
+        {
+            "training": f"{seconds:.1f} s, {model.n_iter_} passes",
+            "duality gap": f"{model.dual_gap_:.3g} (tolerance {model.tol:g} {state})",
+            "density": f"{100 * model.model_density_:.3g} % of the coefficients are not zero",
+            "test error": f"{100 * result['error']:.2f} % of {result['samples']:,} definitions",
+            f"top-{_TOP} accuracy": f"{100 * result['top_k_accuracy']:.2f} %",
+            "prediction": f"{predict_seconds:.2f} s",
+        }
+    )
+
+
+def _answer(model: MulticlassSVC, vectorizer: Any, definition: str) -> None:
+    features = vectorizer.transform([definition])
+    if features.nnz == 0:
+        print("  none of these words occurs in the training definitions")
+        return
+    labels, scores = model.predict_topk(features, _TOP)
+    for label, score in zip(_first(labels), _first(scores), strict=True):
+        print(f"  {score:+.3f}  {_readable(str(label))}")
+
+
+def _first(rows: NDArray[Any]) -> list[Any]:
+    items: list[Any] = np.asarray(rows)[0].tolist()
+    return items
+
+
+def _readable(label: str) -> str:
+    """Turn ``dog.n#n02084071`` into ``dog (noun)``."""
+    word, _, part = label.partition("#")[0].rpartition(".")
+    return f"{word.replace('_', ' ')} ({_PARTS[part]})" if part in _PARTS else label
+
+
+def _converse(model: MulticlassSVC, vectorizer: Any) -> None:
+    with contextlib.suppress(ImportError):  # line editing, where there is any
+        import readline  # noqa: F401
+    print("\nType a definition; an empty line ends.")
+    while True:
+        try:
+            definition = input("> ").strip()
+        except EOFError:
+            print()
+            return
+        if not definition:
+            return
+        _answer(model, vectorizer, definition)

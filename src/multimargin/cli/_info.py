@@ -1,0 +1,72 @@
+"""``multimargin info``: what is in a model file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from multimargin._model_file import FORMAT_VERSION, load_model, read_arrays
+from multimargin.cli._common import EXIT_OK, print_json, print_table
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand to the command."""
+    parser = commands.add_parser(
+        "info", help="describe a model file", description="Describe the file MODEL."
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("model", metavar="MODEL", help="a file written by 'multimargin train'")
+    parser.add_argument(
+        "--verify", action="store_true", help="read all of it and compare the checksums"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, describe."""
+    model = load_model(args.model, verify=args.verify)
+    meta, _ = read_arrays(args.model)
+    result: dict[str, Any] = {
+        "model": args.model,
+        "bytes": Path(args.model).stat().st_size,
+        "format": FORMAT_VERSION,
+        "writer": meta["writer"],
+        "verified": args.verify,
+        "classes": len(model.classes_),
+        "class_labels": str(model.classes_.dtype),
+        "features": int(model.n_features_in_),
+        "named_features": hasattr(model, "feature_names_in_"),
+        **_coefficients(model.coef_),
+        "intercept": bool(np.any(model.intercept_)),
+        "preprocessing": model.preprocessing_,
+        # As JSON has them; results of an estimator that was not trained here may be missing.
+        "params": meta["params"],
+        **{name.rstrip("_"): value for name, value in meta["results"].items()},
+    }
+    if args.json:
+        print_json(result)
+    else:
+        print_table({name.replace("_", " "): _text(value) for name, value in result.items()})
+    return EXIT_OK
+
+
+def _coefficients(coef: Any) -> dict[str, Any]:
+    dense = isinstance(coef, np.ndarray)
+    return {
+        "coefficients": "dense" if dense else "sparse",
+        "dtype": str(coef.dtype),
+        "stored": int(coef.size if dense else coef.nnz),
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{k}={v}" for k, v in value.items()) or "none"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

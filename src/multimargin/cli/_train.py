@@ -1,0 +1,183 @@
+"""``multimargin train``: from a data file to a model file."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from multimargin._atomic import check_writable
+from multimargin._estimator import MulticlassSVC
+from multimargin._model_file import save_model
+from multimargin.cli._common import (
+    EXIT_NOT_CONVERGED,
+    EXIT_OK,
+    NORMS,
+    add_threads,
+    n_jobs,
+    note,
+    positive_float,
+    positive_int,
+    print_json,
+    print_table,
+    read_data,
+    refuse_same_file,
+    seed,
+)
+from multimargin.formulations import FORMULATIONS
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand to the command."""
+    parser = commands.add_parser(
+        "train",
+        help="train a model",
+        description="Train a model on DATA and save it as MODEL.",
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("data", metavar="DATA", help="LIBSVM text, plain or compressed")
+    parser.add_argument("model", metavar="MODEL", help="the file to write")
+    add = parser.add_argument
+    add("--formulation", choices=tuple(FORMULATIONS), default="ww", help="(default: ww)")
+    add("--C", type=positive_float, default=1.0, metavar="C", help="weight of losses (default: 1)")
+    add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance (default: 0.01)")
+    add(
+        "--stopping",
+        choices=("gap", "violation"),
+        default="gap",
+        help="what the tolerance bounds: the relative duality gap or the largest violation of "
+        "the optimality conditions (default: gap)",
+    )
+    add(
+        "--max-iter",
+        type=positive_int,
+        default=10_000,
+        metavar="N",
+        help="most passes over the samples (default: 10000)",
+    )
+    add("--time-limit", type=positive_float, metavar="S", help="stop after S seconds of training")
+    add("--no-intercept", action="store_true", help="scores without a constant term")
+    add(
+        "--intercept-scaling",
+        type=positive_float,
+        default=1.0,
+        metavar="S",
+        help="value of the constant feature behind the intercept: the larger, the less the "
+        "intercept is regularised (default: 1)",
+    )
+    add("--class-weight", choices=("balanced",), help="weigh classes by their inverse frequency")
+    add(
+        "--normalize",
+        choices=NORMS,
+        default="none",
+        help="l2: scale each sample to unit length, here and in predict and evaluate "
+        "(default: none)",
+    )
+    add("--features", type=positive_int, metavar="N", help="number of features (default: as found)")
+    add("--zero-based", action="store_true", help="feature numbers start at 0, not at 1")
+    add(
+        "--dtype",
+        choices=("float32", "float64"),
+        default="float32",
+        help="type of the feature values (default: float32)",
+    )
+    add("--seed", type=seed, default=0, metavar="N", help="of the random order (default: 0)")
+    add_threads(parser)
+    add("--quiet", action="store_true", help="no progress and no summary")
+    add("--json", action="store_true", help="print the results as one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Train, save, report."""
+    refuse_same_file(args.model, args.data)
+    # Hours of training must not end with a folder that does not exist.
+    check_writable(args.model)
+    preprocessing = {
+        "normalize": args.normalize,
+        "zero_based": args.zero_based,
+        "dtype": args.dtype,
+    }
+    started = time.perf_counter()
+    X, y = read_data(args.data, preprocessing, n_features=args.features, threads=args.threads)
+    load_seconds = time.perf_counter() - started
+    if not args.quiet:
+        note(f"read {X.shape[0]:,} samples with {X.shape[1]:,} features in {load_seconds:.1f} s")
+    model = _estimator(args)
+    started = time.perf_counter()
+    with warnings.catch_warnings():
+        # It says how far the training came and what to change; the exit status says it too.
+        warnings.simplefilter("always", ConvergenceWarning)
+        model.fit(X, y)
+    train_seconds = time.perf_counter() - started
+    save_model(model, args.model, preprocessing=preprocessing)
+    result = _result(args, model, X.shape[0], load_seconds, train_seconds)
+    if args.json:
+        print_json(result)
+    elif not args.quiet:
+        _print(result)
+    if model.converged_:
+        return EXIT_OK
+    note(f"warning: {args.model} is saved, but is not within the tolerance {args.tol:g}")
+    return EXIT_NOT_CONVERGED
+
+
+def _estimator(args: argparse.Namespace) -> MulticlassSVC:
+    return MulticlassSVC(
+        args.formulation,
+        args.C,
+        tol=args.tol,
+        stopping=args.stopping,
+        max_iter=args.max_iter,
+        fit_intercept=not args.no_intercept,
+        intercept_scaling=args.intercept_scaling,
+        class_weight=args.class_weight,
+        n_jobs=n_jobs(args),
+        random_state=args.seed,
+        verbose=0 if args.quiet else 1,
+        time_limit=args.time_limit,
+    )
+
+
+def _result(
+    args: argparse.Namespace,
+    model: MulticlassSVC,
+    n_samples: int,
+    load_seconds: float,
+    train_seconds: float,
+) -> dict[str, Any]:
+    return {
+        "model": args.model,
+        "formulation": args.formulation,
+        "C": args.C,
+        "samples": n_samples,
+        "features": int(model.n_features_in_),
+        "classes": len(model.classes_),
+        "converged": bool(model.converged_),
+        "iterations": int(model.n_iter_),
+        "primal_objective": float(model.primal_objective_),
+        "dual_objective": float(model.dual_objective_),
+        "gap": float(model.dual_gap_),
+        "violation": float(model.violation_),
+        "density": float(model.model_density_),
+        "load_seconds": load_seconds,
+        "train_seconds": train_seconds,
+    }
+
+
+def _print(result: dict[str, Any]) -> None:
+    print_table(
+        {
+            "model": result["model"],
+            "samples": f"{result['samples']:,}",
+            "features": f"{result['features']:,}",
+            "classes": f"{result['classes']:,}",
+            "passes": f"{result['iterations']:,}",
+            "objective": f"{result['primal_objective']:.6g} (dual {result['dual_objective']:.6g})",
+            "gap": f"{result['gap']:.3g}",
+            "density": f"{100 * result['density']:.3g} %",
+            "training": f"{result['train_seconds']:.2f} s",
+        }
+    )
