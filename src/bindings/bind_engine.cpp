@@ -75,10 +75,10 @@ class PyEngine {
   PassReport pass_batches(std::int32_t batch, bool everything, double leave_below, double idle,
                           double coupling, double quiet_gap, double quiet_violation) {
     PassReport report;
-    const VisitRule<T> rule{static_cast<T>(leave_below), static_cast<T>(idle),
+    const VisitRule<T> rule{static_cast<T>(leave_below), static_cast<T>(idle), everything,
                             static_cast<T>(coupling)};
     unlocked([&] {
-      report = engine_->pass_batches(batch, everything, rule,
+      report = engine_->pass_batches(batch, rule,
                                      {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)});
     });
     return report;
@@ -112,9 +112,9 @@ class PyEngine {
       }
     }
     PassReport report;
-    const VisitRule<T> rule{static_cast<T>(leave_below), static_cast<T>(idle), T(0)};
+    const VisitRule<T> rule{static_cast<T>(leave_below), static_cast<T>(idle), everything, T(0)};
     unlocked([&] {
-      report = engine_->pass_league(plan, everything, rule,
+      report = engine_->pass_league(plan, rule,
                                     {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)});
     });
     return report;

@@ -50,6 +50,7 @@ void ActiveSet<T>::assign(std::vector<std::int64_t> pair, std::vector<std::int32
   pair_ = std::move(pair);
   cls_ = std::move(cls);
   alpha_ = std::move(alpha);
+  resting_.assign(cls_.size(), 0);
   widest_ = 1;
   for (std::int64_t i = 0; i < samples(); ++i)
     widest_ = std::max(widest_, static_cast<std::int32_t>(pair_[i + 1] - pair_[i]));
@@ -157,6 +158,7 @@ void ActiveSet<T>::fill(WorkView<T>& view) {
   view.pair = pair_.data();
   view.cls = cls_.data();
   view.alpha = alpha_.data();
+  view.resting = resting_.data();
   view.place = place_.data();
   view.position = position_.data();
   view.weight = weight_.data();

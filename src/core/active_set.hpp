@@ -52,6 +52,7 @@ class ActiveSet {
   std::vector<std::int64_t> pair_;
   std::vector<std::int32_t> cls_;
   std::vector<T> alpha_;
+  std::vector<std::uint8_t> resting_;
   std::vector<std::int64_t> place_;
   Buffer<std::uint32_t> position_;
   std::vector<std::int64_t> weight_;

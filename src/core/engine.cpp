@@ -129,10 +129,9 @@ void Engine<T, I>::merge_found() {
 // ---------------------------------------------------------------- moving
 
 template <class T, class I>
-PassReport Engine<T, I>::pass_batches(std::int32_t batch, bool everything,
-                                      const VisitRule<T>& rule, const Quiet<T>& quiet) {
+PassReport Engine<T, I>::pass_batches(std::int32_t batch, const VisitRule<T>& rule, const Quiet<T>& quiet) {
   std::vector<std::int32_t> due;
-  visits_.due(everything, Random(seed_, passes_++), due);
+  visits_.due(rule.everything, Random(seed_, passes_++), due);
   due.erase(std::remove_if(due.begin(), due.end(),
                            [&](std::int32_t i) {
                              return !(norm2_[i] > 0) ||
@@ -259,7 +258,7 @@ void Engine<T, I>::arrange_league(const std::vector<std::int32_t>& bundle_of,
 
 template <class T, class I>
 PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& rounds,
-                                     bool everything, const VisitRule<T>& rule, const Quiet<T>& quiet) {
+                                     const VisitRule<T>& rule, const Quiet<T>& quiet) {
   const std::uint64_t pass = passes_++;
   const WorkView<T> v = view();
   struct Desk {
@@ -277,7 +276,7 @@ PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& ro
       const std::size_t index = static_cast<std::size_t>(low) * bundles_ + high;
       Fixture& f = fixtures_[index];
       Desk& desk = desks[member];
-      f.visits.due(everything, Random(seed_ + index, pass), desk.due);
+      f.visits.due(rule.everything, Random(seed_ + index, pass), desk.due);
       desk.entries.clear();
       for (std::int32_t e : desk.due) desk.entries.push_back(f.entries[e]);
       desk.gap.resize(desk.due.size());

@@ -67,13 +67,13 @@ class Engine {
   // --- moving
   // One pass over whole samples. `batch` samples are solved at the same weights and
   // then applied together; 1: one after the other.
-  PassReport pass_batches(std::int32_t batch, bool everything, const VisitRule<T>& rule,
+  PassReport pass_batches(std::int32_t batch, const VisitRule<T>& rule,
                           const Quiet<T>& quiet);
   // Divides the pairs by bundles of classes: what lies within one bundle or between
   // two can be worked on while other bundles meet.
   void arrange_league(const std::vector<std::int32_t>& bundle_of, std::int32_t bundles);
   // One pass through the rounds; the meetings of a round share no bundle.
-  PassReport pass_league(const std::vector<std::vector<Meeting>>& rounds, bool everything,
+  PassReport pass_league(const std::vector<std::vector<Meeting>>& rounds,
                          const VisitRule<T>& rule, const Quiet<T>& quiet);
 
   // --- looking
@@ -87,7 +87,7 @@ class Engine {
  private:
   WorkView<T> view();
   bool asked_to_stop();
-  std::size_t work_size() const { return static_cast<std::size_t>(active_.widest()) * 9 + 16; }
+  std::size_t work_size() const { return static_cast<std::size_t>(active_.widest()) * 8 + 16; }
   void look_at_active(std::vector<T>& gap, std::vector<T>& violation);
 
   Csr<T, I> X_;

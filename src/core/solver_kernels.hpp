@@ -68,59 +68,68 @@ inline void prefetch_visit(const WorkView<T>& v, std::int64_t i) {
 
 // Asks for the weights that a visit will read; its positions are near by now.
 template <class T>
-inline void prefetch_weights(const WorkView<T>& v, std::int64_t i) {
+inline void prefetch_weights(const WorkView<T>& v, std::int64_t i, bool everything) {
   const Visit<T> s(v, i);
+  const std::uint8_t* resting = v.resting + v.pair[i];
   for (std::int32_t slot = 0; slot < s.slots; ++slot) {
+    if (resting[slot] && !everything) continue;
     const T* w = v.w + v.weight[s.cls[slot]];
     const std::uint32_t* at = s.at + slot * s.len;
     for (std::int64_t t = 0; t < s.len; ++t) __builtin_prefetch(w + at[t]);
   }
 }
 
-// Solves slots [first, last) of a sample at fixed weights. alpha is updated; the
-// coefficient of x_i to add to each slot's class is left in step[slot - first + 1]
-// and, for the own class, step[0]. Returns whether anything moved.
-template <class F, class T>
-inline bool solve_slots(const WorkView<T>& v, const Visit<T>& s, std::int64_t i,
-                        std::int32_t first, std::int32_t last, const T* touch,
-                        const VisitRule<T>& rule, T* step, T* work, Report<T>* report) {
-  const int size = last - first;
-  T* margin = work;
-  T* curvature = work + size;
-  T* fresh = work + 2 * size;
-  T* scratch = work + 3 * size;
-  const T own = s.score(v, 0);
-  for (int c = 0; c < size; ++c) margin[c] = F::margin(own, s.score(v, first + c));
-  const T k = v.norm2[i];
-  Block<T> block{size, margin, s.alpha + first, v.box[i], k, nullptr};
-  *report = F::inspect(block);
-  for (int c = 0; c <= size; ++c) step[c] = 0;
-  if (report->gap < rule.leave_below || !(report->violation > 0)) return false;
-  if (rule.idle >= 0 && report->violation <= rule.idle) return false;
+// A slot with alpha = 0 and a margin below this rests until everything is looked at again.
+// Between two such looks scores move less; a slot that wakes late costs a visit, not exactness.
+constexpr double kRestMargin = -0.05;
 
-  T* alpha = s.alpha + first;
-  int count = size;
-  const bool some = rule.idle >= 0;  // only part of the block may move
-  T* part = scratch + 2 * size;      // margins and alphas of that part
-  if (some) {
-    count = 0;
+
+
+// Solves slots [first, last) of a sample at fixed weights, resting ones left out unless the
+// rule asks for everything. alpha is updated; the coefficient of x_i to add to the class of a
+// slot is left in step[slot], for the own class in step[0]. Returns whether anything moved.
+template <class F, class T>
+inline bool solve_slots(const WorkView<T>& v, std::int64_t i, std::int32_t first,
+                        std::int32_t last, const T* touch, const VisitRule<T>& rule, T* step,
+                        T* work, Report<T>* report) {
+  const Visit<T> s(v, i);
+  const std::int32_t room = last - first;
+  std::int32_t* slot = reinterpret_cast<std::int32_t*>(work);  // slots taken part, compactly
+  T* margin = work + room;
+  T* alpha = margin + room;
+  T* curvature = alpha + room;
+  T* fresh = curvature + room;
+  T* scratch = fresh + room;  // 2 * room
+
+  std::uint8_t* resting = v.resting + v.pair[i];
+  const T own = s.score(v, 0);
+  int size = 0;
+  for (std::int32_t k = first; k < last; ++k) {
+    if (resting[k] && !rule.everything) continue;
+    slot[size] = k;
+    alpha[size] = s.alpha[k];
+    margin[size] = F::margin(own, s.score(v, k));
+    if (rule.everything)
+      resting[k] = !(alpha[size] > 0) && margin[size] < static_cast<T>(kRestMargin);
+    ++size;
+  }
+  const T k = v.norm2[i];
+  Block<T> block{size, margin, alpha, v.box[i], k, nullptr};
+  *report = F::inspect(block);
+  step[0] = 0;
+  for (std::int32_t c = first; c < last; ++c) step[c] = 0;
+  if (report->gap < rule.leave_below || !(report->violation > 0)) return false;
+  if (rule.idle >= 0) {
+    if (report->violation <= rule.idle) return false;
+    int moving = 0;
     for (int c = 0; c < size; ++c)
       if (F::violation(margin[c], alpha[c], v.box[i]) > rule.idle) {
-        part[count] = margin[c];
-        part[size + count] = alpha[c];
-        ++count;
+        slot[moving] = slot[c];
+        margin[moving] = margin[c];
+        alpha[moving] = alpha[c];
+        ++moving;
       }
-    block = Block<T>{count, part, part + size, v.box[i], k, nullptr};
-    F::solve(block, fresh, scratch);
-    count = 0;
-    for (int c = 0; c < size; ++c)
-      if (F::violation(margin[c], alpha[c], v.box[i]) > rule.idle) {
-        const T delta = fresh[count++] - alpha[c];
-        alpha[c] = fresh[count - 1];
-        step[c + 1] = -delta;
-        step[0] += delta;
-      }
-    return true;
+    block.size = size = moving;
   }
   if (touch != nullptr && rule.coupling > 0) {
     // Samples of one batch move at the same time. Those that share class c interact by at
@@ -128,14 +137,14 @@ inline bool solve_slots(const WorkView<T>& v, const Visit<T>& s, std::int64_t i,
     const T norm = static_cast<T>(__builtin_sqrt(static_cast<double>(k)));
     block.curvature_own = k + rule.coupling * norm * (touch[s.cls[0]] - norm);
     for (int c = 0; c < size; ++c)
-      curvature[c] = k + rule.coupling * norm * (touch[s.cls[first + c]] - norm);
+      curvature[c] = k + rule.coupling * norm * (touch[s.cls[slot[c]]] - norm);
     block.curvature = curvature;
   }
   F::solve(block, fresh, scratch);
   for (int c = 0; c < size; ++c) {
     const T delta = fresh[c] - alpha[c];
-    alpha[c] = fresh[c];
-    step[c + 1] = -delta;
+    s.alpha[slot[c]] = fresh[c];
+    step[slot[c]] = -delta;
     step[0] += delta;
   }
   return true;
@@ -146,11 +155,11 @@ void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>
                  std::int64_t begin, std::int64_t end, std::int64_t stride) {
   for (std::int64_t k = begin; k < end; k += stride) {
     if (k + 2 * stride < end) prefetch_visit(v, b.sample[k + 2 * stride]);
-    if (k + stride < end) prefetch_weights(v, b.sample[k + stride]);
+    if (k + stride < end) prefetch_weights(v, b.sample[k + stride], rule.everything);
     const std::int64_t i = b.sample[k];
-    const Visit<T> s(v, i);
     Report<T> report;
-    solve_slots<F, T>(v, s, i, 1, s.slots, b.touch, rule, b.step + b.step_at[k], b.work, &report);
+    solve_slots<F, T>(v, i, 1, static_cast<std::int32_t>(v.pair[i + 1] - v.pair[i]), b.touch, rule,
+                      b.step + b.step_at[k], b.work, &report);
     b.gap[i] = report.gap;
     b.violation[i] = report.violation;
   }
@@ -195,11 +204,11 @@ void visit_entries(const WorkView<T>& v, const Entry* entries, std::int64_t coun
     const Visit<T> s(v, i);
     Report<T> report;
     T* step = work;
-    T* rest = work + (last - first + 1);
-    if (solve_slots<F, T>(v, s, i, first, last, nullptr, rule, step, rest, &report)) {
+    T* rest = work + s.slots;
+    if (solve_slots<F, T>(v, i, first, last, nullptr, rule, step, rest, &report)) {
       if (step[0] != 0) s.add(v, 0, step[0]);
       for (std::int32_t slot = first; slot < last; ++slot)
-        if (step[slot - first + 1] != 0) s.add(v, slot, step[slot - first + 1]);
+        if (step[slot] != 0) s.add(v, slot, step[slot]);
     }
     gap[e] = report.gap;
     violation[e] = report.violation;

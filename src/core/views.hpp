@@ -23,6 +23,7 @@ struct WorkView {
   const std::int64_t* pair;      // [n+1] where a sample's slots begin
   const std::int32_t* cls;       // [pairs] class of each slot
   T* alpha;                      // [pairs] dual variables, 0 in slot 0
+  std::uint8_t* resting;         // [pairs] slots that only visits to everything look at
   const std::int64_t* place;     // [n+1] where a sample's positions begin
   const std::uint32_t* position; // slot-major: slot s, feature t at place + s*len + t
   const std::int64_t* weight;    // [K+1] where a class's weights begin
@@ -42,6 +43,7 @@ template <class T>
 struct VisitRule {
   T leave_below;  // samples with a smaller gap are left as they are
   T idle;         // coordinates violated by no more than this stay; < 0: none stay
+  bool everything;  // resting slots are looked at too, and rest is decided anew
   T coupling;     // assumed |cosine| between samples of one batch that share a class
 };
 
@@ -49,6 +51,7 @@ struct VisitRule {
 template <class T>
 struct BlockView {
   const T* rows;               // row r: lanes<T>() weights of one feature; row 0 is zero
+  const T* bounds;             // row r: largest, then smallest weight of each of 4 groups
   const std::int32_t* row_of;  // [features] -> row
   const T* intercept;          // [lanes] added to every score
   std::int32_t first_class;
@@ -60,6 +63,9 @@ template <class T>
 constexpr int lanes() {
   return 256 / static_cast<int>(sizeof(T));
 }
+
+// A block's classes in groups of one vector each: groups that cannot matter are skipped.
+constexpr int kGroups = 4;
 
 // The best few (value, class) of each sample: `capacity` slots a sample, a
 // min-heap by value while it is filled.
