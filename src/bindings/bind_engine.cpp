@@ -149,8 +149,9 @@ class PyEngine {
       std::vector<std::pair<std::int32_t, T>> row;
       for (std::int32_t c = 0; c < engine_->n_classes(); ++c) {
         row.clear();
-        for (std::int64_t k = a.weight()[c]; k < a.weight()[c + 1]; ++k)
-          if (a.w()[k] != 0) row.emplace_back(a.feature()[k], a.w()[k]);
+        a.each_weight(engine_->X(), c, [&](std::int32_t j, T w) {
+          if (w != 0) row.emplace_back(j, w);
+        });
         std::sort(row.begin(), row.end(), [](auto& l, auto& r) { return l.first < r.first; });
         for (const auto& [j, w] : row) {
           feature.push_back(j);

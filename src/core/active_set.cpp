@@ -1,7 +1,6 @@
 #include "active_set.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace multimargin {
 
@@ -9,38 +8,10 @@ namespace {
 
 constexpr std::int32_t kClassesPerTask = 64;
 constexpr std::int64_t kWeightsPerTask = std::int64_t{1} << 18;
+constexpr std::int64_t kSamplesPerTask = 4096;
 
-// The members of each class: samples that have it in some slot, in sample order.
-struct Members {
-  std::vector<std::int64_t> begin;   // [K+1]
-  std::vector<std::int32_t> sample;
-  std::vector<std::int32_t> slot;
-};
-
-Members members_of(const std::vector<std::int64_t>& pair, const std::vector<std::int32_t>& cls,
-                   std::int32_t n_classes) {
-  Members m;
-  m.begin.assign(n_classes + 1, 0);
-  for (std::int32_t c : cls) ++m.begin[c + 1];
-  for (std::int32_t c = 0; c < n_classes; ++c) m.begin[c + 1] += m.begin[c];
-  m.sample.resize(cls.size());
-  m.slot.resize(cls.size());
-  std::vector<std::int64_t> next(m.begin.begin(), m.begin.end() - 1);
-  const std::int64_t n = static_cast<std::int64_t>(pair.size()) - 1;
-  for (std::int64_t i = 0; i < n; ++i)
-    for (std::int64_t p = pair[i]; p < pair[i + 1]; ++p) {
-      const std::int64_t at = next[cls[p]]++;
-      m.sample[at] = static_cast<std::int32_t>(i);
-      m.slot[at] = static_cast<std::int32_t>(p - pair[i]);
-    }
-  return m;
-}
-
-// What one thread needs to lay out a class.
-struct Layout {
-  std::vector<std::int32_t> slot_of;  // [features] -> position in the class, or -1
-  std::vector<double> value;
-};
+constexpr std::int32_t kUnseen = -1;  // no member of the class has the feature, so far
+constexpr std::int32_t kOnce = 0;     // one has it: lone, unless another comes
 
 }  // namespace
 
@@ -57,6 +28,74 @@ void ActiveSet<T>::assign(std::vector<std::int64_t> pair, std::vector<std::int32
 }
 
 template <class T>
+T ActiveSet<T>::coefficient(std::int64_t i, std::int64_t slot) const {
+  if (slot != 0) return -alpha_[pair_[i] + slot];
+  T sum = 0;
+  for (std::int64_t p = pair_[i] + 1; p < pair_[i + 1]; ++p) sum += alpha_[p];
+  return sum;
+}
+
+template <class T>
+void ActiveSet<T>::list_members(std::int32_t n_classes) {
+  members_.begin.assign(n_classes + 1, 0);
+  for (std::int32_t c : cls_) ++members_.begin[c + 1];
+  for (std::int32_t c = 0; c < n_classes; ++c) members_.begin[c + 1] += members_.begin[c];
+  members_.sample.resize(cls_.size());
+  members_.slot.resize(cls_.size());
+  std::vector<std::int64_t> next(members_.begin.begin(), members_.begin.end() - 1);
+  for (std::int64_t i = 0; i < samples(); ++i)
+    for (std::int64_t p = pair_[i]; p < pair_[i + 1]; ++p) {
+      const std::int64_t at = next[cls_[p]]++;
+      members_.sample[at] = static_cast<std::int32_t>(i);
+      members_.slot[at] = static_cast<std::int32_t>(p - pair_[i]);
+    }
+}
+
+template <class T>
+template <class I>
+void ActiveSet<T>::lay_out_class(const Csr<T, I>& X, std::int32_t c, T bias, Layout& layout) {
+  layout.seen.clear();
+  layout.feature.assign(1, 0);
+  const std::int64_t begin = members_.begin[c], end = members_.begin[c + 1];
+  for (std::int64_t e = begin; e < end; ++e) {
+    const std::int64_t i = members_.sample[e];
+    for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
+      std::int32_t& state = layout.slot_of[X.indices[t]];
+      if (state == kUnseen) {
+        state = kOnce;
+        layout.seen.push_back(static_cast<std::int32_t>(X.indices[t]));
+      } else if (state == kOnce) {
+        state = static_cast<std::int32_t>(layout.feature.size());
+        layout.feature.push_back(static_cast<std::int32_t>(X.indices[t]));
+      }
+    }
+  }
+  layout.value.assign(layout.feature.size(), 0.0);
+  double constant = 0;
+  for (std::int64_t e = begin; e < end; ++e) {
+    const std::int64_t i = members_.sample[e], slot = members_.slot[e];
+    const double step = static_cast<double>(coefficient(i, slot));
+    constant += step * static_cast<double>(bias);
+    const std::int64_t first = X.begin(i), len = X.end(i) - first;
+    std::uint32_t* at = position_.data() + place_[i] + slot * len;
+    double lone = 0;
+    for (std::int64_t t = 0; t < len; ++t) {
+      const std::int32_t known = layout.slot_of[X.indices[first + t]];
+      const double x = static_cast<double>(X.data[first + t]);
+      at[t] = static_cast<std::uint32_t>(known);
+      if (known == kOnce) {
+        lone += x * x;
+      } else {
+        layout.value[known] += step * x;
+      }
+    }
+    lone_[pair_[i] + slot] = static_cast<T>(lone);
+  }
+  w_bias_[c] = static_cast<T>(constant);
+  for (std::int32_t j : layout.seen) layout.slot_of[j] = kUnseen;
+}
+
+template <class T>
 template <class I>
 void ActiveSet<T>::rebuild(const Csr<T, I>& X, std::int32_t n_classes, T bias, Team& team) {
   const std::int64_t n = samples();
@@ -65,54 +104,25 @@ void ActiveSet<T>::rebuild(const Csr<T, I>& X, std::int32_t n_classes, T bias, T
   for (std::int64_t i = 0; i < n; ++i)
     place_[i + 1] = place_[i] + (pair_[i + 1] - pair_[i]) * (X.end(i) - X.begin(i));
   position_.reset(static_cast<std::size_t>(place_[n]));
+  lone_.resize(cls_.size());
   w_bias_.assign(n_classes, T(0));
   weight_.assign(n_classes + 1, 0);
+  list_members(n_classes);
 
-  const Members members = members_of(pair_, cls_, n_classes);
   const std::int64_t tasks = (n_classes + kClassesPerTask - 1) / kClassesPerTask;
   std::vector<Layout> layouts(team.size());
   std::vector<std::vector<std::int32_t>> features(tasks);
   std::vector<std::vector<T>> values(tasks);
-
   team.for_each(tasks, [&](int thread, std::int64_t task) {
     Layout& layout = layouts[thread];
-    if (layout.slot_of.empty()) layout.slot_of.assign(X.cols, -1);
+    if (layout.slot_of.empty()) layout.slot_of.assign(X.cols, kUnseen);
     const std::int32_t first = static_cast<std::int32_t>(task) * kClassesPerTask;
     const std::int32_t last = std::min(n_classes, first + kClassesPerTask);
-    std::vector<std::int32_t>& list = features[task];
     for (std::int32_t c = first; c < last; ++c) {
-      const std::size_t start = list.size();
-      layout.value.clear();
-      double constant = 0;
-      for (std::int64_t e = members.begin[c]; e < members.begin[c + 1]; ++e) {
-        const std::int64_t i = members.sample[e], slot = members.slot[e];
-        double coefficient = 0;  // of x_i in w_c: the sum of alpha at home, -alpha abroad
-        if (slot == 0) {
-          for (std::int64_t p = pair_[i] + 1; p < pair_[i + 1]; ++p) coefficient += alpha_[p];
-        } else {
-          coefficient = -static_cast<double>(alpha_[pair_[i] + slot]);
-        }
-        constant += coefficient * static_cast<double>(bias);
-        const std::int64_t begin = X.begin(i), len = X.end(i) - begin;
-        std::uint32_t* at = position_.data() + place_[i] + slot * len;
-        for (std::int64_t t = 0; t < len; ++t) {
-          const I j = X.indices[begin + t];
-          std::int32_t& known = layout.slot_of[j];
-          if (known < 0) {
-            known = static_cast<std::int32_t>(list.size() - start);
-            list.push_back(static_cast<std::int32_t>(j));
-            layout.value.push_back(0);
-          }
-          at[t] = static_cast<std::uint32_t>(known);
-          layout.value[known] += coefficient * static_cast<double>(X.data[begin + t]);
-        }
-      }
-      w_bias_[c] = static_cast<T>(constant);
-      for (std::size_t k = start; k < list.size(); ++k) {
-        layout.slot_of[list[k]] = -1;
-        values[task].push_back(static_cast<T>(layout.value[k - start]));
-      }
-      weight_[c + 1] = static_cast<std::int64_t>(list.size() - start);
+      lay_out_class(X, c, bias, layout);
+      weight_[c + 1] = static_cast<std::int64_t>(layout.feature.size());
+      features[task].insert(features[task].end(), layout.feature.begin(), layout.feature.end());
+      for (double value : layout.value) values[task].push_back(static_cast<T>(value));
     }
   });
 
@@ -121,10 +131,8 @@ void ActiveSet<T>::rebuild(const Csr<T, I>& X, std::int32_t n_classes, T bias, T
   w_.reset(static_cast<std::size_t>(weight_[n_classes]));
   team.for_each(tasks, [&](int, std::int64_t task) {
     const std::int64_t at = weight_[task * kClassesPerTask];
-    if (features[task].empty()) return;
-    std::memcpy(feature_.data() + at, features[task].data(),
-                features[task].size() * sizeof(std::int32_t));
-    std::memcpy(w_.data() + at, values[task].data(), values[task].size() * sizeof(T));
+    std::copy(features[task].begin(), features[task].end(), feature_.begin() + at);
+    std::copy(values[task].begin(), values[task].end(), w_.data() + at);
   });
 }
 
@@ -147,8 +155,21 @@ double ActiveSet<T>::squared_norm(Team& team) const {
       sum += static_cast<double>(w_[k]) * static_cast<double>(w_[k]);
     part[task] = sum;
   });
+  const std::int64_t n = samples(), parts = (n + kSamplesPerTask - 1) / kSamplesPerTask;
+  std::vector<double> alone(parts, 0.0);
+  team.for_each(parts, [&](int, std::int64_t task) {
+    double sum = 0;
+    for (std::int64_t i = task * kSamplesPerTask; i < std::min(n, (task + 1) * kSamplesPerTask);
+         ++i)
+      for (std::int64_t slot = 0; slot < pair_[i + 1] - pair_[i]; ++slot) {
+        const double step = static_cast<double>(coefficient(i, slot));
+        sum += step * step * static_cast<double>(lone_[pair_[i] + slot]);
+      }
+    alone[task] = sum;
+  });
   double sum = 0;
   for (double p : part) sum += p;
+  for (double p : alone) sum += p;
   for (T b : w_bias_) sum += static_cast<double>(b) * static_cast<double>(b);
   return sum;
 }
@@ -161,6 +182,7 @@ void ActiveSet<T>::fill(WorkView<T>& view) {
   view.resting = resting_.data();
   view.place = place_.data();
   view.position = position_.data();
+  view.lone = lone_.data();
   view.weight = weight_.data();
   view.w = w_.data();
   view.w_bias = w_bias_.data();

@@ -2,8 +2,8 @@
 // the weights they touch.
 //
 // Memory: 4 bytes for each feature of each pair (where it lies in the class's
-// weights), 8 for each pair, and each weight that can be non-zero once. Nothing
-// of size features x classes or samples x classes.
+// weights), about 21 for each pair, and each weight that two pairs share once.
+// Nothing of size features x classes or samples x classes.
 #pragma once
 
 #include <cstdint>
@@ -36,19 +36,53 @@ class ActiveSet {
   const std::vector<std::int64_t>& pair() const { return pair_; }
   const std::vector<std::int32_t>& cls() const { return cls_; }
   const std::vector<T>& alpha() const { return alpha_; }
-  const std::vector<std::int64_t>& weight() const { return weight_; }
-  const std::vector<std::int32_t>& feature() const { return feature_; }
-  const T* w() const { return w_.data(); }
   const std::vector<T>& w_bias() const { return w_bias_; }
+
+  // Calls use(feature, weight) for the weights of class c, each feature once.
+  template <class I, class Use>
+  void each_weight(const Csr<T, I>& X, std::int32_t c, const Use& use) const {
+    for (std::int64_t k = weight_[c] + 1; k < weight_[c + 1]; ++k) use(feature_[k], w_[k]);
+    for (std::int64_t e = members_.begin[c]; e < members_.begin[c + 1]; ++e) {
+      const std::int64_t i = members_.sample[e], slot = members_.slot[e];
+      const T step = coefficient(i, slot);
+      if (step == 0) continue;
+      const std::int64_t begin = X.begin(i), len = X.end(i) - begin;
+      const std::uint32_t* at = position_.data() + place_[i] + slot * len;
+      for (std::int64_t t = 0; t < len; ++t)
+        if (at[t] == 0) use(static_cast<std::int32_t>(X.indices[begin + t]), step * X.data[begin + t]);
+    }
+  }
 
   // sum of alpha, and |W|^2, in a fixed order.
   double alpha_sum() const;
-  double squared_norm(Team& team) const;
+  double squared_norm(Team& team) const;  // lone features included
 
   // Points the view's fields that belong to the active set here.
   void fill(WorkView<T>& view);
 
  private:
+  // The members of each class: samples that have it in some slot, in sample order.
+  struct Members {
+    std::vector<std::int64_t> begin;  // [K+1]
+    std::vector<std::int32_t> sample;
+    std::vector<std::int32_t> slot;
+  };
+  // What one thread needs to lay out a class.
+  struct Layout {
+    std::vector<std::int32_t> slot_of;   // [features] -> kUnseen, kOnce or position
+    std::vector<std::int32_t> seen;      // features of the class, to forget them again
+    std::vector<double> value;           // by position
+    std::vector<std::int32_t> feature;   // by position
+  };
+
+  void list_members(std::int32_t n_classes);
+  template <class I>
+  void lay_out_class(const Csr<T, I>& X, std::int32_t c, T bias, Layout& layout);
+  // Of x_i in the class of a slot: the sum of alpha at home, -alpha abroad.
+  T coefficient(std::int64_t i, std::int64_t slot) const;
+
+  Members members_;
+  std::vector<T> lone_;
   std::vector<std::int64_t> pair_;
   std::vector<std::int32_t> cls_;
   std::vector<T> alpha_;

@@ -340,8 +340,7 @@ ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle) {
                          {found_margin_.data(), found_cls_.data(), found_count_.data(), capacity}};
   const auto fill = [&](ClassBlock<T>& block, std::int32_t first, std::int32_t classes) {
     for (std::int32_t k = 0; k < classes; ++k) {
-      const std::int64_t begin = active_.weight()[first + k], end = active_.weight()[first + k + 1];
-      block.add(k, active_.feature().data() + begin, active_.w() + begin, end - begin);
+      active_.each_weight(X_, first + k, [&](std::int32_t j, T w) { block.add(k, &j, &w, 1); });
       block.set_intercept(k, bias_ * active_.w_bias()[first + k]);
     }
   };

@@ -34,6 +34,7 @@ struct Visit {
   const std::uint32_t* at;
   const std::int32_t* cls;
   T* alpha;
+  const T* lone;
   std::int32_t slots;
 
   Visit(const WorkView<T>& v, std::int64_t i)
@@ -42,16 +43,27 @@ struct Visit {
         at(v.position + v.place[i]),
         cls(v.cls + v.pair[i]),
         alpha(v.alpha + v.pair[i]),
+        lone(v.lone + v.pair[i]),
         slots(static_cast<std::int32_t>(v.pair[i + 1] - v.pair[i])) {}
 
-  T score(const WorkView<T>& v, std::int32_t slot) const {
+  // Score with the slot's class, in which x_i has the given coefficient.
+  T score(const WorkView<T>& v, std::int32_t slot, T coefficient) const {
     const std::int32_t c = cls[slot];
-    return gather_dot(x, at + slot * len, len, v.w + v.weight[c]) + v.bias * v.w_bias[c];
+    return gather_dot(x, at + slot * len, len, v.w + v.weight[c]) + v.bias * v.w_bias[c] +
+           coefficient * lone[slot];
+  }
+
+  T own_score(const WorkView<T>& v) const {
+    T sum = 0;
+    for (std::int32_t slot = 1; slot < slots; ++slot) sum += alpha[slot];
+    return score(v, 0, sum);
   }
 
   void add(const WorkView<T>& v, std::int32_t slot, T step) const {
     const std::int32_t c = cls[slot];
-    scatter_add(x, at + slot * len, len, step, v.w + v.weight[c]);
+    T* w = v.w + v.weight[c];
+    scatter_add(x, at + slot * len, len, step, w);
+    w[0] = 0;  // where the lone features went
     v.w_bias[c] += step * v.bias;
   }
 };
@@ -102,13 +114,13 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, std::int32_t first
   T* scratch = fresh + room;  // 2 * room
 
   std::uint8_t* resting = v.resting + v.pair[i];
-  const T own = s.score(v, 0);
+  const T own = s.own_score(v);
   int size = 0;
   for (std::int32_t k = first; k < last; ++k) {
     if (resting[k] && !rule.everything) continue;
     slot[size] = k;
     alpha[size] = s.alpha[k];
-    margin[size] = F::margin(own, s.score(v, k));
+    margin[size] = F::margin(own, s.score(v, k, -s.alpha[k]));
     if (rule.everything)
       resting[k] = !(alpha[size] > 0) && margin[size] < static_cast<T>(kRestMargin);
     ++size;
@@ -220,11 +232,11 @@ void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, T* own
               T* gap, T* violation) {
   for (std::int64_t i = begin; i < end; ++i) {
     const Visit<T> s(v, i);
-    own[i] = s.score(v, 0);
+    own[i] = s.own_score(v);
     T* m = margin + v.pair[i];
     m[0] = 0;
     for (std::int32_t slot = 1; slot < s.slots; ++slot)
-      m[slot] = F::margin(own[i], s.score(v, slot));
+      m[slot] = F::margin(own[i], s.score(v, slot, -s.alpha[slot]));
     const Block<T> block{s.slots - 1, m + 1, s.alpha + 1, v.box[i], v.norm2[i], nullptr};
     const Report<T> report = F::inspect(block);
     gap[i] = report.gap;
