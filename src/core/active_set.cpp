@@ -23,16 +23,12 @@ void ActiveSet<T>::assign(std::vector<std::int64_t> pair, std::vector<std::int32
   alpha_ = std::move(alpha);
   resting_.assign(cls_.size(), 0);
   widest_ = 1;
-  for (std::int64_t i = 0; i < samples(); ++i)
+  for (std::int64_t i = 0; i < samples(); ++i) {
     widest_ = std::max(widest_, static_cast<std::int32_t>(pair_[i + 1] - pair_[i]));
-}
-
-template <class T>
-T ActiveSet<T>::coefficient(std::int64_t i, std::int64_t slot) const {
-  if (slot != 0) return -alpha_[pair_[i] + slot];
-  T sum = 0;
-  for (std::int64_t p = pair_[i] + 1; p < pair_[i + 1]; ++p) sum += alpha_[p];
-  return sum;
+    T sum = 0;
+    for (std::int64_t p = pair_[i] + 1; p < pair_[i + 1]; ++p) sum += alpha_[p];
+    alpha_[pair_[i]] = sum;
+  }
 }
 
 template <class T>
@@ -139,7 +135,9 @@ void ActiveSet<T>::rebuild(const Csr<T, I>& X, std::int32_t n_classes, T bias, T
 template <class T>
 double ActiveSet<T>::alpha_sum() const {
   double sum = 0;
-  for (T a : alpha_) sum += static_cast<double>(a);
+  for (std::int64_t i = 0; i < samples(); ++i)
+    for (std::int64_t p = pair_[i] + 1; p < pair_[i + 1]; ++p)
+      sum += static_cast<double>(alpha_[p]);
   return sum;
 }
 

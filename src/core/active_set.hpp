@@ -20,7 +20,7 @@ template <class T>
 class ActiveSet {
  public:
   // Starts anew from lists of classes: slot 0 of each sample is its own class.
-  // `pair` has n+1 entries; alpha of slot 0 is 0.
+  // `pair` has n+1 entries; what alpha has in slot 0 is replaced by the sum of the others.
   void assign(std::vector<std::int64_t> pair, std::vector<std::int32_t> cls,
               std::vector<T> alpha);
 
@@ -79,7 +79,10 @@ class ActiveSet {
   template <class I>
   void lay_out_class(const Csr<T, I>& X, std::int32_t c, T bias, Layout& layout);
   // Of x_i in the class of a slot: the sum of alpha at home, -alpha abroad.
-  T coefficient(std::int64_t i, std::int64_t slot) const;
+  T coefficient(std::int64_t i, std::int64_t slot) const {
+    const T a = alpha_[pair_[i] + slot];
+    return slot == 0 ? a : -a;
+  }
 
   Members members_;
   std::vector<T> lone_;

@@ -31,21 +31,12 @@ class ClassBlock {
     for (int k = 0; k < lanes<T>(); ++k) rows_[k] = intercept_[k] = 0;
   }
 
-  // Adds the weights of class first_class + lane.
-  template <class I>
-  void add(int lane, const I* feature, const T* value, std::int64_t count) {
-    for (std::int64_t k = 0; k < count; ++k) {
-      if (value[k] == 0) continue;
-      std::int32_t& row = row_of_[feature[k]];
-      if (row == 0) {
-        used_.push_back(static_cast<std::int32_t>(feature[k]));
-        row = static_cast<std::int32_t>(used_.size());
-        reserve(used_.size() + 1);
-        T* fresh = rows_.data() + static_cast<std::size_t>(row) * lanes<T>();
-        for (int l = 0; l < lanes<T>(); ++l) fresh[l] = 0;
-      }
-      rows_[static_cast<std::size_t>(row) * lanes<T>() + lane] = value[k];
-    }
+  // Adds a weight of class first_class + lane.
+  void add(int lane, std::int64_t feature, T value) {
+    if (value == 0) return;
+    std::int32_t row = row_of_[feature];
+    if (row == 0) row = new_row(feature);
+    rows_[static_cast<std::size_t>(row) * lanes<T>() + lane] = value;
   }
 
   // Call after the last add(): finds each row's largest and smallest weight per group.
@@ -75,6 +66,16 @@ class ClassBlock {
   }
 
  private:
+  std::int32_t new_row(std::int64_t feature) {
+    used_.push_back(static_cast<std::int32_t>(feature));
+    const auto row = static_cast<std::int32_t>(used_.size());
+    row_of_[feature] = row;
+    reserve(used_.size() + 1);
+    T* fresh = rows_.data() + static_cast<std::size_t>(row) * lanes<T>();
+    for (int l = 0; l < lanes<T>(); ++l) fresh[l] = 0;
+    return row;
+  }
+
   void reserve(std::size_t rows) {
     const std::size_t need = rows * lanes<T>();
     if (need <= rows_.size()) return;

@@ -340,7 +340,7 @@ ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle) {
                          {found_margin_.data(), found_cls_.data(), found_count_.data(), capacity}};
   const auto fill = [&](ClassBlock<T>& block, std::int32_t first, std::int32_t classes) {
     for (std::int32_t k = 0; k < classes; ++k) {
-      active_.each_weight(X_, first + k, [&](std::int32_t j, T w) { block.add(k, &j, &w, 1); });
+      active_.each_weight(X_, first + k, [&](std::int32_t j, T w) { block.add(k, j, w); });
       block.set_intercept(k, bias_ * active_.w_bias()[first + k]);
     }
   };

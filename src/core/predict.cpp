@@ -48,12 +48,8 @@ class Filler {
  private:
   void add(ClassBlock<T>& block, int lane, const std::int32_t* feature, const T* value,
            std::int64_t count) const {
-    if (wanted_.empty()) {
-      block.add(lane, feature, value, count);
-      return;
-    }
     for (std::int64_t t = 0; t < count; ++t)
-      if (wanted_[feature[t]]) block.add(lane, feature + t, value + t, 1);
+      if (wanted_.empty() || wanted_[feature[t]]) block.add(lane, feature[t], value[t]);
   }
 
   const Coefficients<T>& coef_;

@@ -186,17 +186,7 @@ void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<T>& block,
     if (!(scan.norm2[i] > 0)) continue;
     const T own = scan.own[i];
     const T threshold = F::threshold(own);
-    const unsigned groups = groups_above(X, block, i, highest, threshold);
-    if (groups == 0) continue;
-    Scores<T> s;
-    if ((groups & (groups - 1)) != 0) {
-      s = row_scores(X, block, i);
-    } else {  // a single group: the others are set to what certainly does not count
-      const T low = threshold - T(1);
-      for (int g = 0; g < kGroups; ++g) s.v[g] = low - typename Vector<T>::type{};
-      const int g = __builtin_ctz(groups);
-      s.v[g] = group_scores(X, block, i, g);
-    }
+    const Scores<T> s = row_scores(X, block, i);
     std::uint64_t mask = above(s, threshold) & first_bits(block.classes);
     const std::int32_t mine = y[i] - block.first_class;
     if (mine >= 0 && mine < block.classes) mask &= ~(std::uint64_t{1} << mine);

@@ -53,11 +53,7 @@ struct Visit {
            coefficient * lone[slot];
   }
 
-  T own_score(const WorkView<T>& v) const {
-    T sum = 0;
-    for (std::int32_t slot = 1; slot < slots; ++slot) sum += alpha[slot];
-    return score(v, 0, sum);
-  }
+  T own_score(const WorkView<T>& v) const { return score(v, 0, alpha[0]); }
 
   void add(const WorkView<T>& v, std::int32_t slot, T step) const {
     const std::int32_t c = cls[slot];
@@ -157,8 +153,12 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, std::int32_t first
     const T delta = fresh[c] - alpha[c];
     s.alpha[slot[c]] = fresh[c];
     step[slot[c]] = -delta;
-    step[0] += delta;
   }
+  // The own class moves by the sum as it is stored, so that weights and alpha agree.
+  T sum = 0;
+  for (std::int32_t c = 1; c < s.slots; ++c) sum += s.alpha[c];
+  step[0] = sum - s.alpha[0];
+  s.alpha[0] = sum;
   return true;
 }
 

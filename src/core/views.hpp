@@ -27,7 +27,7 @@ struct WorkView {
   T bias;                        // value of the constant feature, 0: none
   const std::int64_t* pair;      // [n+1] where a sample's slots begin
   const std::int32_t* cls;       // [pairs] class of each slot
-  T* alpha;                      // [pairs] dual variables, 0 in slot 0
+  T* alpha;                      // [pairs] dual variables; slot 0: their sum
   std::uint8_t* resting;         // [pairs] slots that only visits to everything look at
   const std::int64_t* place;     // [n+1] where a sample's positions begin
   const std::uint32_t* position; // slot-major: slot s, feature t at place + s*len + t
