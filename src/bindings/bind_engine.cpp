@@ -68,8 +68,8 @@ class PyEngine {
     unlocked([&] { engine_->merge_found(); });
   }
 
-  void rebuild() {
-    unlocked([&] { engine_->rebuild(); });
+  void recompute() {
+    unlocked([&] { engine_->recompute(); });
   }
 
   PassReport pass_batches(std::int32_t batch, bool everything, double leave_below, double idle,
@@ -198,7 +198,7 @@ void bind_one(nb::module_& m, const char* name) {
       .def("start_from_centroids", &E::start_from_centroids, "candidates"_a, "budget"_a)
       .def("assign", &E::assign, "pair"_a.noconvert(), "cls"_a.noconvert(), "alpha"_a.noconvert())
       .def("merge_found", &E::merge_found)
-      .def("rebuild", &E::rebuild)
+      .def("recompute", &E::recompute)
       .def("pass_batches", &E::pass_batches, "batch"_a, "everything"_a, "leave_below"_a, "idle"_a,
            "coupling"_a, "quiet_gap"_a, "quiet_violation"_a)
       .def("arrange_league", &E::arrange_league, "bundle_of"_a.noconvert(), "bundles"_a)

@@ -49,11 +49,12 @@ void ActiveSet<T>::list_members(std::int32_t n_classes) {
 
 template <class T>
 template <class I>
-void ActiveSet<T>::lay_out_class(const Csr<T, I>& X, std::int32_t c, T bias, Layout& layout) {
+void ActiveSet<T>::lay_out_class(const Csr<T, I>& X, std::int32_t c, Layout& layout) {
   layout.seen.clear();
   layout.feature.assign(1, 0);
   const std::int64_t begin = members_.begin[c], end = members_.begin[c + 1];
   for (std::int64_t e = begin; e < end; ++e) {
+    prefetch_member(X, e, end);
     const std::int64_t i = members_.sample[e];
     for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
       std::int32_t& state = layout.slot_of[X.indices[t]];
@@ -66,34 +67,27 @@ void ActiveSet<T>::lay_out_class(const Csr<T, I>& X, std::int32_t c, T bias, Lay
       }
     }
   }
-  layout.value.assign(layout.feature.size(), 0.0);
-  double constant = 0;
   for (std::int64_t e = begin; e < end; ++e) {
     const std::int64_t i = members_.sample[e], slot = members_.slot[e];
-    const double step = static_cast<double>(coefficient(i, slot));
-    constant += step * static_cast<double>(bias);
     const std::int64_t first = X.begin(i), len = X.end(i) - first;
     std::uint32_t* at = position_.data() + place_[i] + slot * len;
     double lone = 0;
     for (std::int64_t t = 0; t < len; ++t) {
       const std::int32_t known = layout.slot_of[X.indices[first + t]];
-      const double x = static_cast<double>(X.data[first + t]);
       at[t] = static_cast<std::uint32_t>(known);
       if (known == kOnce) {
+        const double x = static_cast<double>(X.data[first + t]);
         lone += x * x;
-      } else {
-        layout.value[known] += step * x;
       }
     }
     lone_[pair_[i] + slot] = static_cast<T>(lone);
   }
-  w_bias_[c] = static_cast<T>(constant);
   for (std::int32_t j : layout.seen) layout.slot_of[j] = kUnseen;
 }
 
 template <class T>
 template <class I>
-void ActiveSet<T>::rebuild(const Csr<T, I>& X, std::int32_t n_classes, T bias, Team& team) {
+void ActiveSet<T>::lay_out(const Csr<T, I>& X, std::int32_t n_classes, Team& team) {
   const std::int64_t n = samples();
   place_.resize(n + 1);
   place_[0] = 0;
@@ -101,34 +95,63 @@ void ActiveSet<T>::rebuild(const Csr<T, I>& X, std::int32_t n_classes, T bias, T
     place_[i + 1] = place_[i] + (pair_[i + 1] - pair_[i]) * (X.end(i) - X.begin(i));
   position_.reset(static_cast<std::size_t>(place_[n]));
   lone_.resize(cls_.size());
-  w_bias_.assign(n_classes, T(0));
   weight_.assign(n_classes + 1, 0);
   list_members(n_classes);
 
   const std::int64_t tasks = (n_classes + kClassesPerTask - 1) / kClassesPerTask;
   std::vector<Layout> layouts(team.size());
   std::vector<std::vector<std::int32_t>> features(tasks);
-  std::vector<std::vector<T>> values(tasks);
   team.for_each(tasks, [&](int thread, std::int64_t task) {
     Layout& layout = layouts[thread];
     if (layout.slot_of.empty()) layout.slot_of.assign(X.cols, kUnseen);
     const std::int32_t first = static_cast<std::int32_t>(task) * kClassesPerTask;
     const std::int32_t last = std::min(n_classes, first + kClassesPerTask);
     for (std::int32_t c = first; c < last; ++c) {
-      lay_out_class(X, c, bias, layout);
+      lay_out_class(X, c, layout);
       weight_[c + 1] = static_cast<std::int64_t>(layout.feature.size());
       features[task].insert(features[task].end(), layout.feature.begin(), layout.feature.end());
-      for (double value : layout.value) values[task].push_back(static_cast<T>(value));
     }
   });
-
   for (std::int32_t c = 0; c < n_classes; ++c) weight_[c + 1] += weight_[c];
   feature_.resize(weight_[n_classes]);
   w_.reset(static_cast<std::size_t>(weight_[n_classes]));
+  w_bias_.resize(n_classes);
   team.for_each(tasks, [&](int, std::int64_t task) {
-    const std::int64_t at = weight_[task * kClassesPerTask];
-    std::copy(features[task].begin(), features[task].end(), feature_.begin() + at);
-    std::copy(values[task].begin(), values[task].end(), w_.data() + at);
+    std::copy(features[task].begin(), features[task].end(),
+              feature_.begin() + weight_[task * kClassesPerTask]);
+  });
+}
+
+template <class T>
+template <class I>
+void ActiveSet<T>::recompute(const Csr<T, I>& X, T bias, Team& team) {
+  const std::int32_t n_classes = static_cast<std::int32_t>(w_bias_.size());
+  std::vector<std::vector<double>> sums(team.size());
+  const std::int64_t tasks = (n_classes + kClassesPerTask - 1) / kClassesPerTask;
+  team.for_each(tasks, [&](int thread, std::int64_t task) {
+    std::vector<double>& sum = sums[thread];
+    const std::int32_t first = static_cast<std::int32_t>(task) * kClassesPerTask;
+    const std::int32_t last = std::min(n_classes, first + kClassesPerTask);
+    for (std::int32_t c = first; c < last; ++c) {
+      sum.assign(weight_[c + 1] - weight_[c], 0.0);
+      double constant = 0;
+      const std::int64_t stop = members_.begin[c + 1];
+      for (std::int64_t e = members_.begin[c]; e < stop; ++e) {
+        prefetch_member(X, e, stop);
+        const std::int64_t i = members_.sample[e], slot = members_.slot[e];
+        const double step = static_cast<double>(coefficient(i, slot));
+        if (step == 0) continue;
+        constant += step * static_cast<double>(bias);
+        const std::int64_t begin = X.begin(i), len = X.end(i) - begin;
+        const std::uint32_t* at = position_.data() + place_[i] + slot * len;
+        for (std::int64_t t = 0; t < len; ++t)
+          sum[at[t]] += step * static_cast<double>(X.data[begin + t]);
+      }
+      sum[0] = 0;  // where the lone features went
+      T* w = w_.data() + weight_[c];
+      for (std::size_t k = 0; k < sum.size(); ++k) w[k] = static_cast<T>(sum[k]);
+      w_bias_[c] = static_cast<T>(constant);
+    }
   });
 }
 
@@ -188,12 +211,13 @@ void ActiveSet<T>::fill(WorkView<T>& view) {
 
 template class ActiveSet<float>;
 template class ActiveSet<double>;
-#define MM_REBUILD(T, I) \
-  template void ActiveSet<T>::rebuild<I>(const Csr<T, I>&, std::int32_t, T, Team&);
-MM_REBUILD(float, std::int32_t)
-MM_REBUILD(float, std::int64_t)
-MM_REBUILD(double, std::int32_t)
-MM_REBUILD(double, std::int64_t)
-#undef MM_REBUILD
+#define MM_INSTANTIATE(T, I)                                                            \
+  template void ActiveSet<T>::lay_out<I>(const Csr<T, I>&, std::int32_t, Team&);        \
+  template void ActiveSet<T>::recompute<I>(const Csr<T, I>&, T, Team&);
+MM_INSTANTIATE(float, std::int32_t)
+MM_INSTANTIATE(float, std::int64_t)
+MM_INSTANTIATE(double, std::int32_t)
+MM_INSTANTIATE(double, std::int64_t)
+#undef MM_INSTANTIATE
 
 }  // namespace multimargin

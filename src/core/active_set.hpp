@@ -24,10 +24,14 @@ class ActiveSet {
   void assign(std::vector<std::int64_t> pair, std::vector<std::int32_t> cls,
               std::vector<T> alpha);
 
-  // Lays out the weights for the pairs and computes them from alpha, in double
-  // precision and in an order that depends on nothing but the pairs.
+  // Lays out the weights for the pairs.
   template <class I>
-  void rebuild(const Csr<T, I>& X, std::int32_t n_classes, T bias, Team& team);
+  void lay_out(const Csr<T, I>& X, std::int32_t n_classes, Team& team);
+
+  // Computes the weights from alpha, in double precision and in an order that depends on
+  // nothing but the pairs: what rounding added while samples moved is gone.
+  template <class I>
+  void recompute(const Csr<T, I>& X, T bias, Team& team);
 
   std::int64_t samples() const { return static_cast<std::int64_t>(pair_.size()) - 1; }
   std::int64_t pairs() const { return pair_.back() - samples(); }  // own classes not counted
@@ -42,7 +46,9 @@ class ActiveSet {
   template <class I, class Use>
   void each_weight(const Csr<T, I>& X, std::int32_t c, const Use& use) const {
     for (std::int64_t k = weight_[c] + 1; k < weight_[c + 1]; ++k) use(feature_[k], w_[k]);
-    for (std::int64_t e = members_.begin[c]; e < members_.begin[c + 1]; ++e) {
+    const std::int64_t stop = members_.begin[c + 1];
+    for (std::int64_t e = members_.begin[c]; e < stop; ++e) {
+      prefetch_member(X, e, stop);
       const std::int64_t i = members_.sample[e], slot = members_.slot[e];
       const T step = coefficient(i, slot);
       if (step == 0) continue;
@@ -71,13 +77,30 @@ class ActiveSet {
   struct Layout {
     std::vector<std::int32_t> slot_of;   // [features] -> kUnseen, kOnce or position
     std::vector<std::int32_t> seen;      // features of the class, to forget them again
-    std::vector<double> value;           // by position
     std::vector<std::int32_t> feature;   // by position
   };
 
   void list_members(std::int32_t n_classes);
+  // The members of a class lie anywhere: asks early for what the next ones need.
   template <class I>
-  void lay_out_class(const Csr<T, I>& X, std::int32_t c, T bias, Layout& layout);
+  void prefetch_member(const Csr<T, I>& X, std::int64_t e, std::int64_t stop) const {
+    if (e + 8 < stop) {
+      const std::int64_t i = members_.sample[e + 8];
+      __builtin_prefetch(&place_[i]);
+      __builtin_prefetch(&pair_[i]);
+      __builtin_prefetch(&X.indptr[i]);
+    }
+    if (e + 4 < stop) {
+      const std::int64_t i = members_.sample[e + 4], slot = members_.slot[e + 4];
+      const std::int64_t begin = X.begin(i), len = X.end(i) - begin;
+      __builtin_prefetch(position_.data() + place_[i] + slot * len);
+      __builtin_prefetch(alpha_.data() + pair_[i] + slot);
+      __builtin_prefetch(X.indices + begin);
+      __builtin_prefetch(X.data + begin);
+    }
+  }
+  template <class I>
+  void lay_out_class(const Csr<T, I>& X, std::int32_t c, Layout& layout);
   // Of x_i in the class of a slot: the sum of alpha at home, -alpha abroad.
   T coefficient(std::int64_t i, std::int64_t slot) const {
     const T a = alpha_[pair_[i] + slot];

@@ -41,7 +41,6 @@ bool block_product(Team& team, std::int64_t rows, std::int64_t features, std::in
       const std::int32_t classes = std::min(width, n_classes - first);
       held[b].start(features, first, classes);
       fill(held[b], first, classes);
-      held[b].finish();
     });
     for (std::int64_t k = 0; k < chunks; ++k) met[k].store(0, std::memory_order_relaxed);
     team.for_each(chunks * count, [&](int thread, std::int64_t task) {

@@ -39,30 +39,10 @@ class ClassBlock {
     rows_[static_cast<std::size_t>(row) * lanes<T>() + lane] = value;
   }
 
-  // Call after the last add(): finds each row's largest and smallest weight per group.
-  void finish() {
-    const int width = lanes<T>() / kGroups;
-    bounds_.reset((used_.size() + 1) * 2 * kGroups);
-    for (std::size_t r = 0; r <= used_.size(); ++r) {
-      const T* row = rows_.data() + r * lanes<T>();
-      T* out = bounds_.data() + r * 2 * kGroups;
-      for (int g = 0; g < kGroups; ++g) {
-        T high = row[g * width], low = row[g * width];
-        for (int l = 1; l < width; ++l) {
-          const T w = row[g * width + l];
-          high = w > high ? w : high;
-          low = w < low ? w : low;
-        }
-        out[g] = high;
-        out[kGroups + g] = low;
-      }
-    }
-  }
-
   void set_intercept(int lane, T value) { intercept_[lane] = value; }
 
   BlockView<T> view() const {
-    return {rows_.data(), bounds_.data(), row_of_.data(), intercept_.data(), first_class_, classes_};
+    return {rows_.data(), row_of_.data(), intercept_.data(), first_class_, classes_};
   }
 
  private:
@@ -86,7 +66,6 @@ class ClassBlock {
   }
 
   Buffer<T> rows_;
-  Buffer<T> bounds_;
   Buffer<T> intercept_;
   std::vector<std::int32_t> row_of_;
   std::vector<std::int32_t> used_;

@@ -82,12 +82,13 @@ void Engine<T, I>::assign(std::vector<std::int64_t> pair, std::vector<std::int32
   active_.assign(std::move(pair), std::move(cls), std::move(alpha));
   visits_.reset(static_cast<std::size_t>(X_.rows));
   fixtures_.clear();
-  rebuild();
+  active_.lay_out(X_, n_classes_, team_);
+  recompute();
 }
 
 template <class T, class I>
-void Engine<T, I>::rebuild() {
-  active_.rebuild(X_, n_classes_, bias_, team_);
+void Engine<T, I>::recompute() {
+  active_.recompute(X_, bias_, team_);
 }
 
 template <class T, class I>
@@ -163,44 +164,32 @@ PassReport Engine<T, I>::pass_batches(std::int32_t batch, const VisitRule<T>& ru
       }
     }
   } else {
-    // Steps of a batch, one after the other; every batch reuses the same room.
-    std::vector<std::int64_t> step_at(count);
-    std::int64_t room = 0, most = 0;
-    for (std::int64_t k = 0; k < count; ++k) {
-      if (k % batch == 0) room = 0;
-      step_at[k] = room;
-      room += v.pair[due[k] + 1] - v.pair[due[k]];
-      most = std::max(most, room);
-    }
-    Buffer<T> step, touch;
+    crowding_.find(v, due, batch, n_classes_, rule.everything, team_);
+    const std::vector<std::int64_t>& slot_at = crowding_.slot_at();
+    std::int64_t most = 0;
+    for (std::int64_t begin = 0; begin < count; begin += batch)
+      most = std::max(most, slot_at[std::min<std::int64_t>(count, begin + batch)] - slot_at[begin]);
+    Buffer<T> step;
     step.reset(static_cast<std::size_t>(most));
-    touch.reset(static_cast<std::size_t>(n_classes_));
-    std::fill(touch.data(), touch.data() + n_classes_, T(0));
     const int members = team_.size();
     std::vector<std::vector<T>> work(members, std::vector<T>(work_size()));
     std::atomic<bool> ending{false};
     std::int64_t reached = count;
-    const bool coupled = rule.coupling > 0;
     team_.run([&](int member) {
-      BatchView<T> b{due.data(), step_at.data(), step.data(),      touch.data(),
-                     gap.data(), violation.data(), work[member].data()};
-      if (coupled)
-        solver_.touch_batch(v, b, 0, std::min<std::int64_t>(batch, count), true, member, members);
-      team_.barrier();
-      for (std::int64_t begin = 0; begin < count; begin += batch) {
-        const std::int64_t end = std::min<std::int64_t>(count, begin + batch);
-        const std::int64_t next = std::min<std::int64_t>(count, end + batch);
-        solver_.solve_batch(v, b, rule, begin + member, end, members);
+      BatchView<T> b{due.data(), slot_at.data(), crowding_.touch(), 0, 0, step.data(), gap.data(),
+                     violation.data(), work[member].data()};
+      for (std::int64_t k = 0; b.end < count; ++k) {
+        b.begin = k * batch;
+        b.end = std::min<std::int64_t>(count, b.begin + batch);
+        solver_.solve_batch(v, b, rule, member, members);
         if (member == 0 && asked_to_stop()) {
-          reached = end;
+          reached = b.end;
           ending.store(true, std::memory_order_relaxed);
         }
         team_.barrier();
-        solver_.apply_batch(v, b, begin, end, member, members);
-        if (coupled) {
-          solver_.touch_batch(v, b, begin, end, false, member, members);
-          solver_.touch_batch(v, b, end, next, true, member, members);
-        }
+        const std::vector<CrowdedSlot>& crowded = crowding_.crowded(k);
+        solver_.apply_batch(v, b, crowded.data(), static_cast<std::int64_t>(crowded.size()), member,
+                            members);
         team_.barrier();
         if (ending.load(std::memory_order_relaxed)) return;
       }

@@ -7,6 +7,7 @@
 
 #include "active_set.hpp"
 #include "centroids.hpp"
+#include "crowding.hpp"
 #include "csr.hpp"
 #include "kernels.hpp"
 #include "team.hpp"
@@ -62,7 +63,7 @@ class Engine {
   // Forgets pairs with alpha = 0 and no violation, adds what the last scan found.
   void merge_found();
   // Recomputes all weights from alpha.
-  void rebuild();
+  void recompute();
 
   // --- moving
   // One pass over whole samples. `batch` samples are solved at the same weights and
@@ -108,6 +109,7 @@ class Engine {
   double empty_value_ = 0;  // primal = dual contribution of samples without entries
   ActiveSet<T> active_;
   Visits visits_;
+  Crowding<T> crowding_;
 
   // League: entries of each unordered pair of bundles.
   struct Fixture {

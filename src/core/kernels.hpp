@@ -11,31 +11,32 @@ namespace multimargin {
 enum class Formulation : int { weston_watkins = 0 };
 enum class Isa : int { baseline = 0, avx2 = 1, avx512 = 2 };
 
-// Where the results of solve_batch lie until apply_batch.
+// One batch of a pass: its samples are solved at the same weights.
 template <class T>
 struct BatchView {
-  const std::int32_t* sample;    // samples of the pass, in order
-  const std::int64_t* step_at;   // where a sample's steps begin, one per slot
-  T* step;                       // coefficient of x_i to add to each slot's class
-  T* touch;                      // [K] sum of |x_i| over the batch's samples per class
-  T* gap;                        // [n] by sample
-  T* violation;                  // [n] by sample
-  T* work;                       // scratch of the calling thread
+  const std::int32_t* sample;   // samples of the pass, in order
+  const std::int64_t* slot_at;  // where a sample's slots begin in touch
+  const T* touch;               // per slot of the pass, see Crowding
+  std::int64_t begin, end;      // the batch within the pass
+  T* step;                      // per slot of the batch: coefficient of x_i still to be added
+  T* gap;                       // [n] by sample
+  T* violation;                 // [n] by sample
+  T* work;                      // scratch of the calling thread
+
+  T* steps_of(std::int64_t k) const { return step + (slot_at[k] - slot_at[begin]); }
 };
 
 // Kernels that follow the active set.
 template <class T>
 struct SolverKernels {
-  // Samples begin, begin+stride, ... < end of the batch: scores and exact block solves
-  // at fixed weights. Writes alpha and the steps, not the weights.
-  void (*solve_batch)(const WorkView<T>&, const BatchView<T>&, const VisitRule<T>&,
-                      std::int64_t begin, std::int64_t end, std::int64_t stride);
-  // Adds the steps to the weights of the classes that `member` of `members` owns.
-  void (*apply_batch)(const WorkView<T>&, const BatchView<T>&, std::int64_t begin,
-                      std::int64_t end, int member, int members);
-  // Counts the classes that `member` owns in the batch into touch (or takes them out).
-  void (*touch_batch)(const WorkView<T>&, const BatchView<T>&, std::int64_t begin,
-                      std::int64_t end, bool add, int member, int members);
+  // Samples begin + member, begin + member + members, ... of the batch: scores and exact
+  // block solves at fixed weights. Writes alpha, the weights of classes that no other sample
+  // of the batch touches (nobody else reads those), and the steps of the crowded classes.
+  void (*solve_batch)(const WorkView<T>&, const BatchView<T>&, const VisitRule<T>&, int member,
+                      int members);
+  // Adds the steps of crowded classes that `member` of `members` owns, in sample order.
+  void (*apply_batch)(const WorkView<T>&, const BatchView<T>&, const CrowdedSlot* crowded,
+                      std::int64_t count, int member, int members);
   // Visits entries one after the other, weights included.
   void (*visit_entries)(const WorkView<T>&, const Entry*, std::int64_t count,
                         const VisitRule<T>&, T* gap, T* violation, T* work);

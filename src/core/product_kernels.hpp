@@ -44,41 +44,6 @@ inline Scores<T> row_scores(const Csr<T, I>& X, const BlockView<T>& block, std::
   return {{a, b, c, d}};
 }
 
-// The scores of one row with one group of the block.
-template <class T, class I>
-inline typename Vector<T>::type group_scores(const Csr<T, I>& X, const BlockView<T>& block,
-                                             std::int64_t i, int group) {
-  using V = typename Vector<T>::type;
-  V a = reinterpret_cast<const V*>(block.intercept)[group];
-  const std::int64_t end = X.end(i);
-  for (std::int64_t t = X.begin(i); t < end; ++t)
-    a += X.data[t] * reinterpret_cast<const V*>(weights_at(X, block, t))[group];
-  return a;
-}
-
-// Bit g is set where some class of group g may score above the threshold: each weight is
-// replaced by the group's largest (for negative x, smallest). On the optimum for 12,582 classes
-// that leaves 14% of the groups, at a sixteenth of the work.
-template <class T, class I>
-inline unsigned groups_above(const Csr<T, I>& X, const BlockView<T>& block, std::int64_t i,
-                             const T* highest_intercept, T threshold) {
-  typedef T Four __attribute__((vector_size(kGroups * sizeof(T))));
-  Four sum = *reinterpret_cast<const Four*>(highest_intercept);
-  const std::int64_t end = X.end(i);
-  for (std::int64_t t = X.begin(i); t < end; ++t) {
-    const T* bounds =
-        block.bounds + static_cast<std::int64_t>(block.row_of[X.indices[t]]) * 2 * kGroups;
-    const T x = X.data[t];
-    sum += x * *reinterpret_cast<const Four*>(x > 0 ? bounds : bounds + kGroups);
-  }
-  // The sums differ from those of the scores by rounding: what comes near is looked at.
-  const T size = threshold < 0 ? -threshold : threshold;
-  const T near = threshold - (size + T(1)) * (sizeof(T) == 4 ? T(1e-5) : T(1e-13));
-  unsigned mask = 0;
-  for (int g = 0; g < kGroups; ++g) mask |= static_cast<unsigned>(sum[g] > near) << g;
-  return mask;
-}
-
 // Bit c is set where class c of the block scores above the threshold.
 inline std::uint64_t above(const Scores<float>& s, float threshold) {
 #if defined(__AVX512F__)
@@ -175,13 +140,6 @@ inline bool is_active(const ScanView<T>& scan, std::int64_t i, std::int32_t c) {
 template <class F, class T, class I>
 void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<T>& block,
           const ScanView<T>& scan, std::int64_t begin, std::int64_t end) {
-  constexpr int width = lanes<T>() / kGroups;
-  alignas(64) T highest[kGroups];
-  for (int g = 0; g < kGroups; ++g) {
-    highest[g] = block.intercept[g * width];
-    for (int l = 1; l < width; ++l)
-      if (block.intercept[g * width + l] > highest[g]) highest[g] = block.intercept[g * width + l];
-  }
   for (std::int64_t i = begin; i < end; ++i) {
     if (!(scan.norm2[i] > 0)) continue;
     const T own = scan.own[i];

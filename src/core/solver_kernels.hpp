@@ -143,9 +143,10 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, std::int32_t first
     // Samples of one batch move at the same time. Those that share class c interact by at
     // most sum |x_i.x_j|; with |cosine| <= coupling that is this curvature (Gershgorin).
     const T norm = static_cast<T>(__builtin_sqrt(static_cast<double>(k)));
-    block.curvature_own = k + rule.coupling * norm * (touch[s.cls[0]] - norm);
-    for (int c = 0; c < size; ++c)
-      curvature[c] = k + rule.coupling * norm * (touch[s.cls[slot[c]]] - norm);
+    const T factor = rule.coupling * norm;
+    const auto others = [&](std::int32_t at) { return touch[at] < 0 ? -touch[at] - norm : T(0); };
+    block.curvature_own = k + factor * others(0);
+    for (int c = 0; c < size; ++c) curvature[c] = k + factor * others(slot[c]);
     block.curvature = curvature;
   }
   F::solve(block, fresh, scratch);
@@ -163,15 +164,19 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, std::int32_t first
 }
 
 template <class F, class T>
-void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>& rule,
-                 std::int64_t begin, std::int64_t end, std::int64_t stride) {
-  for (std::int64_t k = begin; k < end; k += stride) {
-    if (k + 2 * stride < end) prefetch_visit(v, b.sample[k + 2 * stride]);
-    if (k + stride < end) prefetch_weights(v, b.sample[k + stride], rule.everything);
+void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>& rule, int member,
+                 int members) {
+  for (std::int64_t k = b.begin + member; k < b.end; k += members) {
+    if (k + 2 * members < b.end) prefetch_visit(v, b.sample[k + 2 * members]);
+    if (k + members < b.end) prefetch_weights(v, b.sample[k + members], rule.everything);
     const std::int64_t i = b.sample[k];
+    const Visit<T> s(v, i);
+    const T* touch = b.touch + b.slot_at[k];
+    T* step = b.steps_of(k);
     Report<T> report;
-    solve_slots<F, T>(v, i, 1, static_cast<std::int32_t>(v.pair[i + 1] - v.pair[i]), b.touch, rule,
-                      b.step + b.step_at[k], b.work, &report);
+    if (solve_slots<F, T>(v, i, 1, s.slots, touch, rule, step, b.work, &report))
+      for (std::int32_t slot = 0; slot < s.slots; ++slot)
+        if (step[slot] != 0 && touch[slot] > 0) s.add(v, slot, step[slot]);
     b.gap[i] = report.gap;
     b.violation[i] = report.violation;
   }
@@ -182,27 +187,15 @@ inline bool owns(std::int32_t c, int member, int members) {
 }
 
 template <class T>
-void apply_batch(const WorkView<T>& v, const BatchView<T>& b, std::int64_t begin,
-                 std::int64_t end, int member, int members) {
-  for (std::int64_t k = begin; k < end; ++k) {
+void apply_batch(const WorkView<T>& v, const BatchView<T>& b, const CrowdedSlot* crowded,
+                 std::int64_t count, int member, int members) {
+  for (std::int64_t e = 0; e < count; ++e) {
+    const std::int64_t k = crowded[e].k;
+    const std::int32_t slot = crowded[e].slot;
+    const T step = b.steps_of(k)[slot];
+    if (step == 0) continue;
     const Visit<T> s(v, b.sample[k]);
-    const T* step = b.step + b.step_at[k];
-    for (std::int32_t slot = 0; slot < s.slots; ++slot)
-      if (step[slot] != 0 && owns(s.cls[slot], member, members)) s.add(v, slot, step[slot]);
-  }
-}
-
-template <class T>
-void touch_batch(const WorkView<T>& v, const BatchView<T>& b, std::int64_t begin,
-                 std::int64_t end, bool add, int member, int members) {
-  for (std::int64_t k = begin; k < end; ++k) {
-    const std::int64_t i = b.sample[k];
-    const Visit<T> s(v, i);
-    const T norm = add ? static_cast<T>(__builtin_sqrt(static_cast<double>(v.norm2[i]))) : T(0);
-    for (std::int32_t slot = 0; slot < s.slots; ++slot) {
-      const std::int32_t c = s.cls[slot];
-      if (owns(c, member, members)) b.touch[c] = add ? b.touch[c] + norm : T(0);
-    }
+    if (owns(s.cls[slot], member, members)) s.add(v, slot, step);
   }
 }
 
@@ -252,7 +245,7 @@ Report<T> solve_block(const Block<T>& block, T* alpha_out, T* work) {
 
 template <class F, class T>
 SolverKernels<T> make_solver_kernels() {
-  return {&solve_batch<F, T>, &apply_batch<T>, &touch_batch<T>, &visit_entries<F, T>,
+  return {&solve_batch<F, T>, &apply_batch<T>, &visit_entries<F, T>,
           &evaluate<F, T>, &solve_block<F, T>, &F::empty_loss};
 }
 

@@ -44,6 +44,12 @@ struct Entry {
   std::int32_t last;
 };
 
+// A slot whose class other samples of the batch touch too.
+struct CrowdedSlot {
+  std::int32_t k;     // index of the sample in the pass
+  std::int32_t slot;
+};
+
 // How a pass treats what it finds.
 template <class T>
 struct VisitRule {
@@ -57,7 +63,6 @@ struct VisitRule {
 template <class T>
 struct BlockView {
   const T* rows;               // row r: lanes<T>() weights of one feature; row 0 is zero
-  const T* bounds;             // row r: largest, then smallest weight of each of 4 groups
   const std::int32_t* row_of;  // [features] -> row
   const T* intercept;          // [lanes] added to every score
   std::int32_t first_class;
@@ -69,9 +74,6 @@ template <class T>
 constexpr int lanes() {
   return 256 / static_cast<int>(sizeof(T));
 }
-
-// A block's classes in groups of one vector each: groups that cannot matter are skipped.
-constexpr int kGroups = 4;
 
 // The best few (value, class) of each sample: `capacity` slots a sample, a
 // min-heap by value while it is filled.

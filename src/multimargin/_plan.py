@@ -81,7 +81,8 @@ def make_plan(
     while batch >= _SMALLEST_BATCH and (batch - 1) * share * cosine > _TOLERATED_COUPLING:
         batch //= 2
     if batch >= _SMALLEST_BATCH:
-        return Plan(batch=batch, coupling=min(1.0, cosine))
+        # Samples that share a class are more alike than any two.
+        return Plan(batch=batch, coupling=min(1.0, 4 * cosine))
     if work >= _LEAGUE_WORK and n_classes > 2:
         return Plan(bundles=min(_LEAGUE_BUNDLES, n_classes))
     return Plan()

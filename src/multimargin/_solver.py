@@ -23,9 +23,10 @@ from multimargin._progress import Observers, ScanRecord
 from multimargin._schedule import bundle_classes, season
 from multimargin._stopping import Stopping, relative_gap
 
-_CANDIDATES = 32  # nearest centroids to start from; 16 and 64 were no faster
-_CENTROID_BUDGET = 3000  # list entries read per sample; 12 times more changed nothing but the time
+_CANDIDATES = 16  # nearest centroids to start from; 24 and 32 were no faster
+_CENTROID_BUDGET = 1000  # list entries read per sample; 20 times more changed only the time
 _FOUND_PER_SCAN = 64  # violators taken up per sample and scan
+_FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
 _FEW_CLASSES = 64  # up to here all classes are active from the start
 _FIRST_SHARE = 0.01  # of the first pass's gap: what may be left before the first scan
 _STALLED_SCANS = 5  # scans without progress after which the arithmetic's limit is reached
@@ -104,6 +105,8 @@ class Solver:
         self._engine = problem.engine(threads, seed, isa)
         self._cosine = mean_cosine(problem.X, problem.bias, seed) if plan is None else 0.0
         self._passes = 0
+        self._scans = 0
+        self._classes_needed = _classes_needed(problem)
         self._scan_seconds = self._expected_scan_seconds()
         self._plan = Plan()
 
@@ -127,7 +130,7 @@ class Solver:
         while True:
             if not (warm and not history):
                 ended_by = self._work_inside(target)
-                engine.rebuild()  # weights from alpha: rounding drift cannot hide in the scan
+            engine.recompute()  # weights from alpha: rounding drift cannot hide in the certificate
             scan, record = self._scan()
             history.append(record)
             asked = self._observers.on_scan(record)
@@ -171,7 +174,8 @@ class Solver:
             pair = np.arange(0, n * k + 1, k, dtype=np.int64)
             engine.assign(pair, others.reshape(-1), np.zeros(n * k, dtype=problem.X.dtype))
         else:
-            engine.start_from_centroids(min(_CANDIDATES, k - 1), _CENTROID_BUDGET)
+            candidates = max(_CANDIDATES, min(self._classes_needed, 4 * _CANDIDATES))
+            engine.start_from_centroids(min(candidates, k - 1), _CENTROID_BUDGET)
         self._arrange()
 
     def _arrange(self) -> None:
@@ -252,9 +256,11 @@ class Solver:
     def _scan(self) -> tuple[_core.ScanReport, ScanRecord]:
         began = time.monotonic()
         self._engine.set_time_limit(-1.0)  # without its end there is no certificate
-        scan = self._engine.scan(
-            min(_FOUND_PER_SCAN, max(1, self._problem.n_classes - 1)), self._stopping.idle
-        )
+        wanted = _FOUND_AT_FIRST if self._scans < 2 else _FOUND_PER_SCAN
+        # With a small box a sample needs many classes to reach its margin: about 1 / (C k).
+        wanted = max(wanted, min(self._classes_needed, 8 * _FOUND_PER_SCAN))
+        scan = self._engine.scan(min(wanted, self._problem.n_classes - 1), self._stopping.idle)
+        self._scans += 1
         now = time.monotonic()
         self._scan_seconds = now - began
         return scan, ScanRecord(
@@ -278,6 +284,12 @@ class Solver:
             return float("inf")
         end = self._began + self._limits.time_limit - self._scan_seconds
         return max(0.0, end - time.monotonic())
+
+
+def _classes_needed(problem: Problem) -> int:
+    """Classes that a typical sample must lean on: its alphas, at most the box, add up to 1/k."""
+    squares = problem.X.multiply(problem.X).sum() / max(1, problem.X.shape[0]) + problem.bias**2
+    return int(min(1e9, 2.0 / max(1e-9, float(squares) * float(np.median(problem.box)))))
 
 
 def _no_progress(history: list[ScanRecord], target: float | None, floor: float) -> bool:

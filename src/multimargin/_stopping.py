@@ -56,7 +56,7 @@ class GapStopping:
 
     def floor(self, scan: Certificate) -> float:
         # The next scan should confirm, so leave room for what it will find outside.
-        return 0.4 * self.tol * scan.primal
+        return 0.6 * self.tol * scan.primal
 
     def quiet(self, target: float, samples: int) -> tuple[float, float]:
         """Gap and violation of a sample below which it can wait for its next visit."""
