@@ -3,7 +3,6 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -139,29 +138,14 @@ class PyEngine {
   }
 
   // The weights as CSR parts with sorted features and no zeros, and the constant's weights.
-  nb::tuple weights() const {
-    const ActiveSet<T>& a = engine_->active();
-    std::vector<T> value;
-    std::vector<std::int32_t> feature;
-    std::vector<std::int64_t> indptr(1, 0);
+  nb::tuple weights() {
+    SparseRows<T> rows;
     {
-      nb::gil_scoped_release unlocked;
-      std::vector<std::pair<std::int32_t, T>> row;
-      for (std::int32_t c = 0; c < engine_->n_classes(); ++c) {
-        row.clear();
-        a.each_weight(engine_->X(), c, [&](std::int32_t j, T w) {
-          if (w != 0) row.emplace_back(j, w);
-        });
-        std::sort(row.begin(), row.end(), [](auto& l, auto& r) { return l.first < r.first; });
-        for (const auto& [j, w] : row) {
-          feature.push_back(j);
-          value.push_back(w);
-        }
-        indptr.push_back(static_cast<std::int64_t>(value.size()));
-      }
+      nb::gil_scoped_release unlock;
+      rows = engine_->weights();
     }
-    return nb::make_tuple(to_numpy(std::move(value)), to_numpy(std::move(feature)),
-                          to_numpy(std::move(indptr)), to_numpy(a.w_bias()));
+    return nb::make_tuple(to_numpy(std::move(rows.value)), to_numpy(std::move(rows.index)),
+                          to_numpy(std::move(rows.begin)), to_numpy(engine_->active().w_bias()));
   }
 
   std::int64_t active_pairs() const { return engine_->active().pairs(); }

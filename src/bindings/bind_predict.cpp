@@ -1,5 +1,5 @@
 // Prediction: sparse or dense coefficients, one overload per value and index type.
-#include <stdexcept>
+#include <algorithm>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
@@ -24,6 +24,7 @@ Coefficients<T> sparse_coefficients(const In<T>& data, const In<std::int32_t>& i
                                     const In<T>& intercept) {
   Coefficients<T> c;
   c.csr = csr_view(data, indices, indptr, cols);
+  c.stored = static_cast<std::int64_t>(std::min(data.size(), indices.size()));
   c.classes = c.csr.rows;
   c.features = cols;
   c.intercept = intercept.data();

@@ -12,6 +12,7 @@ namespace multimargin {
 namespace {
 
 constexpr std::int64_t kSamplesPerTask = 512;
+constexpr std::int32_t kClassesPerTask = 64;
 
 std::int64_t milliseconds() {
   using namespace std::chrono;
@@ -367,6 +368,39 @@ ScanReport Engine<T, I>::evaluate_active() {
     report.violation = std::max(report.violation, static_cast<double>(violation[i]));
   }
   return report;
+}
+
+template <class T, class I>
+SparseRows<T> Engine<T, I>::weights() {
+  std::vector<std::vector<std::pair<std::int32_t, T>>> parts(
+      (n_classes_ + kClassesPerTask - 1) / kClassesPerTask);
+  SparseRows<T> rows;
+  rows.begin.assign(n_classes_ + 1, 0);
+  team_.for_each(static_cast<std::int64_t>(parts.size()), [&](int, std::int64_t task) {
+    auto& part = parts[task];
+    const std::int32_t first = static_cast<std::int32_t>(task) * kClassesPerTask;
+    for (std::int32_t c = first; c < std::min(n_classes_, first + kClassesPerTask); ++c) {
+      const std::size_t start = part.size();
+      active_.each_weight(X_, c, [&](std::int32_t j, T w) {
+        if (w != 0) part.emplace_back(j, w);
+      });
+      std::sort(part.begin() + start, part.end(),
+                [](const auto& a, const auto& b) { return a.first < b.first; });
+      rows.begin[c + 1] = static_cast<std::int64_t>(part.size() - start);
+    }
+  });
+  for (std::int32_t c = 0; c < n_classes_; ++c) rows.begin[c + 1] += rows.begin[c];
+  rows.index.resize(rows.begin[n_classes_]);
+  rows.value.resize(rows.begin[n_classes_]);
+  team_.for_each(static_cast<std::int64_t>(parts.size()), [&](int, std::int64_t task) {
+    std::int64_t at = rows.begin[task * kClassesPerTask];
+    for (const auto& [j, w] : parts[task]) {
+      rows.index[at] = j;
+      rows.value[at++] = w;
+    }
+    parts[task] = {};
+  });
+  return rows;
 }
 
 template class Engine<float, std::int32_t>;

@@ -46,6 +46,14 @@ struct Meeting {
   std::int32_t away;
 };
 
+// Rows of (index, value), sorted by index and without zeros.
+template <class T>
+struct SparseRows {
+  std::vector<std::int64_t> begin;
+  std::vector<std::int32_t> index;
+  std::vector<T> value;
+};
+
 template <class T, class I>
 class Engine {
  public:
@@ -80,6 +88,8 @@ class Engine {
   // --- looking
   ScanReport scan(std::int32_t capacity, T idle);
   ScanReport evaluate_active();  // primal restricted to the active set, no scan
+
+  SparseRows<T> weights();  // one row per class
 
   const ActiveSet<T>& active() const { return active_; }
   std::int32_t n_classes() const { return n_classes_; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <stdexcept>
 
 #include "block_product.hpp"
 
@@ -39,6 +40,8 @@ class Filler {
         add(block, k, all_.data(), coef_.dense + c * coef_.features, coef_.features);
       } else {
         const std::int64_t begin = coef_.csr.begin(c);
+        if (begin < 0 || coef_.csr.end(c) < begin || coef_.csr.end(c) > coef_.stored)
+          throw std::out_of_range("coef_ has a corrupt indptr: corrupt model");
         add(block, k, coef_.csr.indices + begin, coef_.csr.data + begin, coef_.csr.end(c) - begin);
       }
       block.set_intercept(k, coef_.intercept[c]);
@@ -48,6 +51,10 @@ class Filler {
  private:
   void add(ClassBlock<T>& block, int lane, const std::int32_t* feature, const T* value,
            std::int64_t count) const {
+    for (std::int64_t t = 0; t < count; ++t)
+      // A model file opened without verification may hold anything.
+      if (feature[t] < 0 || feature[t] >= coef_.features)
+        throw std::out_of_range("coef_ has a column index outside its features: corrupt model");
     for (std::int64_t t = 0; t < count; ++t)
       if (wanted_.empty() || wanted_[feature[t]]) block.add(lane, feature[t], value[t]);
   }

@@ -18,6 +18,7 @@ template <class T>
 struct Coefficients {
   Csr<T, std::int32_t> csr;   // used when dense is nullptr
   const T* dense = nullptr;
+  std::int64_t stored = 0;    // entries of csr
   std::int64_t classes = 0;
   std::int64_t features = 0;
   const T* intercept = nullptr;  // [classes]

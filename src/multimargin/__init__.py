@@ -1,6 +1,7 @@
 """Exact multi-class support vector machines for thousands of classes."""
 
 from multimargin._estimator import MulticlassSVC
+from multimargin._model_file import ModelFileError, load_model, save_model
 from multimargin._schedule import match_class, rounds
 from multimargin._svmlight import DataFileError, dump_svmlight, load_svmlight
 
@@ -8,10 +9,13 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DataFileError",
+    "ModelFileError",
     "MulticlassSVC",
     "__version__",
     "dump_svmlight",
+    "load_model",
     "load_svmlight",
     "match_class",
     "rounds",
+    "save_model",
 ]

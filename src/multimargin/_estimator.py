@@ -175,7 +175,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
         check_classification_targets(y)
         tasks = FitTasks(self, X, y)
-        problem, used = self._problem(as_core_csr(X), y, sample_weight)
+        problem = self._problem(as_core_csr(X), y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         solver = Solver(
             problem,
@@ -191,7 +191,6 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self._warm_alpha = solution.alpha
         elif hasattr(self, "_warm_alpha"):
             del self._warm_alpha
-        del used
         if not solution.converged:
             self._warn(solution)
         tasks.fit_ended()
@@ -247,7 +246,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _problem(
         self, X: sp.csr_matrix, y: NDArray[Any], sample_weight: ArrayLike | None
-    ) -> tuple[Problem, NDArray[np.intp] | None]:
+    ) -> Problem:
         """The problem to solve: samples of weight zero are left out."""
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -261,7 +260,6 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self.class_weight is not None:
             # "balanced" counts repetitions: a weight of two is two samples.
             weight = weight * self._class_weights(labels, weight)[labels]
-        used = None
         if not np.all(weight > 0):
             used = np.flatnonzero(weight > 0)
             kept = np.unique(labels[used])
@@ -277,7 +275,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"C times the weights must be positive and finite in {X.dtype.name}: it spans "
                 f"{float(self.C) * weight.min():g} .. {float(self.C) * weight.max():g}"
             )
-        problem = Problem(
+        return Problem(
             X=X,
             y=np.ascontiguousarray(labels, dtype=np.int32),
             box=box,
@@ -285,7 +283,6 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             bias=float(self.intercept_scaling) if self.fit_intercept else 0.0,
             formulation=self.formulation,
         )
-        return problem, used
 
     def _class_weights(self, labels: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[Any]:
         if self.class_weight == "balanced":

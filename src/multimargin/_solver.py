@@ -29,6 +29,7 @@ _FOUND_PER_SCAN = 64  # violators taken up per sample and scan
 _FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
 _FEW_CLASSES = 64  # up to here all classes are active from the start
 _FIRST_SHARE = 0.01  # of the first pass's gap: what may be left before the first scan
+_PHASE_SHARE = 0.03  # of the first gap after a scan; 0.1, 0.3 and 1 cost more scans than they saved
 _STALLED_SCANS = 5  # scans without progress after which the arithmetic's limit is reached
 _MULTIPLY_ADDS = 5e9  # per second and thread in a scan; used only to plan the end of a time limit
 
@@ -125,11 +126,12 @@ class Solver:
         warm = start is not None and start.fits(self._problem)
         self._begin(start if warm else None)
         target: float | None = None  # unknown before the first scan
+        floor = 0.0
         ended_by = ""
         stalled = 0
         while True:
             if not (warm and not history):
-                ended_by = self._work_inside(target)
+                ended_by = self._work_inside(target, floor)
             engine.recompute()  # weights from alpha: rounding drift cannot hide in the certificate
             scan, record = self._scan()
             history.append(record)
@@ -144,7 +146,7 @@ class Solver:
                 ended_by = "precision"
             if ended_by:
                 break
-            target = stopping.target(scan)
+            target, floor = stopping.target(scan), stopping.floor(scan)
             engine.merge_found()
             self._arrange()
         pair, cls, value = engine.alpha()
@@ -194,13 +196,13 @@ class Solver:
             bundles = min(self._plan.bundles, problem.n_classes)
             engine.arrange_league(bundle_classes(own, cls, load, bundles), bundles)
 
-    def _work_inside(self, target: float | None) -> str:
+    def _work_inside(self, target: float | None, floor: float) -> str:
         """Pass over the active set until the measure is down to ``target``.
 
         Most passes visit only what is due; before it is believed, the measure is taken of all
         samples. Returns what ended the work before that, or nothing.
         """
-        everything = True
+        everything = first = True
         full_gap: float | None = None
         while True:
             if self._passes >= self._limits.max_passes:
@@ -213,8 +215,12 @@ class Solver:
             if not result.complete:
                 return "time_limit"
             measure = self._stopping.measure(result)
-            if target is None:
-                target = _FIRST_SHARE * measure
+            if first:
+                # Where most of the gap lies outside the active set, the scan's target is reached
+                # at once; but passes are cheaper than scans, so get on with what is inside.
+                share = _FIRST_SHARE if target is None else _PHASE_SHARE
+                target = max(floor, min(share * measure, np.inf if target is None else target))
+                first = False
             elif everything and measure <= target:
                 return ""
             if everything:
