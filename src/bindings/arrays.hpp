@@ -27,8 +27,8 @@ template <class T, class I>
 Csr<T, I> csr_view(const In<T>& data, const In<I>& indices, const In<I>& indptr,
                    std::int64_t cols) {
   if (indptr.size() < 1) throw nanobind::value_error("indptr must have at least one entry");
-  return {data.data(), indices.data(), indptr.data(),
-          static_cast<std::int64_t>(indptr.size()) - 1, cols};
+  return {data.data(), indices.data(), indptr.data(), static_cast<std::int64_t>(indptr.size()) - 1,
+          cols};
 }
 
 }  // namespace multimargin::bindings

@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "arrays.hpp"
-#include "block.hpp"
 #include "bindings.hpp"
+#include "block.hpp"
 #include "engine.hpp"
 #include "interrupt.hpp"
 
@@ -39,9 +39,9 @@ class PyEngine {
       throw nb::value_error("y and box must have one entry per row of X");
     const Formulation f = formulation_of(formulation);
     nb::gil_scoped_release unlocked;
-    engine_ = std::make_unique<Engine<T, I>>(X, y_.data(), box_.data(), n_classes,
-                                             static_cast<T>(bias), f, static_cast<Isa>(isa),
-                                             threads, seed);
+    engine_ =
+        std::make_unique<Engine<T, I>>(X, y_.data(), box_.data(), n_classes, static_cast<T>(bias),
+                                       f, static_cast<Isa>(isa), threads, seed);
     engine_->set_stop([this] { return interrupt_.stop(); });
   }
 
@@ -204,12 +204,11 @@ void bind_solve_block(nb::module_& m) {
          double curvature_own, In<T> curvature) {
         if (margin.size() != alpha.size() || margin.size() != curvature.size())
           throw nb::value_error("margin, alpha and curvature must have the same length");
-        const Block<T> block{static_cast<int>(margin.size()), margin.data(), alpha.data(),
-                             static_cast<T>(box), static_cast<T>(curvature_own),
-                             curvature.data()};
+        const Block<T> block{
+            static_cast<int>(margin.size()), margin.data(),   alpha.data(), static_cast<T>(box),
+            static_cast<T>(curvature_own),   curvature.data()};
         std::vector<T> out(margin.size()), work(2 * margin.size());
-        const auto kernels =
-            solver_kernels<T>(formulation_of(formulation), static_cast<Isa>(isa));
+        const auto kernels = solver_kernels<T>(formulation_of(formulation), static_cast<Isa>(isa));
         const Report<T> report = kernels.solve_block(block, out.data(), work.data());
         return nb::make_tuple(to_numpy(std::move(out)), report.gap, report.violation);
       },

@@ -74,8 +74,7 @@ void top(const Csr<T, I>& X, const Coefficients<T>& coef, int isa, int threads,
 }
 
 template <class T, class I>
-void scores(const Csr<T, I>& X, const Coefficients<T>& coef, int isa, int threads,
-            InOut2<T>& out) {
+void scores(const Csr<T, I>& X, const Coefficients<T>& coef, int isa, int threads, InOut2<T>& out) {
   if (static_cast<std::int64_t>(out.shape(0)) != X.rows ||
       static_cast<std::int64_t>(out.shape(1)) != coef.classes)
     throw nb::value_error("output must be (rows, classes)");

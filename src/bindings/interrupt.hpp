@@ -15,8 +15,8 @@ class Interrupt {
   void set_limit(double seconds) {
     limited_ = seconds >= 0;
     if (limited_)
-      end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                std::chrono::duration<double>(seconds));
+      end_ = Clock::now() +
+             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   }
 
   // To be called without the lock, from the thread that entered C++.

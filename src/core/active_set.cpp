@@ -211,8 +211,8 @@ void ActiveSet<T>::fill(WorkView<T>& view) {
 
 template class ActiveSet<float>;
 template class ActiveSet<double>;
-#define MM_INSTANTIATE(T, I)                                                            \
-  template void ActiveSet<T>::lay_out<I>(const Csr<T, I>&, std::int32_t, Team&);        \
+#define MM_INSTANTIATE(T, I)                                                     \
+  template void ActiveSet<T>::lay_out<I>(const Csr<T, I>&, std::int32_t, Team&); \
   template void ActiveSet<T>::recompute<I>(const Csr<T, I>&, T, Team&);
 MM_INSTANTIATE(float, std::int32_t)
 MM_INSTANTIATE(float, std::int64_t)

@@ -21,8 +21,7 @@ class ActiveSet {
  public:
   // Starts anew from lists of classes: slot 0 of each sample is its own class.
   // `pair` has n+1 entries; what alpha has in slot 0 is replaced by the sum of the others.
-  void assign(std::vector<std::int64_t> pair, std::vector<std::int32_t> cls,
-              std::vector<T> alpha);
+  void assign(std::vector<std::int64_t> pair, std::vector<std::int32_t> cls, std::vector<T> alpha);
 
   // Lays out the weights for the pairs.
   template <class I>
@@ -55,7 +54,8 @@ class ActiveSet {
       const std::int64_t begin = X.begin(i), len = X.end(i) - begin;
       const std::uint32_t* at = position_.data() + place_[i] + slot * len;
       for (std::int64_t t = 0; t < len; ++t)
-        if (at[t] == 0) use(static_cast<std::int32_t>(X.indices[begin + t]), step * X.data[begin + t]);
+        if (at[t] == 0)
+          use(static_cast<std::int32_t>(X.indices[begin + t]), step * X.data[begin + t]);
     }
   }
 
@@ -75,9 +75,9 @@ class ActiveSet {
   };
   // What one thread needs to lay out a class.
   struct Layout {
-    std::vector<std::int32_t> slot_of;   // [features] -> kUnseen, kOnce or position
-    std::vector<std::int32_t> seen;      // features of the class, to forget them again
-    std::vector<std::int32_t> feature;   // by position
+    std::vector<std::int32_t> slot_of;  // [features] -> kUnseen, kOnce or position
+    std::vector<std::int32_t> seen;     // features of the class, to forget them again
+    std::vector<std::int32_t> feature;  // by position
   };
 
   void list_members(std::int32_t n_classes);

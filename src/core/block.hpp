@@ -11,12 +11,12 @@ namespace multimargin {
 // One sample i and some of its classes c != y_i, at fixed weights.
 template <class T>
 struct Block {
-  int size;             // number of classes in the block
-  const T* margin;      // [size] m_c = the formulation's gradient for class c
-  const T* alpha;       // [size] current dual variables
-  T box;                // C * sample weight * class weight of y_i
-  T curvature_own;      // curvature along the own class; k_i = x_i.x_i when alone
-  const T* curvature;   // [size] along each class, or nullptr: curvature_own for all
+  int size;            // number of classes in the block
+  const T* margin;     // [size] m_c = the formulation's gradient for class c
+  const T* alpha;      // [size] current dual variables
+  T box;               // C * sample weight * class weight of y_i
+  T curvature_own;     // curvature along the own class; k_i = x_i.x_i when alone
+  const T* curvature;  // [size] along each class, or nullptr: curvature_own for all
 };
 
 // What is wrong with a sample before it is solved.

@@ -28,8 +28,8 @@ bool block_product(Team& team, std::int64_t rows, std::int64_t features, std::in
   const std::int32_t width = lanes<T>();
   const std::int64_t blocks = (n_classes + width - 1) / width;
   const std::int64_t chunks = (rows + kRowsPerChunk - 1) / kRowsPerChunk;
-  const int at_once = static_cast<int>(std::min<std::int64_t>(
-      blocks, std::max(1, std::min(kBlocksAtOnce, team.size()))));
+  const int at_once = static_cast<int>(
+      std::min<std::int64_t>(blocks, std::max(1, std::min(kBlocksAtOnce, team.size()))));
   std::vector<ClassBlock<T>> held(at_once);
   std::unique_ptr<std::atomic<int>[]> met(new std::atomic<int>[static_cast<std::size_t>(chunks)]);
   std::atomic<bool> ending{false};
@@ -48,8 +48,7 @@ bool block_product(Team& team, std::int64_t rows, std::int64_t features, std::in
       Backoff backoff;
       while (met[k].load(std::memory_order_acquire) != b) backoff.wait();
       if (thread == 0 && task % 8 == 0 && stop && stop()) ending = true;
-      if (!ending)
-        use(held[b].view(), k * kRowsPerChunk, std::min(rows, (k + 1) * kRowsPerChunk));
+      if (!ending) use(held[b].view(), k * kRowsPerChunk, std::min(rows, (k + 1) * kRowsPerChunk));
       met[k].store(static_cast<int>(b) + 1, std::memory_order_release);
     });
     if (ending) return false;

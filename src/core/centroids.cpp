@@ -55,8 +55,7 @@ Postings<T> make_postings(const Csr<T, I>& X, const std::int32_t* y, std::int32_
   for (std::int64_t i = 0; i < X.rows; ++i) ++start[y[i] + 1];
   for (std::int32_t c = 0; c < n_classes; ++c) start[c + 1] += start[c];
   std::vector<std::int32_t> by_class(X.rows);
-  for (std::int64_t i = 0; i < X.rows; ++i)
-    by_class[start[y[i]]++] = static_cast<std::int32_t>(i);
+  for (std::int64_t i = 0; i < X.rows; ++i) by_class[start[y[i]]++] = static_cast<std::int32_t>(i);
 
   Postings<T> p;
   p.begin.assign(X.cols + 1, 0);
@@ -150,9 +149,9 @@ PairLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int3
   return lists;
 }
 
-#define MM_CENTROIDS(T, I)                                                                  \
-  template PairLists nearest_centroids<T, I>(const Csr<T, I>&, const std::int32_t*,         \
-                                             std::int32_t, std::int32_t, std::int64_t, Team&);
+#define MM_CENTROIDS(T, I)                                                                        \
+  template PairLists nearest_centroids<T, I>(const Csr<T, I>&, const std::int32_t*, std::int32_t, \
+                                             std::int32_t, std::int64_t, Team&);
 MM_CENTROIDS(float, std::int32_t)
 MM_CENTROIDS(float, std::int64_t)
 MM_CENTROIDS(double, std::int32_t)

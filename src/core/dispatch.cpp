@@ -3,12 +3,12 @@
 
 namespace multimargin {
 
-#define MM_DECLARE(isa)                                  \
-  namespace isa {                                        \
-  template <class T>                                     \
-  SolverKernels<T> solver_kernels(Formulation);          \
-  template <class T, class I>                            \
-  ProductKernels<T, I> product_kernels(Formulation);     \
+#define MM_DECLARE(isa)                              \
+  namespace isa {                                    \
+  template <class T>                                 \
+  SolverKernels<T> solver_kernels(Formulation);      \
+  template <class T, class I>                        \
+  ProductKernels<T, I> product_kernels(Formulation); \
   }
 MM_DECLARE(baseline)
 #if defined(MM_X86)
@@ -19,8 +19,10 @@ MM_DECLARE(avx512)
 bool isa_available(Isa isa) {
 #if defined(MM_X86)
   switch (isa) {
-    case Isa::baseline: return true;
-    case Isa::avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case Isa::baseline:
+      return true;
+    case Isa::avx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     case Isa::avx512:
       return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
@@ -40,9 +42,12 @@ Isa best_isa() {
 
 const char* isa_name(Isa isa) {
   switch (isa) {
-    case Isa::baseline: return "baseline";
-    case Isa::avx2: return "avx2";
-    case Isa::avx512: return "avx512";
+    case Isa::baseline:
+      return "baseline";
+    case Isa::avx2:
+      return "avx2";
+    case Isa::avx512:
+      return "avx512";
   }
   return "unknown";
 }

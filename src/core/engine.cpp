@@ -23,8 +23,8 @@ std::int64_t milliseconds() {
 
 template <class T, class I>
 Engine<T, I>::Engine(const Csr<T, I>& X, const std::int32_t* y, const T* box,
-                     std::int32_t n_classes, T bias, Formulation formulation, Isa isa,
-                     int threads, std::uint64_t seed)
+                     std::int32_t n_classes, T bias, Formulation formulation, Isa isa, int threads,
+                     std::uint64_t seed)
     : X_(X),
       y_(y),
       box_(box),
@@ -43,7 +43,8 @@ Engine<T, I>::Engine(const Csr<T, I>& X, const std::int32_t* y, const T* box,
     for (std::int64_t t = row_[i]; t < row_[i + 1]; ++t)
       sum += static_cast<double>(X.data[t]) * static_cast<double>(X.data[t]);
     norm2_[i] = static_cast<T>(sum);
-    if (!(norm2_[i] > 0)) empty_value_ += static_cast<double>(box[i]) * solver_.empty_loss(n_classes);
+    if (!(norm2_[i] > 0))
+      empty_value_ += static_cast<double>(box[i]) * solver_.empty_loss(n_classes);
   }
 }
 
@@ -131,7 +132,8 @@ void Engine<T, I>::merge_found() {
 // ---------------------------------------------------------------- moving
 
 template <class T, class I>
-PassReport Engine<T, I>::pass_batches(std::int32_t batch, const VisitRule<T>& rule, const Quiet<T>& quiet) {
+PassReport Engine<T, I>::pass_batches(std::int32_t batch, const VisitRule<T>& rule,
+                                      const Quiet<T>& quiet) {
   std::vector<std::int32_t> due;
   visits_.due(rule.everything, Random(seed_, passes_++), due);
   due.erase(std::remove_if(due.begin(), due.end(),
@@ -177,8 +179,8 @@ PassReport Engine<T, I>::pass_batches(std::int32_t batch, const VisitRule<T>& ru
     std::atomic<bool> ending{false};
     std::int64_t reached = count;
     team_.run([&](int member) {
-      BatchView<T> b{due.data(), slot_at.data(), crowding_.touch(), 0, 0, step.data(), gap.data(),
-                     violation.data(), work[member].data()};
+      BatchView<T> b{due.data(), slot_at.data(),   crowding_.touch(),  0, 0, step.data(),
+                     gap.data(), violation.data(), work[member].data()};
       for (std::int64_t k = 0; b.end < count; ++k) {
         b.begin = k * batch;
         b.end = std::min<std::int64_t>(count, b.begin + batch);
@@ -276,8 +278,7 @@ PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& ro
                             rule, desk.gap.data(), desk.violation.data(), desk.work.data());
       for (std::size_t e = 0; e < desk.due.size(); ++e) {
         parts[k].gap += static_cast<double>(desk.gap[e]);
-        parts[k].violation =
-            std::max(parts[k].violation, static_cast<double>(desk.violation[e]));
+        parts[k].violation = std::max(parts[k].violation, static_cast<double>(desk.violation[e]));
         f.visits.seen(desk.due[e], quiet.holds(desk.gap[e], desk.violation[e]));
       }
       parts[k].visits = static_cast<std::int64_t>(desk.due.size());
@@ -372,8 +373,8 @@ ScanReport Engine<T, I>::evaluate_active() {
 
 template <class T, class I>
 SparseRows<T> Engine<T, I>::weights() {
-  std::vector<std::vector<std::pair<std::int32_t, T>>> parts(
-      (n_classes_ + kClassesPerTask - 1) / kClassesPerTask);
+  std::vector<std::vector<std::pair<std::int32_t, T>>> parts((n_classes_ + kClassesPerTask - 1) /
+                                                             kClassesPerTask);
   SparseRows<T> rows;
   rows.begin.assign(n_classes_ + 1, 0);
   team_.for_each(static_cast<std::int64_t>(parts.size()), [&](int, std::int64_t task) {

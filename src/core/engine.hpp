@@ -66,8 +66,7 @@ class Engine {
 
   // --- the active set
   void start_from_centroids(std::int32_t candidates, std::int64_t budget);
-  void assign(std::vector<std::int64_t> pair, std::vector<std::int32_t> cls,
-              std::vector<T> alpha);
+  void assign(std::vector<std::int64_t> pair, std::vector<std::int32_t> cls, std::vector<T> alpha);
   // Forgets pairs with alpha = 0 and no violation, adds what the last scan found.
   void merge_found();
   // Recomputes all weights from alpha.
@@ -76,14 +75,13 @@ class Engine {
   // --- moving
   // One pass over whole samples. `batch` samples are solved at the same weights and
   // then applied together; 1: one after the other.
-  PassReport pass_batches(std::int32_t batch, const VisitRule<T>& rule,
-                          const Quiet<T>& quiet);
+  PassReport pass_batches(std::int32_t batch, const VisitRule<T>& rule, const Quiet<T>& quiet);
   // Divides the pairs by bundles of classes: what lies within one bundle or between
   // two can be worked on while other bundles meet.
   void arrange_league(const std::vector<std::int32_t>& bundle_of, std::int32_t bundles);
   // One pass through the rounds; the meetings of a round share no bundle.
-  PassReport pass_league(const std::vector<std::vector<Meeting>>& rounds,
-                         const VisitRule<T>& rule, const Quiet<T>& quiet);
+  PassReport pass_league(const std::vector<std::vector<Meeting>>& rounds, const VisitRule<T>& rule,
+                         const Quiet<T>& quiet);
 
   // --- looking
   ScanReport scan(std::int32_t capacity, T idle);

@@ -38,11 +38,11 @@ struct SolverKernels {
   void (*apply_batch)(const WorkView<T>&, const BatchView<T>&, const CrowdedSlot* crowded,
                       std::int64_t count, int member, int members);
   // Visits entries one after the other, weights included.
-  void (*visit_entries)(const WorkView<T>&, const Entry*, std::int64_t count,
-                        const VisitRule<T>&, T* gap, T* violation, T* work);
+  void (*visit_entries)(const WorkView<T>&, const Entry*, std::int64_t count, const VisitRule<T>&,
+                        T* gap, T* violation, T* work);
   // Scores of the active set at fixed weights: own score, margins, reports.
-  void (*evaluate)(const WorkView<T>&, std::int64_t begin, std::int64_t end, T* own,
-                   T* margin, T* gap, T* violation);
+  void (*evaluate)(const WorkView<T>&, std::int64_t begin, std::int64_t end, T* own, T* margin,
+                   T* gap, T* violation);
   // One block by itself.
   Report<T> (*solve_block)(const Block<T>&, T* alpha_out, T* work);
   // Loss, at any weights, of a sample without entries: all its scores are zero.

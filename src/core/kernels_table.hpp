@@ -10,7 +10,8 @@ namespace MM_ISA {
 template <class T>
 SolverKernels<T> solver_kernels(Formulation formulation) {
   switch (formulation) {
-    case Formulation::weston_watkins: return make_solver_kernels<WestonWatkins<T>, T>();
+    case Formulation::weston_watkins:
+      return make_solver_kernels<WestonWatkins<T>, T>();
   }
   return {};
 }
@@ -18,7 +19,8 @@ SolverKernels<T> solver_kernels(Formulation formulation) {
 template <class T, class I>
 ProductKernels<T, I> product_kernels(Formulation formulation) {
   switch (formulation) {
-    case Formulation::weston_watkins: return make_product_kernels<WestonWatkins<T>, T, I>();
+    case Formulation::weston_watkins:
+      return make_product_kernels<WestonWatkins<T>, T, I>();
   }
   return {};
 }

@@ -108,7 +108,7 @@ bool predict_scores(const Csr<T, I>& X, const Coefficients<T>& coef, int threads
                           Filler<T>(coef, wanted_features(X, coef.features)), use, stop);
 }
 
-#define MM_PREDICT(T, I)                                                                        \
+#define MM_PREDICT(T, I)                                                                       \
   template bool predict_top<T, I>(const Csr<T, I>&, const Coefficients<T>&, std::int32_t, int, \
                                   Isa, const std::function<bool()>&, std::int32_t*, T*);       \
   template bool predict_scores<T, I>(const Csr<T, I>&, const Coefficients<T>&, int, Isa,       \

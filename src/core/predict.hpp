@@ -16,9 +16,9 @@ namespace multimargin {
 // Coefficients, one row per class: sparse (csr) or dense (row-major).
 template <class T>
 struct Coefficients {
-  Csr<T, std::int32_t> csr;   // used when dense is nullptr
+  Csr<T, std::int32_t> csr;  // used when dense is nullptr
   const T* dense = nullptr;
-  std::int64_t stored = 0;    // entries of csr
+  std::int64_t stored = 0;  // entries of csr
   std::int64_t classes = 0;
   std::int64_t features = 0;
   const T* intercept = nullptr;  // [classes]
@@ -28,8 +28,7 @@ struct Coefficients {
 // Returns whether it went to the end (stop() can end it).
 template <class T, class I>
 bool predict_top(const Csr<T, I>& X, const Coefficients<T>& coef, std::int32_t k, int threads,
-                 Isa isa, const std::function<bool()>& stop, std::int32_t* class_out,
-                 T* score_out);
+                 Isa isa, const std::function<bool()>& stop, std::int32_t* class_out, T* score_out);
 
 // All scores, row-major (rows x classes).
 template <class T, class I>

@@ -170,8 +170,8 @@ void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<T>& block,
 }
 
 template <class T, class I>
-void top(const Csr<T, I>& X, const BlockView<T>& block, const BestView<T>& best,
-         std::int64_t begin, std::int64_t end) {
+void top(const Csr<T, I>& X, const BlockView<T>& block, const BestView<T>& best, std::int64_t begin,
+         std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
     const Scores<T> s = row_scores(X, block, i);
     const T* score = reinterpret_cast<const T*>(s.v);

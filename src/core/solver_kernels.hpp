@@ -91,15 +91,13 @@ inline void prefetch_weights(const WorkView<T>& v, std::int64_t i, bool everythi
 // Between two such looks scores move less; a slot that wakes late costs a visit, not exactness.
 constexpr double kRestMargin = -0.05;
 
-
-
 // Solves slots [first, last) of a sample at fixed weights, resting ones left out unless the
 // rule asks for everything. alpha is updated; the coefficient of x_i to add to the class of a
 // slot is left in step[slot], for the own class in step[0]. Returns whether anything moved.
 template <class F, class T>
-inline bool solve_slots(const WorkView<T>& v, std::int64_t i, std::int32_t first,
-                        std::int32_t last, const T* touch, const VisitRule<T>& rule, T* step,
-                        T* work, Report<T>* report) {
+inline bool solve_slots(const WorkView<T>& v, std::int64_t i, std::int32_t first, std::int32_t last,
+                        const T* touch, const VisitRule<T>& rule, T* step, T* work,
+                        Report<T>* report) {
   const Visit<T> s(v, i);
   const std::int32_t room = last - first;
   std::int32_t* slot = reinterpret_cast<std::int32_t*>(work);  // slots taken part, compactly
@@ -221,8 +219,8 @@ void visit_entries(const WorkView<T>& v, const Entry* entries, std::int64_t coun
 }
 
 template <class F, class T>
-void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, T* own, T* margin,
-              T* gap, T* violation) {
+void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, T* own, T* margin, T* gap,
+              T* violation) {
   for (std::int64_t i = begin; i < end; ++i) {
     const Visit<T> s(v, i);
     own[i] = s.own_score(v);
@@ -245,8 +243,8 @@ Report<T> solve_block(const Block<T>& block, T* alpha_out, T* work) {
 
 template <class F, class T>
 SolverKernels<T> make_solver_kernels() {
-  return {&solve_batch<F, T>, &apply_batch<T>, &visit_entries<F, T>,
-          &evaluate<F, T>, &solve_block<F, T>, &F::empty_loss};
+  return {&solve_batch<F, T>, &apply_batch<T>,    &visit_entries<F, T>,
+          &evaluate<F, T>,    &solve_block<F, T>, &F::empty_loss};
 }
 
 }  // namespace MM_ISA

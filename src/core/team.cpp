@@ -92,9 +92,8 @@ void Team::work(int member) {
     for (int k = 0; k < kSpins && generation_.load(std::memory_order_acquire) == seen; ++k) relax();
     if (generation_.load(std::memory_order_acquire) == seen) {
       std::unique_lock<std::mutex> lock(mutex_);
-      wake_.wait(lock, [&] {
-        return leaving_ || generation_.load(std::memory_order_acquire) != seen;
-      });
+      wake_.wait(lock,
+                 [&] { return leaving_ || generation_.load(std::memory_order_acquire) != seen; });
     }
     seen = generation_.load(std::memory_order_acquire);
     {

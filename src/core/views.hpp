@@ -20,21 +20,21 @@ namespace multimargin {
 // small enough for the last cache, which is what a visit's time depends on.
 template <class T>
 struct WorkView {
-  const T* x;                    // values of X, rows one after the other
-  const std::int64_t* row;       // [n+1] where rows begin in x
-  const T* norm2;                // [n] k_i = x_i.x_i, intercept included
-  const T* box;                  // [n]
-  T bias;                        // value of the constant feature, 0: none
-  const std::int64_t* pair;      // [n+1] where a sample's slots begin
-  const std::int32_t* cls;       // [pairs] class of each slot
-  T* alpha;                      // [pairs] dual variables; slot 0: their sum
-  std::uint8_t* resting;         // [pairs] slots that only visits to everything look at
-  const std::int64_t* place;     // [n+1] where a sample's positions begin
-  const std::uint32_t* position; // slot-major: slot s, feature t at place + s*len + t
-  const T* lone;                 // [pairs] sum of x^2 over the slot's lone features
-  const std::int64_t* weight;    // [K+1] where a class's weights begin; first comes a zero
+  const T* x;                     // values of X, rows one after the other
+  const std::int64_t* row;        // [n+1] where rows begin in x
+  const T* norm2;                 // [n] k_i = x_i.x_i, intercept included
+  const T* box;                   // [n]
+  T bias;                         // value of the constant feature, 0: none
+  const std::int64_t* pair;       // [n+1] where a sample's slots begin
+  const std::int32_t* cls;        // [pairs] class of each slot
+  T* alpha;                       // [pairs] dual variables; slot 0: their sum
+  std::uint8_t* resting;          // [pairs] slots that only visits to everything look at
+  const std::int64_t* place;      // [n+1] where a sample's positions begin
+  const std::uint32_t* position;  // slot-major: slot s, feature t at place + s*len + t
+  const T* lone;                  // [pairs] sum of x^2 over the slot's lone features
+  const std::int64_t* weight;     // [K+1] where a class's weights begin; first comes a zero
   T* w;
-  T* w_bias;                     // [K] weight of the constant feature
+  T* w_bias;  // [K] weight of the constant feature
 };
 
 // Some slots of one sample: [first, last), own class not counted.
@@ -46,17 +46,17 @@ struct Entry {
 
 // A slot whose class other samples of the batch touch too.
 struct CrowdedSlot {
-  std::int32_t k;     // index of the sample in the pass
+  std::int32_t k;  // index of the sample in the pass
   std::int32_t slot;
 };
 
 // How a pass treats what it finds.
 template <class T>
 struct VisitRule {
-  T leave_below;  // samples with a smaller gap are left as they are
-  T idle;         // coordinates violated by no more than this stay; < 0: none stay
+  T leave_below;    // samples with a smaller gap are left as they are
+  T idle;           // coordinates violated by no more than this stay; < 0: none stay
   bool everything;  // resting slots are looked at too, and rest is decided anew
-  T coupling;     // assumed |cosine| between samples of one batch that share a class
+  T coupling;       // assumed |cosine| between samples of one batch that share a class
 };
 
 // A few classes of W, feature-major, for products with many rows of X.
@@ -88,14 +88,14 @@ struct BestView {
 // What a scan knows and finds per sample.
 template <class T>
 struct ScanView {
-  const T* own;             // [n] score of the own class
-  const T* norm2;           // [n] samples without entries are skipped
-  const std::int64_t* pair; // membership of the active set
+  const T* own;              // [n] score of the own class
+  const T* norm2;            // [n] samples without entries are skipped
+  const std::int64_t* pair;  // membership of the active set
   const std::int32_t* cls;
-  T idle;                   // margins up to this are not reported as violators
-  double* loss;             // [n] += loss of the classes of the block
-  T* violation;             // [n] largest margin of a class that is not active
-  BestView<T> found;        // worst violators that are not active yet
+  T idle;             // margins up to this are not reported as violators
+  double* loss;       // [n] += loss of the classes of the block
+  T* violation;       // [n] largest margin of a class that is not active
+  BestView<T> found;  // worst violators that are not active yet
 };
 
 }  // namespace multimargin

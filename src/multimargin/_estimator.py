@@ -26,7 +26,7 @@ from multimargin._threads import thread_count
 from multimargin.formulations import FORMULATIONS
 
 # "auto" keeps coef_ dense up to this size; above, a text model is mostly zeros.
-_LARGE_DENSE_BYTES = 128 * 2**20
+_LARGE_DENSE_BYTES = 32 * 2**20
 
 
 class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -63,7 +63,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Start from the dual variables of the last fit if it had the same samples and labels,
         also when C or weights changed.
     sparse_coef : bool or "auto", default="auto"
-        Whether `coef_` is a CSR matrix; "auto" if a dense one would be larger than 128 MiB.
+        Whether `coef_` is a CSR matrix; "auto" if a dense one would be larger than 32 MiB.
     random_state : int, RandomState or None, default=None
         Seeds the order of visits.
     verbose : int, default=0
@@ -144,9 +144,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     # ------------------------------------------------------------ fitting
 
     @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(
-        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
-    ) -> MulticlassSVC:
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> MulticlassSVC:
         """Train.
 
         Parameters
@@ -202,7 +200,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 raise ValueError(f"{name} must be {allowed}, got {getattr(self, name)!r}")
 
         def number(value: object) -> bool:
-            return isinstance(value, Real) and not isinstance(value, bool) and bool(value == value)
+            return isinstance(value, Real) and not isinstance(value, bool) and not np.isnan(value)
 
         require(
             isinstance(self.formulation, str) and self.formulation in FORMULATIONS,
@@ -244,9 +242,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             "None, 'balanced' or a dict of class to weight",
         )
 
-    def _problem(
-        self, X: sp.csr_matrix, y: NDArray[Any], sample_weight: ArrayLike | None
-    ) -> Problem:
+    def _problem(self, X: sp.csr_matrix, y: Any, sample_weight: ArrayLike | None) -> Problem:
         """The problem to solve: samples of weight zero are left out."""
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -292,7 +288,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             balanced[present] = total.sum() / (present.sum() * total[present])
             return balanced
         given: NDArray[Any] = compute_class_weight(
-            dict(self.class_weight), classes=self.classes_, y=self.classes_[labels]
+            dict(self.class_weight or {}), classes=self.classes_, y=self.classes_[labels]
         )
         if np.any(given < 0) or not np.all(np.isfinite(given)):
             raise ValueError(
@@ -326,7 +322,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if problem.n_classes == 2:
             coef = sp.csr_matrix(coef[1] - coef[0])
             intercept = intercept[1:] - intercept[:1]
-        self.coef_ = coef
+        self.coef_: Any = coef
         self.intercept_ = intercept
         if not self._wants_sparse(coef):
             self.densify()
@@ -372,7 +368,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
             For two classes positive scores mean ``classes_[1]``.
         """
-        X = self._check_X(X)
+        X = self._checked(X)
         scores = self._scores().scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
@@ -387,9 +383,9 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        X = self._check_X(X)
+        X = self._checked(X)
         if len(self.classes_) == 2:
-            best = (self._scores().scores(X)[:, 0] > 0).astype(np.intp)
+            best: NDArray[Any] = (self._scores().scores(X)[:, 0] > 0).astype(np.intp)
         else:
             best = self._scores().top(X, 1)[0][:, 0]
         labels: NDArray[Any] = self.classes_[best]
@@ -409,7 +405,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         labels : ndarray of shape (n_samples, k)
         scores : ndarray of shape (n_samples, k)
         """
-        X = self._check_X(X)
+        X = self._checked(X)
         n_classes = len(self.classes_)
         if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n_classes:
             raise ValueError(f"k must be an integer between 1 and the {n_classes} classes: {k!r}")
@@ -419,8 +415,8 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             both = np.column_stack([-score / 2, score / 2])
             best = np.column_stack([score > 0, score <= 0]).astype(np.intp)[:, :k]
             return self.classes_[best], np.take_along_axis(both, best, axis=1)
-        best, score = self._scores().top(X, int(k))
-        return self.classes_[best], score
+        order, score = self._scores().top(X, int(k))
+        return self.classes_[order], score
 
     def sparsify(self) -> MulticlassSVC:
         """Turn ``coef_`` into a CSR matrix. Predictions stay the same.
@@ -446,7 +442,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self.coef_ = self.coef_.toarray()
         return self
 
-    def _check_X(self, X: Any) -> Any:
+    def _checked(self, X: Any) -> Any:
         check_is_fitted(self)
         return validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False

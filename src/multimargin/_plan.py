@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 _SAMPLED_ROWS = 512
 _LARGEST_BATCH = 128
 _SMALLEST_BATCH = 8  # below this, handing over costs more than it brings
-_TOLERATED_COUPLING = 1.0  # expected disturbance of a sample, relative to its own curvature
+_TOLERATED_COUPLING = 0.25  # expected disturbance of a sample, relative to its own curvature
 _LEAGUE_WORK = 50_000_000  # multiply-adds a pass from which waiting for one thread is long
 _LEAGUE_BUNDLES = 16
 
@@ -36,11 +36,13 @@ class Plan:
     coupling: float = 0.0
     bundles: int = 1
 
-    def more_cautious(self) -> Plan:
-        """For when the samples of a batch disturb each other more than was assumed.
+    @property
+    def may_overshoot(self) -> bool:
+        """Whether the samples of a batch may disturb each other more than is assumed."""
+        return self.bundles == 1 and self.batch > 1 and self.coupling < 1
 
-        At coupling 1 the curvature is an upper bound and the dual cannot fall.
-        """
+    def more_cautious(self) -> Plan:
+        """For when they do. At coupling 1 the curvature is a bound and the dual cannot fall."""
         return Plan(self.batch, min(1.0, 2 * self.coupling + 0.05), self.bundles)
 
 
@@ -77,12 +79,13 @@ def make_plan(
     touched = np.bincount(classes, minlength=n_classes).astype(np.float64)
     # Of the other samples of a batch, this share has a given pair's class, on average over pairs.
     share = float(touched @ touched) / max(float(touched.sum()) * n_samples, 1.0)
+    # Samples that share a class are more alike than any two.
+    coupling = min(1.0, 4 * cosine)
     batch = _LARGEST_BATCH
-    while batch >= _SMALLEST_BATCH and (batch - 1) * share * cosine > _TOLERATED_COUPLING:
+    while batch >= _SMALLEST_BATCH and (batch - 1) * share * coupling > _TOLERATED_COUPLING:
         batch //= 2
     if batch >= _SMALLEST_BATCH:
-        # Samples that share a class are more alike than any two.
-        return Plan(batch=batch, coupling=min(1.0, 4 * cosine))
+        return Plan(batch=batch, coupling=coupling)
     if work >= _LEAGUE_WORK and n_classes > 2:
         return Plan(bundles=min(_LEAGUE_BUNDLES, n_classes))
     return Plan()

@@ -31,35 +31,27 @@ class LinearScores:
         self._shape = coef.shape
         self._intercept = np.ascontiguousarray(intercept, dtype=self._dtype)
         self._sparse = sp.issparse(coef)
+        self._coef: dict[str, Any]
         if self._sparse:
             coef = coef.tocsr()
-            self._coef: Any = (
-                np.ascontiguousarray(coef.data, dtype=self._dtype),
-                np.ascontiguousarray(coef.indices, dtype=np.int32),
-                np.ascontiguousarray(coef.indptr, dtype=np.int32),
-            )
+            if coef.nnz > np.iinfo(np.int32).max:
+                raise ValueError(f"coef_ has {coef.nnz} non-zeros; at most 2**31 - 1 can be used")
+            self._coef = {
+                "coef": np.ascontiguousarray(coef.data, dtype=self._dtype),
+                "coef_indices": np.ascontiguousarray(coef.indices, dtype=np.int32),
+                "coef_indptr": np.ascontiguousarray(coef.indptr, dtype=np.int32),
+            }
         else:
-            self._coef = np.ascontiguousarray(coef, dtype=self._dtype)
+            self._coef = {"coef": np.ascontiguousarray(coef, dtype=self._dtype)}
 
     def scores(self, X: Any) -> NDArray[Any]:
         """All scores, shape (n_samples, n_outputs)."""
         out = np.empty((X.shape[0], self._shape[0]), dtype=self._dtype)
         for rows, part in self._parts(X):
-            data = (part.data, part.indices, part.indptr)
             if self._sparse:
-                _core.scores_sparse(
-                    *data,
-                    *self._coef,
-                    self._intercept,
-                    self._shape[1],
-                    self._isa,
-                    self._threads,
-                    out[rows],
-                )
+                _core.scores_sparse(**self._arguments(part), cols=self._shape[1], out=out[rows])
             else:
-                _core.scores_dense(
-                    *data, self._coef, self._intercept, self._isa, self._threads, out[rows]
-                )
+                _core.scores_dense(**self._arguments(part), out=out[rows])
         return out
 
     def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
@@ -67,33 +59,28 @@ class LinearScores:
         best = np.empty((X.shape[0], k), dtype=np.int32)
         score = np.empty((X.shape[0], k), dtype=self._dtype)
         for rows, part in self._parts(X):
-            data = (part.data, part.indices, part.indptr)
+            outputs: dict[str, Any] = {"cls_out": best[rows], "score_out": score[rows]}
             if self._sparse:
-                _core.top_sparse(
-                    *data,
-                    *self._coef,
-                    self._intercept,
-                    self._shape[1],
-                    self._isa,
-                    self._threads,
-                    best[rows],
-                    score[rows],
-                )
+                _core.top_sparse(**self._arguments(part), cols=self._shape[1], **outputs)
             else:
-                _core.top_dense(
-                    *data,
-                    self._coef,
-                    self._intercept,
-                    self._isa,
-                    self._threads,
-                    best[rows],
-                    score[rows],
-                )
+                _core.top_dense(**self._arguments(part), **outputs)
         return best, score
+
+    def _arguments(self, part: sp.csr_matrix) -> dict[str, Any]:
+        return {
+            "data": part.data,
+            "indices": part.indices,
+            "indptr": part.indptr,
+            **self._coef,
+            "intercept": self._intercept,
+            "isa": self._isa,
+            "threads": self._threads,
+        }
 
     def _parts(self, X: Any) -> Any:
         if sp.issparse(X):
-            yield slice(0, X.shape[0]), self._typed(as_core_csr(X))
+            matrix: Any = X
+            yield slice(0, matrix.shape[0]), self._typed(as_core_csr(matrix))
             return
         for begin in range(0, X.shape[0], _DENSE_ROWS):
             end = min(X.shape[0], begin + _DENSE_ROWS)

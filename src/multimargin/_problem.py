@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,8 @@ def as_core_csr(X: Any) -> sp.csr_matrix:
     """
     if not sp.issparse(X):
         return sp.csr_matrix(X)
-    csr = X if X.format == "csr" else X.tocsr()
+    matrix: Any = X
+    csr: Any = matrix if matrix.format == "csr" else matrix.tocsr()
     if csr.nnz and (csr.indices.min() < 0 or csr.indices.max() >= csr.shape[1]):
         raise ValueError(
             f"X has column indices outside 0 .. {csr.shape[1] - 1}: the sparse matrix is corrupt"
@@ -33,7 +34,7 @@ def as_core_csr(X: Any) -> sp.csr_matrix:
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
-    return csr
+    return cast(sp.csr_matrix, csr)
 
 
 @dataclass(frozen=True)

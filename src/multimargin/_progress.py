@@ -109,7 +109,8 @@ class Observers:
             observer.on_pass(passes)
 
     def on_scan(self, record: ScanRecord) -> bool:
-        return any([observer.on_scan(record) for observer in self._observers])
+        answers = [observer.on_scan(record) for observer in self._observers]  # all are told
+        return any(answers)
 
     def close(self) -> None:
         for observer in self._observers:

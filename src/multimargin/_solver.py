@@ -30,7 +30,8 @@ _FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
 _FEW_CLASSES = 64  # up to here all classes are active from the start
 _FIRST_SHARE = 0.01  # of the first pass's gap: what may be left before the first scan
 _PHASE_SHARE = 0.03  # of the first gap after a scan; 0.1, 0.3 and 1 cost more scans than they saved
-_STALLED_SCANS = 5  # scans without progress after which the arithmetic's limit is reached
+_STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
+_STALLED_SCANS = 3  # scans without progress after which the arithmetic's limit is reached
 _MULTIPLY_ADDS = 5e9  # per second and thread in a scan; used only to plan the end of a time limit
 
 
@@ -47,7 +48,8 @@ class Alpha:
         """Values for another box: what was at a bound stays there."""
         ratio = np.repeat(problem.box / self.box, np.diff(self.pair))
         ceiling = np.repeat(problem.box, np.diff(self.pair))
-        return np.minimum(self.value * ratio, ceiling).astype(problem.X.dtype)
+        scaled: NDArray[Any] = np.minimum(self.value * ratio, ceiling).astype(problem.X.dtype)
+        return scaled
 
     def fits(self, problem: Problem) -> bool:
         first = self.pair[:-1]
@@ -126,7 +128,7 @@ class Solver:
         warm = start is not None and start.fits(self._problem)
         self._begin(start if warm else None)
         target: float | None = None  # unknown before the first scan
-        floor = 0.0
+        floor = stopping.floor(None)
         ended_by = ""
         stalled = 0
         while True:
@@ -141,7 +143,7 @@ class Solver:
                 break
             if asked:
                 ended_by = "a callback"
-            stalled = stalled + 1 if _no_progress(history, target, stopping.floor(scan)) else 0
+            stalled = stalled + 1 if _no_progress(history, self._problem.X.dtype) else 0
             if stalled >= _STALLED_SCANS:
                 ended_by = "precision"
             if ended_by:
@@ -203,7 +205,7 @@ class Solver:
         samples. Returns what ended the work before that, or nothing.
         """
         everything = first = True
-        full_gap: float | None = None
+        best, stale = np.inf, 0
         while True:
             if self._passes >= self._limits.max_passes:
                 return "max_iter"
@@ -215,7 +217,7 @@ class Solver:
             if not result.complete:
                 return "time_limit"
             measure = self._stopping.measure(result)
-            if first:
+            if first or target is None:
                 # Where most of the gap lies outside the active set, the scan's target is reached
                 # at once; but passes are cheaper than scans, so get on with what is inside.
                 share = _FIRST_SHARE if target is None else _PHASE_SHARE
@@ -223,11 +225,16 @@ class Solver:
                 first = False
             elif everything and measure <= target:
                 return ""
-            if everything:
-                if full_gap is not None and result.gap > 1.5 * full_gap and self._plan.batch > 1:
-                    self._plan = self._plan.more_cautious()
-                full_gap = result.gap
-            everything = not everything and measure <= 0.6 * target
+            if result.gap < 0.95 * best:
+                best, stale = result.gap, 0
+            else:
+                stale += 1
+            if stale >= _STALE_PASSES and self._plan.may_overshoot:
+                self._plan = self._plan.more_cautious()
+                best, stale = result.gap, 0
+            elif stale >= 20 * _STALE_PASSES:
+                return ""  # no arrangement is safer: let a scan say how far this is
+            everything = not everything and measure <= self._stopping.confirm * target
 
     def _pass(self, everything: bool, target: float | None) -> _core.PassReport:
         stopping, n = self._stopping, len(self._problem.y)
@@ -298,11 +305,11 @@ def _classes_needed(problem: Problem) -> int:
     return int(min(1e9, 2.0 / max(1e-9, float(squares) * float(np.median(problem.box)))))
 
 
-def _no_progress(history: list[ScanRecord], target: float | None, floor: float) -> bool:
-    """Whether the last scan found nothing better although the inner passes did all they could."""
-    if len(history) < 2 or target is None or target > floor:
+def _no_progress(history: list[ScanRecord], dtype: Any) -> bool:
+    """Whether the last scan found neither a better dual, beyond rounding, nor a smaller gap."""
+    if len(history) < 2:
         return False
     last, before = history[-1], history[-2]
-    return last.gap >= 0.99 * before.gap and last.violation >= 0.99 * before.violation
-
-
+    better = last.dual - before.dual > 8 * float(np.finfo(dtype).eps) * abs(last.dual)
+    smaller = last.gap < 0.99 * before.gap or last.violation < 0.99 * before.violation
+    return not better and not smaller

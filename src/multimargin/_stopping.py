@@ -43,6 +43,8 @@ class GapStopping:
 
     tol: float
     idle: float = -1.0  # every coordinate of a visited sample moves
+    # Of the target: a pass over what is due that measures this is followed by one over everything.
+    confirm: float = 0.6
 
     def reached(self, scan: Certificate) -> bool:
         return relative_gap(scan) <= self.tol
@@ -54,9 +56,10 @@ class GapStopping:
         """What `measure` has to come down to before the next scan."""
         return max(_INNER_SHARE * (scan.primal - scan.dual), self.floor(scan))
 
-    def floor(self, scan: Certificate) -> float:
+    def floor(self, scan: Certificate | None) -> float:
+        """What `measure` need not go below, given the last scan if there was one."""
         # The next scan should confirm, so leave room for what it will find outside.
-        return 0.6 * self.tol * scan.primal
+        return 0.5 * self.tol * scan.primal if scan is not None else 0.0
 
     def quiet(self, target: float, samples: int) -> tuple[float, float]:
         """Gap and violation of a sample below which it can wait for its next visit."""
@@ -65,9 +68,10 @@ class GapStopping:
 
 @dataclass(frozen=True)
 class ViolationStopping:
-    """Stop when no projected gradient exceeds ``tol``; coordinates within ``tol`` are left alone."""
+    """Stop when no projected gradient exceeds ``tol``; those within ``tol`` are left alone."""
 
     tol: float
+    confirm: float = 1.0  # coordinates within tol stay, so no pass ever measures much less
 
     @property
     def idle(self) -> float:
@@ -82,7 +86,7 @@ class ViolationStopping:
     def target(self, scan: Certificate) -> float:
         return max(_INNER_SHARE * scan.violation, self.tol)
 
-    def floor(self, scan: Certificate) -> float:
+    def floor(self, scan: Certificate | None) -> float:
         return self.tol
 
     def quiet(self, target: float, samples: int) -> tuple[float, float]:

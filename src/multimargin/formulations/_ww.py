@@ -1,10 +1,10 @@
 """Weston-Watkins.
 
-    primal  min  1/2 sum_c |w_c|^2 + sum_i U_i sum_{c != y_i} max(0, m_ic)
-    dual    max  sum_ic a_ic - 1/2 sum_c |w_c|^2,    0 <= a_ic <= U_i,  c != y_i
-    with    w_c  = sum_{i: y_i = c} A_i x_i - sum_{i: y_i != c} a_ic x_i,   A_i = sum_c a_ic
-            m_ic = 1 - (w_{y_i} - w_c).x_i
-            U_i  = C * sample weight * class weight
+primal  min  1/2 sum_c |w_c|^2 + sum_i U_i sum_{c != y_i} max(0, m_ic)
+dual    max  sum_ic a_ic - 1/2 sum_c |w_c|^2,    0 <= a_ic <= U_i,  c != y_i
+with    w_c  = sum_{i: y_i = c} A_i x_i - sum_{i: y_i != c} a_ic x_i,   A_i = sum_c a_ic
+        m_ic = 1 - (w_{y_i} - w_c).x_i
+        U_i  = C * sample weight * class weight
 """
 
 from __future__ import annotations

@@ -1,0 +1,158 @@
+"""Compiled kernels against their NumPy twins, for every formulation and instruction set."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multimargin import _core
+from multimargin._prediction import LinearScores
+from multimargin._problem import Problem
+from multimargin.formulations import FORMULATIONS
+
+ISAS = [isa for isa in range(3) if _core.isa_available(isa)]
+numbers = st.floats(-3, 3)
+
+
+def test_best_isa_is_available_and_named():
+    assert _core.best_isa() in ISAS
+    assert {_core.isa_name(isa) for isa in range(3)} == {"baseline", "avx2", "avx512"}
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("isa", ISAS)
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_block_solve(name, isa, data):
+    size = data.draw(st.integers(1, 30))
+    box = data.draw(st.floats(0.01, 100))
+    own = data.draw(st.floats(0.05, 20))
+    draw = lambda elements: np.array(  # noqa: E731
+        data.draw(st.lists(elements, min_size=size, max_size=size))
+    )
+    margin, share = draw(numbers), draw(st.sampled_from([0.0, 0.3, 1.0]))
+    curvature = own * (1 + draw(st.floats(0, 3)))
+    expected = FORMULATIONS[name].solve_block(margin, share * box, box, own, curvature)
+    found, gap, violation = _core.solve_block(name, isa, margin, share * box, box, own, curvature)
+    np.testing.assert_allclose(found, expected, atol=1e-9 * max(1.0, box))
+    assert gap >= -1e-12
+    assert violation >= 0
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_nearly_equal_margins_do_not_cycle(name):
+    # Plain Newton jumps between the ends here for ever.
+    margin = np.full(8, 1.0) + np.linspace(0, 1e-12, 8)
+    found, _, _ = _core.solve_block(name, 0, margin, np.zeros(8), 1.0, 1.0, np.ones(8))
+    twin = FORMULATIONS[name].solve_block(margin, np.zeros(8), 1.0, 1.0, np.ones(8))
+    np.testing.assert_allclose(found, twin, atol=1e-9)
+
+
+def make_problem(dtype, index, *, bias, n=120, d=60, k=30, seed=0):
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, d, density=0.15, format="csr", random_state=rng, dtype=np.float64)
+    X.data -= 0.3  # both signs
+    X = X.astype(dtype)
+    X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    y = np.concatenate([np.arange(k), rng.integers(k, size=n - k)]).astype(np.int32)
+    box = rng.uniform(0.5, 2, n).astype(dtype)
+    return Problem(X, y, box, k, bias, "ww")
+
+
+def dense_alpha(engine, problem):
+    pair, cls, value = engine.alpha()
+    alpha = np.zeros((len(problem.y), problem.n_classes))
+    rows = np.repeat(np.arange(len(problem.y)), np.diff(pair))
+    alpha[rows, cls] = value
+    alpha[np.arange(len(problem.y)), problem.y] = 0
+    return alpha
+
+
+def twin_scan(engine, problem):
+    """Primal, dual and violation by the formulation's NumPy twin."""
+    twin = FORMULATIONS[problem.formulation]
+    A = np.hstack([problem.X.toarray(), np.full((len(problem.y), 1), problem.bias)]).astype(float)
+    alpha = dense_alpha(engine, problem)
+    W = twin.weights(alpha, A, problem.y)
+    margins = twin.margins(A @ W.T, problem.y)
+    box = problem.box.astype(float)
+    up = np.where(alpha < box[:, None], np.maximum(margins, 0), 0)
+    down = np.where(alpha > 0, np.maximum(-margins, 0), 0)
+    others = np.arange(problem.n_classes)[None, :] != problem.y[:, None]
+    violation = float(np.max(np.maximum(up, down) * others))
+    return twin.primal(W, A, problem.y, box), twin.dual(alpha, A, problem.y), violation, W
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("bias", [0.0, 0.7])
+def test_scan_and_weights(isa, dtype, index, bias):
+    problem = make_problem(dtype, index, bias=bias)
+    engine = problem.engine(2, 0, isa)
+    engine.start_from_centroids(6, 100)
+    rel = 2e-5 if dtype == np.float32 else 1e-10
+    for _ in range(3):
+        for _ in range(2):
+            engine.pass_batches(8, True, 0.0, -1.0, 1.0, 0.0, -1.0)
+        scan = engine.scan(5, -1.0)
+        primal, dual, violation, W = twin_scan(engine, problem)
+        assert scan.primal == pytest.approx(primal, rel=rel)
+        assert scan.dual == pytest.approx(dual, rel=rel)
+        assert scan.violation == pytest.approx(violation, rel=1e-3, abs=1e-5)
+        data, indices, indptr, constant = engine.weights()
+        found = sp.csr_matrix((data, indices, indptr), shape=(problem.n_classes, W.shape[1] - 1))
+        np.testing.assert_allclose(found.toarray(), W[:, :-1], atol=1e-4 * float(np.abs(W).max()))
+        if bias:
+            np.testing.assert_allclose(constant, W[:, -1], atol=1e-4 * float(np.abs(W).max()))
+        engine.merge_found()
+
+
+def test_pass_with_full_coupling_never_loses():
+    problem = make_problem(np.float64, np.int32, bias=1.0)
+    engine = problem.engine(2, 1)
+    engine.start_from_centroids(20, 10_000)
+    before = -np.inf
+    for _ in range(20):
+        engine.pass_batches(64, True, 0.0, -1.0, 1.0, 0.0, -1.0)
+        dual = engine.scan(1, -1.0).dual
+        assert dual >= before - 1e-9 * abs(dual)
+        before = dual
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_outputs", [1, 3, 31, 64, 65, 200])
+def test_scores_and_best(isa, dtype, n_outputs, monkeypatch):
+    monkeypatch.setattr(_core, "best_isa", lambda: isa)
+    rng = np.random.default_rng(n_outputs)
+    X = sp.random(300, 40, density=0.2, format="csr", random_state=rng).astype(dtype)
+    coef = sp.random(n_outputs, 40, density=0.3, format="csr", random_state=rng).astype(dtype)
+    intercept = rng.standard_normal(n_outputs).astype(dtype)
+    expected = X.astype(float) @ coef.astype(float).T.toarray() + intercept
+    sparse, dense = (LinearScores(c, intercept, threads=2) for c in (coef, coef.toarray()))
+    scores = sparse.scores(X)
+    np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(scores, dense.scores(X))
+    np.testing.assert_array_equal(scores[:100], sparse.scores(X[:100].toarray()))
+    k = min(n_outputs, 5)
+    best, value = sparse.top(X, k)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(best, order)
+    np.testing.assert_array_equal(value, np.take_along_axis(scores, order, axis=1))
+
+
+def test_equal_scores_go_to_the_first_class():
+    scores = LinearScores(np.zeros((200, 4)), np.zeros(200), threads=1)
+    best, _ = scores.top(sp.csr_matrix(np.eye(4)), 3)
+    np.testing.assert_array_equal(best, [[0, 1, 2]] * 4)
+
+
+@pytest.mark.parametrize("bad", [-1, 40, 2**30])
+def test_corrupt_coefficients_are_refused(bad):
+    coef = sp.random(5, 40, density=0.3, format="csr", random_state=0)
+    coef.indices[3] = bad
+    with pytest.raises(IndexError, match="corrupt model"):
+        LinearScores(coef, np.zeros(5), threads=2).scores(sp.csr_matrix(np.eye(40)))
