@@ -200,7 +200,11 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 raise ValueError(f"{name} must be {allowed}, got {getattr(self, name)!r}")
 
         def number(value: object) -> bool:
-            return isinstance(value, Real) and not isinstance(value, bool) and not np.isnan(value)
+            return (
+                isinstance(value, Real)
+                and not isinstance(value, bool)
+                and not np.isnan(float(value))
+            )
 
         require(
             isinstance(self.formulation, str) and self.formulation in FORMULATIONS,
@@ -439,7 +443,8 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if sp.issparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
+            sparse: Any = self.coef_
+            self.coef_ = sparse.toarray()
         return self
 
     def _checked(self, X: Any) -> Any:
