@@ -159,5 +159,8 @@ def _tell(job: Job, runs: Runs, turn: int, count: int) -> None:
         said = runs.problem
     else:
         last = runs.results[-1]
-        said = f"{last['seconds']:.3f} s, {last['peak_mb']:.0f} MB, model {last['hash']}"
+        said = (
+            f"{last['seconds']:.3f} s (processor {last['cpu_seconds']:.3f} s), "
+            f"{last['peak_mb']:.0f} MB, model {last['hash']}"
+        )
     print(f"  {job}, run {turn} of {count}: {said}", file=sys.stderr, flush=True)

@@ -6,6 +6,8 @@ CSR, and a dict with
 
 seconds : float
     Of the training alone: the data were in the peer's own form before.
+cpu_seconds : float
+    Of all threads in that time: on a busy machine less than the time taken.
 classes : ndarray of shape (n_classes,)
     The labels of the rows of the weights.
 loss : "weston-watkins" or "crammer-singer"
