@@ -1,0 +1,129 @@
+"""Run the bars and print a table: ``python -m benchmarks``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks._bars import BARS, Options, Row
+from benchmarks._data import default_folder
+from benchmarks._machine import machine
+from multimargin._atomic import atomic_write, check_writable
+
+_EPILOG = """\
+C = 1, no intercept, one thread unless said. Times are of training alone, memory is that of the
+whole process with its data. The exit status is 1 if a bar is missed or a run failed; a bar whose
+data or peer is not on this machine is skipped.
+"""
+
+
+def positive(text: str) -> int:
+    """An integer of at least 1, for argparse."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, not {text!r}")
+    return number
+
+
+def folder(text: str) -> Path:
+    """An existing folder, for argparse."""
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a folder")
+    return path
+
+
+def writable(text: str) -> Path:
+    """A file that can be written, for argparse: better known before the runs than after."""
+    try:
+        check_writable(text)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"cannot write {text!r}: {error.strerror}") from error
+    return Path(text)
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write all numbers, wholly or not at all."""
+    with atomic_write(path) as file:
+        file.write(json.dumps(content, indent=1).encode())
+
+
+def print_machine(about: dict[str, str]) -> None:
+    """Print where the numbers come from."""
+    for name, value in about.items():
+        print(f"{name:20}{value}")
+    print(flush=True)
+
+
+def _print_table(rows: list[Row]) -> None:
+    lines = [("name", "figure", "bar", "reached?")]
+    lines += [(row.name, row.figure, row.bar, row.verdict) for row in rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(4)]
+    lines.insert(1, tuple("-" * width for width in widths))
+    for line in lines:
+        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
+        print("  ".join(cells).rstrip())
+    problems = [f"{row.name}: {row.problem}" for row in rows if row.problem is not None]
+    if problems:
+        print("\n" + "\n".join(problems))
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description=__doc__, epilog=_EPILOG
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="skip the memory bar, and LIBLINEAR on WordNet, which takes minutes",
+    )
+    parser.add_argument(
+        "--only", action="append", choices=list(BARS), help="this bar alone; may be repeated"
+    )
+    parser.add_argument(
+        "--data",
+        type=folder,
+        metavar="DIR",
+        help="folder of the data sets (default: $MULTIMARGIN_DATA, else ../shared/data)",
+    )
+    parser.add_argument("--json", type=writable, metavar="FILE", help="write every run there too")
+    parser.add_argument(
+        "--repeats",
+        type=positive,
+        metavar="N",
+        help="runs of each variant (default 3 or 5); LIBLINEAR on WordNet and the memory bar "
+        "are run once in any case",
+    )
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Run what the command line asks for; returns the exit status."""
+    args = _parse()
+    options = Options(args.data or default_folder(), args.quick, args.repeats)
+    about = machine()
+    print_machine(about)
+    rows: list[Row] = []
+    content: dict[str, Any] = {"machine": about, "bars": {}}
+    for name in args.only or BARS:
+        print(f"{name}: {(BARS[name].__doc__ or '').strip()}", file=sys.stderr, flush=True)
+        outcome = BARS[name](options)
+        rows += outcome.rows
+        content["bars"][name] = outcome.as_dict()
+    _print_table(rows)
+    if args.json is not None:
+        write_json(args.json, content)
+    return int(any(row.bad for row in rows))
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("interrupted")

@@ -1,0 +1,166 @@
+"""Measured runs: each in a fresh process, the variants of a comparison in turns."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from statistics import median
+from typing import Any
+
+from benchmarks._data import ROOT
+
+# A peer's threads are those it is told to use: none come in through its libraries.
+_ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+    ),
+    "1",
+)
+
+
+class RunFailedError(RuntimeError):
+    """A measured process ended without a result."""
+
+
+class UnavailableError(RuntimeError):
+    """A peer or data set is not on this machine."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What one process does; `judge` adds objective, errors and density after the timed part."""
+
+    peer: str
+    dataset: str
+    folder: str | None
+    threads: int = 1
+    C: float = 1.0
+    judge: bool = False
+
+    def __str__(self) -> str:
+        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
+        return f"{self.peer} on {self.dataset}, {threads}"
+
+
+@dataclass
+class Runs:
+    """All results of one variant; `problem` says why there are none, or no more."""
+
+    job: Job
+    results: list[dict[str, Any]] = field(default_factory=list)
+    problem: str | None = None
+
+    @property
+    def seconds(self) -> float:
+        """Median of the runs."""
+        return median(result["seconds"] for result in self.results)
+
+    @property
+    def peak_mb(self) -> float:
+        """Largest of the runs."""
+        return max(result["peak_mb"] for result in self.results)
+
+    @property
+    def hashes(self) -> set[str]:
+        """Of the models: one, if every run gave the same bits."""
+        return {result["hash"] for result in self.results}
+
+    @property
+    def judged(self) -> dict[str, Any]:
+        """The run that was judged, the first."""
+        return self.results[0]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"job": asdict(self.job), "results": self.results, "problem": self.problem}
+
+
+def measure(job: Job) -> dict[str, Any]:
+    """Run a job in a fresh process.
+
+    The process starts small, so that its peak memory is its own: what this process holds would
+    count in the child's peak, which is why data are never loaded here.
+
+    Raises
+    ------
+    UnavailableError
+        If the peer or the data are not on this machine.
+    RunFailedError
+        If the process failed.
+    """
+    command = [sys.executable, "-m", "benchmarks._worker", json.dumps(asdict(job))]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=os.environ | _ONE_THREAD,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode < 0:
+        name = signal.Signals(-done.returncode).name
+        hint = " (out of memory?)" if name == "SIGKILL" else ""
+        raise RunFailedError(f"{job}: ended by {name}{hint}")
+    if done.returncode != 0:
+        said = done.stderr.strip().splitlines() or ["no message"]
+        raise RunFailedError(f"{job}: exit status {done.returncode}: {said[-1]}")
+    # Warnings, such as of a gap that was not reached, are for whoever is watching.
+    if done.stderr:
+        print(done.stderr, end="", file=sys.stderr)
+    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    if "unavailable" in result:
+        raise UnavailableError(result["unavailable"])
+    return result
+
+
+def measure_in_turns(variants: Mapping[str, tuple[Job, int]]) -> dict[str, Runs]:
+    """Run several variants a number of times each, in turns: a slow minute then hits all alike.
+
+    Parameters
+    ----------
+    variants : mapping of name to (Job, runs)
+        The first run of each is judged.
+
+    Returns
+    -------
+    dict of name to Runs
+        A variant that is unavailable or fails is not run again and has its `problem` set.
+    """
+    all_runs = {name: Runs(job) for name, (job, _) in variants.items()}
+    for turn in range(max(count for _, count in variants.values())):
+        for name, (job, count) in variants.items():
+            runs = all_runs[name]
+            if turn >= count or runs.problem is not None:
+                continue
+            try:
+                result = measure(replace(job, judge=job.judge and turn == 0))
+            except UnavailableError as error:
+                runs.problem = f"skipped: {error}"
+            except RunFailedError as error:
+                runs.problem = f"failed: {error}"
+            else:
+                runs.results.append(result)
+            _tell(job, runs, turn + 1, count)
+    return all_runs
+
+
+def _tell(job: Job, runs: Runs, turn: int, count: int) -> None:
+    if runs.problem is not None:
+        said = runs.problem
+    else:
+        last = runs.results[-1]
+        said = (
+            f"{last['seconds']:.3f} s (processor {last['cpu_seconds']:.3f} s), "
+            f"{last['peak_mb']:.0f} MB, model {last['hash']}"
+        )
+    print(f"  {job}, run {turn} of {count}: {said}", file=sys.stderr, flush=True)

@@ -1,0 +1,83 @@
+"""One measured run, in a process of its own: ``python -m benchmarks._worker JOB``.
+
+JOB is the JSON of a `benchmarks._run.Job`. One line of JSON comes out: the measurements, or
+``{"unavailable": reason}``.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import _evaluate
+from benchmarks._data import DataSet, DataUnavailableError, load
+from benchmarks.peers import PeerUnavailableError, trainer
+
+
+def _peak_mb() -> float:
+    """The most memory this process has held, in millions of bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
+
+
+def _own_rows(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Which row of the weights belongs to each label, -1 for none."""
+    row_of = np.full(int(max(classes.max(), labels.max())) + 1, -1)
+    row_of[classes] = np.arange(len(classes))
+    return np.where(labels >= 0, row_of[labels], -1)
+
+
+def _judge(weights: Any, info: dict[str, Any], data: DataSet, C: float) -> dict[str, Any]:
+    own = _own_rows(info["classes"], data.y)
+    primal = _evaluate.primal(weights, data.X, own, C, info["loss"])
+    judged = {
+        "primal": primal,
+        "gap": (primal - info["dual"]) / primal,
+        "density": _evaluate.density(weights),
+    }
+    if data.X_test is not None and data.y_test is not None:
+        own = _own_rows(info["classes"], data.y_test)
+        judged["test_error"], judged["top5"] = _evaluate.errors(weights, data.X_test, own)
+    return judged
+
+
+def run(job: dict[str, Any]) -> dict[str, Any]:
+    """Load, train, and judge what came out if the job asks for it."""
+    train = trainer(job["peer"])
+    data = load(job["dataset"], None if job["folder"] is None else Path(job["folder"]))
+    weights, info = train(data.X, data.y, job["C"], job["threads"])
+    result = {
+        "seconds": info["seconds"],
+        "cpu_seconds": info["cpu_seconds"],
+        # Loading and training: judging the model afterwards is the benchmark's own affair.
+        "peak_mb": _peak_mb(),
+        "hash": _evaluate.fingerprint(weights),
+        "loss": info["loss"],
+        "dual": info["dual"],
+        "passes": info["passes"],
+        "version": info["version"],
+        "source": data.source,
+        "shape": [*data.X.shape, len(info["classes"])],
+        "details": info["details"],
+    }
+    if job["judge"]:
+        result |= _judge(weights, info, data, job["C"])
+    return result
+
+
+def main() -> None:
+    """Do the job of the command line."""
+    try:
+        result = run(json.loads(sys.argv[1]))
+    except (PeerUnavailableError, DataUnavailableError) as error:
+        result = {"unavailable": str(error)}
+    print(json.dumps(result), flush=True)
+
+
+if __name__ == "__main__":
+    main()
