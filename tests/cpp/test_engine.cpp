@@ -181,7 +181,7 @@ double target() {
 // All ways to pass reach the optimum, with the same bits for 1, 2 and 4 threads.
 template <class T, class I>
 void converges(double bias, Isa isa, const Plan& plan) {
-  const auto p = test::random_problem<T, I>(220, 70, 5);
+  const auto p = test::random_problem<T, I>(130, 70, 5);
   const Solved<T> one = solve(p, bias, isa, 1, plan, target<T>());
   for (int threads : {2, 4}) CHECK(solve(p, bias, isa, threads, plan, target<T>()) == one);
 }
@@ -209,7 +209,7 @@ void dual_rises(double bias, const Plan& plan, int threads) {
 template <class T, class I>
 void stop_leaves_consistent_state(const Plan& plan, int threads) {
   const auto p = test::random_problem<T, I>(220, 70, 8);
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 8; ++round) {
     const auto engine = make_engine(p, 0.5, best_isa(), threads);
     engine->start_from_centroids(6, 500);
     arrange(*engine, plan);
@@ -287,7 +287,9 @@ void small_problems() {
 
 template <class T, class I>
 void one_kind() {
-  for (Isa isa : test::available_isas()) {
+  // The type of the indices matters to few kernels: one pair of types suffices for all of them.
+  const auto isas = sizeof(I) == 4 ? test::available_isas() : std::vector<Isa>{best_isa()};
+  for (Isa isa : isas) {
     converges<T, I>(0.0, isa, {16, 0.3, 0});
     converges<T, I>(1.0, isa, {1, 1.0, 5});
   }
