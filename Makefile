@@ -50,6 +50,26 @@ format: $(VENV)/.installed-lint
 	@$(BIN)/ruff format src tests benchmarks
 	@$(BIN)/clang-format -i $$(find src tests -name '*.cpp' -o -name '*.hpp')
 
+# The core alone: cmake and ninja suffice, the package itself is not needed.
+$(VENV)/.installed-sanitize: $(VENV)/bin/python
+	@echo "installing cmake and ninja into $(VENV)"
+	@$(PIP) install cmake ninja
+	@touch $@
+
+SANITIZERS_address := address,undefined
+SANITIZERS_thread := thread
+sanitize-%: $(VENV)/.installed-sanitize
+	@echo "building and running tests/cpp with -fsanitize=$(SANITIZERS_$*)"
+	@PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S tests/cpp -B build/sanitize-$* -G Ninja \
+	  -DMM_SANITIZE=$(SANITIZERS_$*) --log-level=WARNING
+	@$(BIN)/cmake --build build/sanitize-$* -- --quiet
+	@UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1 \
+	  $(BIN)/ctest --test-dir build/sanitize-$* --output-on-failure --no-tests=error
+
+sanitize: sanitize-address sanitize-thread
+	@echo "sanitize: $$(for d in $^; do $(BIN)/ctest --test-dir build/$$d -N; done | \
+	  awk '/^Total Tests:/ { n += $$3 } END { print n }') programs passed"
+
 bench: $(VENV)/.installed-bench
 	@$(BIN)/python -m benchmarks
 

@@ -190,11 +190,14 @@ PassReport Engine<T, I>::pass_batches(std::int32_t batch, const VisitRule<T>& ru
           ending.store(true, std::memory_order_relaxed);
         }
         team_.barrier();
+        // Read between the barriers: after the second one member 0 may already be in the next
+        // batch and ask again, and members that disagree would wait for each other for ever.
+        const bool last = ending.load(std::memory_order_relaxed);
         const std::vector<CrowdedSlot>& crowded = crowding_.crowded(k);
         solver_.apply_batch(v, b, crowded.data(), static_cast<std::int64_t>(crowded.size()), member,
                             members);
         team_.barrier();
-        if (ending.load(std::memory_order_relaxed)) return;
+        if (last) return;
       }
     });
     done = reached;

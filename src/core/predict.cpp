@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "block_product.hpp"
 
@@ -64,6 +65,15 @@ class Filler {
   std::vector<std::int32_t> all_;
 };
 
+// Best score first (scores come negated), of equal ones the lower class. What is not a number
+// comes last: std::sort needs an order, and a damaged model may hold anything.
+template <class T>
+bool ranks_before(const std::pair<T, std::int32_t>& a, const std::pair<T, std::int32_t>& b) {
+  const bool a_is_nan = a.first != a.first, b_is_nan = b.first != b.first;
+  if (a_is_nan || b_is_nan) return a_is_nan == b_is_nan ? a.second < b.second : b_is_nan;
+  return a < b;
+}
+
 }  // namespace
 
 template <class T, class I>
@@ -86,7 +96,7 @@ bool predict_top(const Csr<T, I>& X, const Coefficients<T>& coef, std::int32_t k
     for (std::int64_t i = task * kRowsPerChunk; i < std::min(X.rows, (task + 1) * kRowsPerChunk);
          ++i) {
       for (std::int32_t e = 0; e < k; ++e) row[e] = {-score_out[i * k + e], class_out[i * k + e]};
-      std::sort(row.begin(), row.end());
+      std::sort(row.begin(), row.end(), ranks_before<T>);
       for (std::int32_t e = 0; e < k; ++e) {
         score_out[i * k + e] = -row[e].first;
         class_out[i * k + e] = row[e].second;

@@ -1,0 +1,318 @@
+// The solver's steps on seeded problems: certificates, progress, and the same bits for every
+// number of threads.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "check.hpp"
+#include "engine.hpp"
+
+namespace {
+
+using namespace multimargin;
+using test::Problem;
+
+// How a solve goes about its passes.
+struct Plan {
+  std::int32_t batch = 1;
+  double coupling = 1;
+  std::int32_t bundles = 0;  // > 0: passes go through the league
+};
+
+template <class T>
+VisitRule<T> rule_of(const Plan& plan, bool everything) {
+  return {T(0), T(-1), everything, static_cast<T>(plan.coupling)};
+}
+
+// Nobody rests: every pass visits all samples.
+template <class T>
+Quiet<T> never_quiet() {
+  return {-std::numeric_limits<T>::infinity(), T(-1)};
+}
+
+template <class T, class I>
+std::unique_ptr<Engine<T, I>> make_engine(const Problem<T, I>& p, double bias, Isa isa,
+                                          int threads) {
+  return std::make_unique<Engine<T, I>>(p.X.view(), p.y.data(), p.box.data(), p.n_classes,
+                                        static_cast<T>(bias), Formulation::weston_watkins, isa,
+                                        threads, 42);
+}
+
+// Bundle k has the classes c with c % bundles == k.
+std::vector<std::int32_t> bundle_of(std::int32_t n_classes, std::int32_t bundles) {
+  std::vector<std::int32_t> of(n_classes);
+  for (std::int32_t c = 0; c < n_classes; ++c) of[c] = c % bundles;
+  return of;
+}
+
+// All meetings of an odd number of bundles: in round r those with a + b = r (mod bundles) meet.
+std::vector<std::vector<Meeting>> season(std::int32_t bundles) {
+  std::vector<std::vector<Meeting>> rounds(bundles + 1);
+  for (std::int32_t a = 0; a < bundles; ++a) {
+    rounds[bundles].push_back({a, a});
+    for (std::int32_t b = a + 1; b < bundles; ++b) rounds[(a + b) % bundles].push_back({a, b});
+  }
+  return rounds;
+}
+
+template <class T, class I>
+PassReport pass(Engine<T, I>& engine, const Plan& plan, bool everything, const Quiet<T>& quiet) {
+  const VisitRule<T> rule = rule_of<T>(plan, everything);
+  return plan.bundles > 0 ? engine.pass_league(season(plan.bundles), rule, quiet)
+                          : engine.pass_batches(plan.batch, rule, quiet);
+}
+
+template <class T, class I>
+void arrange(Engine<T, I>& engine, const Plan& plan) {
+  if (plan.bundles > 0)
+    engine.arrange_league(bundle_of(engine.n_classes(), plan.bundles), plan.bundles);
+}
+
+double relative_gap(const ScanReport& scan) { return (scan.primal - scan.dual) / scan.primal; }
+
+// Rounding of the sums that primal and dual are made of.
+template <class T>
+double slack(double value) {
+  return 50 * static_cast<double>(std::numeric_limits<T>::epsilon()) * std::abs(value);
+}
+
+// Dual variables lie in their boxes, and slot 0 holds their sum.
+template <class T, class I>
+void check_alpha(const Problem<T, I>& p, const ActiveSet<T>& active) {
+  const auto& pair = active.pair();
+  for (std::size_t i = 0; i < p.y.size(); ++i) {
+    CHECK(active.cls()[pair[i]] == p.y[i]);
+    T sum = 0;
+    for (std::int64_t s = pair[i] + 1; s < pair[i + 1]; ++s) {
+      CHECK(active.alpha()[s] >= 0 && active.alpha()[s] <= p.box[i]);
+      CHECK(active.cls()[s] != p.y[i]);
+      sum += active.alpha()[s];
+    }
+    CHECK(active.alpha()[pair[i]] == sum);
+  }
+}
+
+// The primal objective of the exported weights, by definition and in double precision.
+template <class T, class I>
+double naive_primal(const Problem<T, I>& p, Engine<T, I>& engine, double bias) {
+  const SparseRows<T> rows = engine.weights();
+  const std::vector<T>& constant = engine.active().w_bias();
+  std::vector<double> W(p.n_classes * p.X.cols, 0.0);
+  double value = 0;
+  for (std::int32_t c = 0; c < p.n_classes; ++c) {
+    value += static_cast<double>(constant[c]) * static_cast<double>(constant[c]) / 2;
+    for (std::int64_t k = rows.begin[c]; k < rows.begin[c + 1]; ++k) {
+      const double w = static_cast<double>(rows.value[k]);
+      CHECK(k == rows.begin[c] || rows.index[k - 1] < rows.index[k]);
+      W[c * p.X.cols + rows.index[k]] = w;
+      value += w * w / 2;
+    }
+  }
+  std::vector<double> score(p.n_classes);
+  for (std::size_t i = 0; i < p.y.size(); ++i) {
+    for (std::int32_t c = 0; c < p.n_classes; ++c) {
+      score[c] = bias * static_cast<double>(constant[c]);
+      for (std::int64_t t = p.X.indptr[i]; t < p.X.indptr[i + 1]; ++t)
+        score[c] += static_cast<double>(p.X.data[t]) * W[c * p.X.cols + p.X.indices[t]];
+    }
+    for (std::int32_t c = 0; c < p.n_classes; ++c)
+      if (c != p.y[i])
+        value += static_cast<double>(p.box[i]) * std::max(0.0, 1 - score[p.y[i]] + score[c]);
+  }
+  return value;
+}
+
+// What a solve left behind.
+template <class T>
+struct Solved {
+  std::vector<T> alpha;
+  std::vector<std::int32_t> cls;
+  std::vector<double> reports;
+  bool operator==(const Solved& o) const {
+    return alpha == o.alpha && cls == o.cls && reports == o.reports;
+  }
+};
+
+// Scans and passes in turn until `target`; checks each certificate.
+template <class T, class I>
+Solved<T> solve(const Problem<T, I>& p, double bias, Isa isa, int threads, const Plan& plan,
+                double target) {
+  const auto engine = make_engine(p, bias, isa, threads);
+  engine->start_from_centroids(4, 200);
+  arrange(*engine, plan);
+  Solved<T> result;
+  const Quiet<T> quiet{static_cast<T>(1e-7), T(0)};
+  ScanReport scan;
+  for (int round = 0; round < 60; ++round) {
+    for (int k = 0; k < 6; ++k) {
+      const PassReport report = pass(*engine, plan, k % 3 == 0, quiet);
+      CHECK(report.complete);
+      result.reports.push_back(report.gap);
+      result.reports.push_back(static_cast<double>(report.visits));
+    }
+    engine->recompute();
+    check_alpha(p, engine->active());
+    scan = engine->scan(5, T(0));
+    CHECK(scan.complete && scan.primal + slack<T>(scan.primal) >= scan.dual);
+    result.reports.insert(result.reports.end(), {scan.primal, scan.dual, scan.violation});
+    const ScanReport inside = engine->evaluate_active();
+    CHECK(inside.dual == scan.dual && inside.primal <= scan.primal + slack<T>(scan.primal));
+    if (relative_gap(scan) <= target) break;
+    engine->merge_found();
+    arrange(*engine, plan);
+  }
+  CHECK(relative_gap(scan) <= target);
+  const double primal = naive_primal(p, *engine, bias);
+  CHECK(std::abs(primal - scan.primal) <= 4 * slack<T>(primal));
+  result.alpha = engine->active().alpha();
+  result.cls = engine->active().cls();
+  return result;
+}
+
+template <class T>
+double target() {
+  return sizeof(T) == 4 ? 1e-3 : 1e-4;
+}
+
+// All ways to pass reach the optimum, with the same bits for 1, 2 and 4 threads.
+template <class T, class I>
+void converges(double bias, Isa isa, const Plan& plan) {
+  const auto p = test::random_problem<T, I>(130, 70, 5);
+  const Solved<T> one = solve(p, bias, isa, 1, plan, target<T>());
+  for (int threads : {2, 4}) CHECK(solve(p, bias, isa, threads, plan, target<T>()) == one);
+}
+
+// Moves that assume the worst about their neighbours never lower the dual.
+template <class T, class I>
+void dual_rises(double bias, const Plan& plan, int threads) {
+  const auto p = test::random_problem<T, I>(150, 30, 6);
+  const auto engine = make_engine(p, bias, best_isa(), threads);
+  engine->start_from_centroids(6, 500);
+  arrange(*engine, plan);
+  double before = engine->evaluate_active().dual;
+  const double first = before;
+  for (int k = 0; k < 15; ++k) {
+    pass(*engine, plan, true, never_quiet<T>());
+    engine->recompute();
+    const double dual = engine->evaluate_active().dual;
+    CHECK(dual >= before - slack<T>(dual));
+    before = dual;
+  }
+  CHECK(before > first);
+}
+
+// stop() ends a pass between two batches or rounds: what was moved is whole, and work goes on.
+template <class T, class I>
+void stop_leaves_consistent_state(const Plan& plan, int threads) {
+  const auto p = test::random_problem<T, I>(220, 70, 8);
+  for (int round = 0; round < 8; ++round) {
+    const auto engine = make_engine(p, 0.5, best_isa(), threads);
+    engine->start_from_centroids(6, 500);
+    arrange(*engine, plan);
+    bool stopping = true;
+    engine->set_stop([&] { return stopping; });
+    const PassReport ended = pass(*engine, plan, true, never_quiet<T>());
+    CHECK(!ended.complete && ended.visits > 0);
+    check_alpha(p, engine->active());
+    stopping = false;
+    const double moved = engine->evaluate_active().dual;
+    engine->recompute();
+    const double exact = engine->evaluate_active().dual;
+    CHECK(std::abs(moved - exact) <= slack<T>(exact) + slack<T>(engine->scan(3, T(0)).primal));
+    CHECK(pass(*engine, plan, true, never_quiet<T>()).complete);
+    CHECK(engine->evaluate_active().dual > exact);
+  }
+}
+
+// A stop that comes in some later batch finds every member at the same place. Members that run
+// ahead or lag behind would leave the others waiting for ever.
+template <class T, class I>
+void stop_is_seen_by_all(int threads) {
+  const auto p = test::random_problem<T, I>(2000, 40, 9);
+  const auto engine = make_engine(p, 0.0, best_isa(), threads);
+  engine->start_from_centroids(3, 100);
+  int asked = 0, ended = 0;
+  engine->set_stop([&] { return ++asked % 2 == 0; });
+  while (asked < 8)  // about every 10 ms
+    ended += !pass(*engine, Plan{2, 1.0, 0}, true, never_quiet<T>()).complete;
+  CHECK(ended <= asked / 2);
+  engine->set_stop(nullptr);
+  engine->recompute();
+  const ScanReport scan = engine->scan(3, T(0));
+  CHECK(scan.complete && scan.primal >= scan.dual);
+  // A scan that is ended early says so, and what it found so far can be used.
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it is asked every 10 ms
+  engine->set_stop([] { return true; });
+  CHECK(!engine->scan(3, T(0)).complete || threads > 1);
+  engine->set_stop(nullptr);
+  engine->merge_found();
+  CHECK(pass(*engine, Plan{8, 1.0, 0}, true, never_quiet<T>()).complete);
+}
+
+// Degenerate shapes: no rows, nothing but empty rows, two classes, one sample.
+template <class T, class I>
+void small_problems() {
+  for (double bias : {0.0, 1.0})
+    for (int threads : {1, 3}) {
+      for (std::int64_t rows : {0, 1, 5}) {
+        Problem<T, I> p;
+        p.n_classes = 3;
+        p.X.cols = rows == 1 ? 0 : 4;
+        for (std::int64_t i = 0; i < rows; ++i) {
+          p.y.push_back(static_cast<std::int32_t>(i % 3));
+          p.box.push_back(T(1));
+          p.X.end_row();
+        }
+        const auto engine = make_engine(p, bias, best_isa(), threads);
+        engine->start_from_centroids(2, 100);
+        for (int k = 0; k < 30; ++k) {
+          pass(*engine, Plan{2, 1.0, 0}, true, never_quiet<T>());
+          engine->recompute();
+          engine->scan(2, T(0));
+          engine->merge_found();
+        }
+        const ScanReport scan = engine->scan(2, T(0));
+        CHECK(std::abs(scan.primal - scan.dual) <= 1e-3 * scan.primal);
+        if (bias == 0) CHECK(scan.primal == 2.0 * static_cast<double>(rows));
+      }
+      const auto two = test::random_problem<T, I>(17, 3, 2);
+      solve(two, bias, Isa::baseline, threads, Plan{4, 1.0, 0}, target<T>());
+      solve(two, bias, Isa::baseline, threads, Plan{1, 1.0, 3}, target<T>());
+    }
+}
+
+template <class T, class I>
+void one_kind() {
+  // The type of the indices matters to few kernels: one pair of types suffices for all of them.
+  const auto isas = sizeof(I) == 4 ? test::available_isas() : std::vector<Isa>{best_isa()};
+  for (Isa isa : isas) {
+    converges<T, I>(0.0, isa, {16, 0.3, 0});
+    converges<T, I>(1.0, isa, {1, 1.0, 5});
+  }
+  converges<T, I>(1.0, best_isa(), {1, 1.0, 0});
+  converges<T, I>(0.5, best_isa(), {3, 1.0, 0});
+  converges<T, I>(0.0, best_isa(), {64, 0.3, 0});
+  for (double bias : {0.0, 1.0})
+    for (const Plan& plan : {Plan{1, 1.0, 0}, Plan{7, 1.0, 0}, Plan{1000, 1.0, 0}, Plan{1, 1.0, 3}})
+      dual_rises<T, I>(bias, plan, 2);
+  for (int threads : {1, 2, 4}) {
+    for (const Plan& plan : {Plan{4, 1.0, 0}, Plan{1, 1.0, 5}})
+      stop_leaves_consistent_state<T, I>(plan, threads);
+    stop_is_seen_by_all<T, I>(threads);
+  }
+  small_problems<T, I>();
+}
+
+}  // namespace
+
+int main() {
+  one_kind<float, std::int32_t>();
+  one_kind<float, std::int64_t>();
+  one_kind<double, std::int32_t>();
+  one_kind<double, std::int64_t>();
+  std::puts("test_engine: ok");
+}
