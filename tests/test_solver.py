@@ -133,8 +133,9 @@ def test_an_observer_can_stop_a_fit():
     problem = make_problem(np.float64, np.int32, bias=1.0)
     records = []
 
-    def stop(record):
+    def stop(record, weights):
         records.append(record)
+        assert len(weights()) == 4
         return True
 
     found = solve(problem, GapStopping(1e-9), observers=Observers([CallbackObserver(stop)]))

@@ -43,6 +43,7 @@ class PyEngine {
         std::make_unique<Engine<T, I>>(X, y_.data(), box_.data(), n_classes, static_cast<T>(bias),
                                        f, static_cast<Isa>(isa), threads, seed);
     engine_->set_stop([this] { return interrupt_.stop(); });
+    engine_->set_abort([this] { return interrupt_.interrupted(); });
   }
 
   void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
@@ -125,12 +126,6 @@ class PyEngine {
     return report;
   }
 
-  ScanReport evaluate_active() {
-    ScanReport report;
-    unlocked([&] { report = engine_->evaluate_active(); });
-    return report;
-  }
-
   // alpha as rows of (class, value); slot 0, the own class, included.
   nb::tuple alpha() const {
     const ActiveSet<T>& a = engine_->active();
@@ -140,10 +135,7 @@ class PyEngine {
   // The weights as CSR parts with sorted features and no zeros, and the constant's weights.
   nb::tuple weights() {
     SparseRows<T> rows;
-    {
-      nb::gil_scoped_release unlock;
-      rows = engine_->weights();
-    }
+    unlocked([&] { rows = engine_->weights(); });
     return nb::make_tuple(to_numpy(std::move(rows.value)), to_numpy(std::move(rows.index)),
                           to_numpy(std::move(rows.begin)), to_numpy(engine_->active().w_bias()));
   }
@@ -189,7 +181,6 @@ void bind_one(nb::module_& m, const char* name) {
       .def("pass_league", &E::pass_league, "rounds"_a, "everything"_a, "leave_below"_a, "idle"_a,
            "quiet_gap"_a, "quiet_violation"_a)
       .def("scan", &E::scan, "capacity"_a, "idle"_a)
-      .def("evaluate_active", &E::evaluate_active)
       .def("alpha", &E::alpha)
       .def("weights", &E::weights)
       .def_prop_ro("active_pairs", &E::active_pairs);

@@ -19,9 +19,10 @@ class Interrupt {
              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   }
 
-  // To be called without the lock, from the thread that entered C++.
-  bool stop() {
-    if (raised_ || (limited_ && Clock::now() >= end_)) return true;
+  // Both are to be called without the lock, from the thread that entered C++.
+  bool stop() { return (limited_ && Clock::now() >= end_) || interrupted(); }
+  bool interrupted() {
+    if (raised_) return true;
     nanobind::gil_scoped_acquire lock;
     raised_ = PyErr_CheckSignals() != 0;
     return raised_;

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cmath>
+#include <stdexcept>
+#include <utility>
 
 #include "block_product.hpp"
 
@@ -58,6 +59,16 @@ bool Engine<T, I>::asked_to_stop() {
 }
 
 template <class T, class I>
+void Engine<T, I>::set_abort(std::function<bool()> abort) {
+  team_.set_abort([this, abort = std::move(abort)] {
+    const std::int64_t now = milliseconds();
+    if (now < next_abort_ask_) return false;
+    next_abort_ask_ = now + 10;
+    return abort();
+  });
+}
+
+template <class T, class I>
 WorkView<T> Engine<T, I>::view() {
   WorkView<T> v{};
   v.x = X_.data;
@@ -95,6 +106,8 @@ void Engine<T, I>::recompute() {
 
 template <class T, class I>
 void Engine<T, I>::merge_found() {
+  if (found_count_.empty() || margin_.size() != active_.cls().size())
+    throw std::logic_error("merge_found: there was no scan of this active set");
   const std::vector<std::int64_t>& pair = active_.pair();
   const std::vector<std::int32_t>& cls = active_.cls();
   const std::vector<T>& alpha = active_.alpha();
@@ -254,6 +267,7 @@ void Engine<T, I>::arrange_league(const std::vector<std::int32_t>& bundle_of,
 template <class T, class I>
 PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& rounds,
                                      const VisitRule<T>& rule, const Quiet<T>& quiet) {
+  if (fixtures_.empty()) throw std::logic_error("pass_league: arrange_league comes first");
   const std::uint64_t pass = passes_++;
   const WorkView<T> v = view();
   struct Desk {
@@ -316,6 +330,7 @@ void Engine<T, I>::look_at_active(std::vector<T>& gap, std::vector<T>& violation
 
 template <class T, class I>
 ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle) {
+  if (capacity < 1) throw std::invalid_argument("scan: capacity must be at least 1");
   std::vector<T> gap, violation;
   look_at_active(gap, violation);
   found_capacity_ = capacity;
@@ -355,22 +370,6 @@ ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle) {
   }
   report.primal = half_norm + total + empty_value_;
   report.dual = active_.alpha_sum() - half_norm + empty_value_;
-  return report;
-}
-
-template <class T, class I>
-ScanReport Engine<T, I>::evaluate_active() {
-  std::vector<T> gap, violation;
-  look_at_active(gap, violation);
-  ScanReport report;
-  const double half_norm = active_.squared_norm(team_) / 2;
-  report.dual = active_.alpha_sum() - half_norm + empty_value_;
-  report.primal = report.dual;
-  for (std::int64_t i = 0; i < X_.rows; ++i) {
-    if (!(norm2_[i] > 0)) continue;
-    report.primal += static_cast<double>(gap[i]);
-    report.violation = std::max(report.violation, static_cast<double>(violation[i]));
-  }
   return report;
 }
 

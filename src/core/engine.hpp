@@ -61,8 +61,11 @@ class Engine {
   Engine(const Csr<T, I>& X, const std::int32_t* y, const T* box, std::int32_t n_classes, T bias,
          Formulation formulation, Isa isa, int threads, std::uint64_t seed);
 
-  // Asked about every 10 ms by the calling thread; true ends the running step.
+  // Both are asked about every 10 ms by the calling thread, and must not throw.
+  // stop: true ends a pass or a scan early; the state stays whole.
+  // abort: true ends any step at once; the engine must not be used afterwards.
   void set_stop(std::function<bool()> stop) { stop_ = std::move(stop); }
+  void set_abort(std::function<bool()> abort);
 
   // --- the active set
   void start_from_centroids(std::int32_t candidates, std::int64_t budget);
@@ -85,7 +88,6 @@ class Engine {
 
   // --- looking
   ScanReport scan(std::int32_t capacity, T idle);
-  ScanReport evaluate_active();  // primal restricted to the active set, no scan
 
   SparseRows<T> weights();  // one row per class
 
@@ -110,7 +112,8 @@ class Engine {
   ProductKernels<T, I> product_;
   Team team_;
   std::function<bool()> stop_;
-  std::int64_t next_ask_ = 0;
+  std::int64_t next_ask_ = 0;  // milliseconds
+  std::int64_t next_abort_ask_ = 0;
 
   std::vector<std::int64_t> row_;
   std::vector<T> norm2_;

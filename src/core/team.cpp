@@ -151,6 +151,7 @@ void Team::for_each(std::int64_t count, const std::function<void(int, std::int64
       const std::int64_t k = next.fetch_add(1, std::memory_order_relaxed);
       if (k >= count) return;
       job(member, k);
+      if (member == 0 && abort_ && abort_()) next.store(count, std::memory_order_relaxed);
     }
   });
 }

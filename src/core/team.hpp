@@ -12,6 +12,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace multimargin {
@@ -34,6 +35,10 @@ class Team {
 
   int size() const { return size_; }
 
+  // Asked by the calling thread between jobs of for_each(); true: no more are handed out, and
+  // the caller has to throw away what is half done.
+  void set_abort(std::function<bool()> abort) { abort_ = std::move(abort); }
+
   // Calls job(member) on every member, 0 being the calling thread, and returns
   // when all have finished. The first exception thrown by a member is rethrown.
   void run(const std::function<void(int)>& job);
@@ -42,7 +47,8 @@ class Team {
   // waited for, so jobs that use barriers allocate beforehand.
   void barrier();
 
-  // Calls job(member, k) for k in [0, count), handing out k in increasing order.
+  // Calls job(member, k) for k in [0, count), handing out k in increasing order. What has been
+  // handed out is done, so a job may wait for one of a smaller k.
   void for_each(std::int64_t count, const std::function<void(int, std::int64_t)>& job);
 
  private:
@@ -53,6 +59,7 @@ class Team {
   std::vector<std::thread> threads_;
   const std::function<void(int)>* job_ = nullptr;
   std::exception_ptr failure_;
+  std::function<bool()> abort_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool leaving_ = false;

@@ -27,7 +27,10 @@ class FitTasks:
             self._context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
     def scan_ended(self, attributes: Callable[[], dict[str, Any]]) -> bool:
-        """Report a scan; True if a callback asks to stop."""
+        """Report a scan; True if a callback asks to stop.
+
+        ``attributes`` makes the fitted attributes of the model as it is now, if they are wanted.
+        """
         if self._context is None:
             return False
         task = self._context.subcontext(task_name="scan")
@@ -38,10 +41,10 @@ class FitTasks:
             )
         )
 
-    def fit_ended(self) -> None:
+    def fit_ended(self, attributes: Callable[[], dict[str, Any]]) -> None:
         if self._context is not None:
             self._context.call_on_fit_task_end(
-                estimator=self._estimator, reconstruction_attributes=dict
+                estimator=self._estimator, reconstruction_attributes=attributes
             )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from multimargin._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from multimargin._prediction import LinearScores
 from multimargin._problem import Problem, as_core_csr
-from multimargin._progress import Bar, CallbackObserver, Observer, Observers, ScanRecord
+from multimargin._progress import Bar, CallbackObserver, Observer, Observers, ScanRecord, Weights
 from multimargin._solver import Alpha, Limits, Solution, Solver
 from multimargin._stopping import STOPPINGS
 from multimargin._threads import thread_count
@@ -181,7 +181,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Limits(int(self.max_iter), self.time_limit),
             threads=threads,
             seed=seed,
-            observers=Observers(self._observers(tasks)),
+            observers=Observers(self._observers(tasks, problem)),
         )
         solution = solver.run(self._start(problem))
         self._take(solution, problem)
@@ -191,7 +191,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             del self._warm_alpha
         if not solution.converged:
             self._warn(solution)
-        tasks.fit_ended()
+        tasks.fit_ended(lambda: self._linear_model(solution.weights, problem))
         return self
 
     def _check_parameters(self) -> None:
@@ -306,9 +306,9 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return None
         return alpha
 
-    def _observers(self, tasks: FitTasks) -> list[Observer]:
-        def scan_ended(record: ScanRecord) -> bool:
-            return tasks.scan_ended(dict)
+    def _observers(self, tasks: FitTasks, problem: Problem) -> list[Observer]:
+        def scan_ended(record: ScanRecord, weights: Callable[[], Weights]) -> bool:
+            return tasks.scan_ended(lambda: self._linear_model(weights(), problem))
 
         observers: list[Observer] = [CallbackObserver(scan_ended)]
         if self.verbose:
@@ -316,20 +316,30 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             observers.append(Bar(title, float(self.tol), self.stopping))
         return observers
 
-    def _take(self, solution: Solution, problem: Problem) -> None:
-        """Set the fitted attributes."""
-        data, indices, indptr, constant = solution.weights
+    def _linear_model(self, weights: Weights, problem: Problem) -> dict[str, Any]:
+        """The fitted attributes that prediction needs."""
+        data, indices, indptr, constant = weights
         shape = (problem.n_classes, problem.X.shape[1])
-        coef = sp.csr_matrix((data, indices, indptr), shape=shape)
-        self.model_density_ = coef.nnz / max(1, shape[0] * shape[1])
+        coef: Any = sp.csr_matrix((data, indices, indptr), shape=shape)
+        density = coef.nnz / max(1, shape[0] * shape[1])
         intercept = constant * problem.X.dtype.type(problem.bias)
         if problem.n_classes == 2:
             coef = sp.csr_matrix(coef[1] - coef[0])
             intercept = intercept[1:] - intercept[:1]
-        self.coef_: Any = coef
-        self.intercept_ = intercept
-        if not self._wants_sparse(coef):
-            self.densify()
+        return {
+            "classes_": self.classes_,
+            "n_features_in_": shape[1],
+            "coef_": coef if self._wants_sparse(coef) else coef.toarray(),
+            "intercept_": intercept,
+            "model_density_": density,
+        }
+
+    def _take(self, solution: Solution, problem: Problem) -> None:
+        """Set the fitted attributes."""
+        model = self._linear_model(solution.weights, problem)
+        self.coef_: Any = model["coef_"]
+        self.intercept_: NDArray[Any] = model["intercept_"]
+        self.model_density_: float = model["model_density_"]
         self.n_iter_ = solution.passes
         self.primal_objective_ = solution.primal
         self.dual_objective_ = solution.dual

@@ -24,7 +24,9 @@ _SAMPLED_ROWS = 512
 _LARGEST_BATCH = 128
 _SMALLEST_BATCH = 8  # below this, handing over costs more than it brings
 _TOLERATED_COUPLING = 0.25  # expected disturbance of a sample, relative to its own curvature
-_SMALL_WORK = 3_000_000  # multiply-adds a pass: below, waiting for each other costs more than it brings
+_SMALL_WORK = (
+    3_000_000  # multiply-adds a pass: below, waiting for each other costs more than it brings
+)
 _LEAGUE_WORK = 50_000_000  # multiply-adds a pass from which waiting for one thread is long
 _LEAGUE_BUNDLES = 16
 

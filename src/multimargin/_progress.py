@@ -8,7 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 from tqdm import tqdm
+
+# CSR parts (data, indices, indptr) of W, one row per class, and the constant feature's weights.
+Weights = tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -40,10 +45,10 @@ class ScanRecord:
 
 
 class Observer(Protocol):
-    """Told of every pass and scan; may ask a fit to stop after a scan."""
+    """Told of every pass and scan; may ask for the weights and for the fit to stop after a scan."""
 
     def on_pass(self, passes: int) -> None: ...
-    def on_scan(self, record: ScanRecord) -> bool: ...
+    def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool: ...
     def close(self) -> None: ...
 
 
@@ -68,7 +73,7 @@ class Bar:
 
     _last = ""
 
-    def on_scan(self, record: ScanRecord) -> bool:
+    def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool:
         value = record.gap if self._measure == "gap" else record.violation
         if self._start is None:
             self._start = max(value, self._tol * 1.01)
@@ -85,14 +90,14 @@ class Bar:
 class CallbackObserver:
     """Passes scans on to a function, which may return True to stop."""
 
-    def __init__(self, function: Callable[[ScanRecord], bool]) -> None:
+    def __init__(self, function: Callable[[ScanRecord, Callable[[], Weights]], bool]) -> None:
         self._function = function
 
     def on_pass(self, passes: int) -> None:
         pass
 
-    def on_scan(self, record: ScanRecord) -> bool:
-        return self._function(record)
+    def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool:
+        return self._function(record, weights)
 
     def close(self) -> None:
         pass
@@ -108,8 +113,8 @@ class Observers:
         for observer in self._observers:
             observer.on_pass(passes)
 
-    def on_scan(self, record: ScanRecord) -> bool:
-        answers = [observer.on_scan(record) for observer in self._observers]  # all are told
+    def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool:
+        answers = [o.on_scan(record, weights) for o in self._observers]  # all are told
         return any(answers)
 
     def close(self) -> None:

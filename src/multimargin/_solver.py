@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from multimargin import _core
 from multimargin._plan import Plan, make_plan, mean_cosine
 from multimargin._problem import Problem
-from multimargin._progress import Observers, ScanRecord
+from multimargin._progress import Observers, ScanRecord, Weights
 from multimargin._schedule import bundle_classes, season
 from multimargin._stopping import Stopping, relative_gap
 
@@ -62,9 +62,9 @@ class Alpha:
 
 @dataclass
 class Solution:
-    """What a fit produced; ``weights`` are CSR parts and the constant feature's weights."""
+    """What a fit produced."""
 
-    weights: tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]
+    weights: Weights
     alpha: Alpha
     primal: float
     dual: float
@@ -137,7 +137,7 @@ class Solver:
             engine.recompute()  # weights from alpha: rounding drift cannot hide in the certificate
             scan, record = self._scan()
             history.append(record)
-            asked = self._observers.on_scan(record)
+            asked = self._observers.on_scan(record, engine.weights)
             if stopping.reached(scan):
                 ended_by = ""
                 break
