@@ -145,9 +145,11 @@ class PyEngine {
  private:
   template <class Work>
   void unlocked(const Work& work) {
-    {
+    try {
       nb::gil_scoped_release unlock;
       work();
+    } catch (const Aborted&) {
+      // The reason is the Python exception that is thrown next.
     }
     interrupt_.rethrow();
   }

@@ -146,14 +146,19 @@ void Team::barrier() {
 
 void Team::for_each(std::int64_t count, const std::function<void(int, std::int64_t)>& job) {
   alignas(64) std::atomic<std::int64_t> next{0};
+  bool aborted = false;
   run([&](int member) {
     for (;;) {
       const std::int64_t k = next.fetch_add(1, std::memory_order_relaxed);
       if (k >= count) return;
       job(member, k);
-      if (member == 0 && abort_ && abort_()) next.store(count, std::memory_order_relaxed);
+      if (member == 0 && abort_ && abort_()) {
+        aborted = true;
+        next.store(count, std::memory_order_relaxed);
+      }
     }
   });
+  if (aborted) throw Aborted();
 }
 
 }  // namespace multimargin

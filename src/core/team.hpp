@@ -26,6 +26,11 @@ class Backoff {
   int rounds_ = 0;
 };
 
+// Thrown by Team::for_each() when abort() said so: what was being made is half done.
+struct Aborted : std::exception {
+  const char* what() const noexcept override { return "aborted"; }
+};
+
 class Team {
  public:
   explicit Team(int size);
@@ -36,7 +41,7 @@ class Team {
   int size() const { return size_; }
 
   // Asked by the calling thread between jobs of for_each(); true: no more are handed out, and
-  // the caller has to throw away what is half done.
+  // for_each() throws Aborted.
   void set_abort(std::function<bool()> abort) { abort_ = std::move(abort); }
 
   // Calls job(member) on every member, 0 being the calling thread, and returns
