@@ -55,6 +55,16 @@ def test_a_callback_can_stop_a_fit(data):
     assert not model.converged_
 
 
+def test_scoring_monitor_of_scikit_learn(data):
+    from sklearn.callback import ScoringMonitor
+
+    monitor = ScoringMonitor(scoring="accuracy")
+    model = MulticlassSVC(random_state=0, tol=1e-3).set_callbacks(monitor).fit(*data)
+    scores = monitor.get_logs().data_as_pandas["accuracy"].to_numpy()
+    assert len(scores) >= len(model.history_) > 1
+    assert scores[-1] == model.score(*data)
+
+
 def test_progress_bar_of_scikit_learn(data):
     from sklearn.callback import ProgressBar
 

@@ -41,6 +41,22 @@ def test_block_solve(name, isa, data):
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("box", [1.0, 1e4, 1e8])
+@pytest.mark.parametrize("curvature", [1.0, 1e3, 1e7])
+def test_block_solve_is_exact_relative_to_its_solution(name, dtype, box, curvature):
+    # With a large box the solution is about 1 / curvature, far smaller than the box.
+    margin = np.linspace(0.5, 1.0, 7).astype(dtype)
+    q = np.full(7, curvature, dtype=dtype)
+    found, _, _ = _core.solve_block(name, 0, margin, np.zeros(7, dtype), box, curvature, q)
+    twin = FORMULATIONS[name].solve_block(
+        margin.astype(float), np.zeros(7), box, curvature, q.astype(float)
+    )
+    rel = 1e-4 if dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(found, twin, atol=rel * twin.max())
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
 def test_nearly_equal_margins_do_not_cycle(name):
     # Plain Newton jumps between the ends here for ever.
     margin = np.full(8, 1.0) + np.linspace(0, 1e-12, 8)

@@ -11,9 +11,9 @@ class Interrupt {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Seconds from now; negative: no limit.
+  // Seconds from now; negative, or more than thirty years: no limit.
   void set_limit(double seconds) {
-    limited_ = seconds >= 0;
+    limited_ = seconds >= 0 && seconds < 1e9;
     if (limited_)
       end_ = Clock::now() +
              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));

@@ -54,7 +54,6 @@ void ActiveSet<T>::lay_out_class(const Csr<T, I>& X, std::int32_t c, Layout& lay
   layout.feature.assign(1, 0);
   const std::int64_t begin = members_.begin[c], end = members_.begin[c + 1];
   for (std::int64_t e = begin; e < end; ++e) {
-    prefetch_member(X, e, end);
     const std::int64_t i = members_.sample[e];
     for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
       std::int32_t& state = layout.slot_of[X.indices[t]];
@@ -137,7 +136,6 @@ void ActiveSet<T>::recompute(const Csr<T, I>& X, T bias, Team& team) {
       double constant = 0;
       const std::int64_t stop = members_.begin[c + 1];
       for (std::int64_t e = members_.begin[c]; e < stop; ++e) {
-        prefetch_member(X, e, stop);
         const std::int64_t i = members_.sample[e], slot = members_.slot[e];
         const double step = static_cast<double>(coefficient(i, slot));
         if (step == 0) continue;

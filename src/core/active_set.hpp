@@ -47,7 +47,6 @@ class ActiveSet {
     for (std::int64_t k = weight_[c] + 1; k < weight_[c + 1]; ++k) use(feature_[k], w_[k]);
     const std::int64_t stop = members_.begin[c + 1];
     for (std::int64_t e = members_.begin[c]; e < stop; ++e) {
-      prefetch_member(X, e, stop);
       const std::int64_t i = members_.sample[e], slot = members_.slot[e];
       const T step = coefficient(i, slot);
       if (step == 0) continue;
@@ -81,24 +80,6 @@ class ActiveSet {
   };
 
   void list_members(std::int32_t n_classes);
-  // The members of a class lie anywhere: asks early for what the next ones need.
-  template <class I>
-  void prefetch_member(const Csr<T, I>& X, std::int64_t e, std::int64_t stop) const {
-    if (e + 8 < stop) {
-      const std::int64_t i = members_.sample[e + 8];
-      __builtin_prefetch(&place_[i]);
-      __builtin_prefetch(&pair_[i]);
-      __builtin_prefetch(&X.indptr[i]);
-    }
-    if (e + 4 < stop) {
-      const std::int64_t i = members_.sample[e + 4], slot = members_.slot[e + 4];
-      const std::int64_t begin = X.begin(i), len = X.end(i) - begin;
-      __builtin_prefetch(position_.data() + place_[i] + slot * len);
-      __builtin_prefetch(alpha_.data() + pair_[i] + slot);
-      __builtin_prefetch(X.indices + begin);
-      __builtin_prefetch(X.data + begin);
-    }
-  }
   template <class I>
   void lay_out_class(const Csr<T, I>& X, std::int32_t c, Layout& layout);
   // Of x_i in the class of a slot: the sum of alpha at home, -alpha abroad.

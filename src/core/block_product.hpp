@@ -20,7 +20,7 @@ constexpr std::int64_t kRowsPerChunk = 1024;
 constexpr int kBlocksAtOnce = 8;
 
 // fill(block, first_class, classes) writes a block; use(view, begin, end) takes rows.
-// stop() is asked now and then by the calling thread; true ends the product early.
+// stop() is asked by the calling thread before each chunk; true ends the product early.
 // Returns whether it went to the end.
 template <class T, class Fill, class Use>
 bool block_product(Team& team, std::int64_t rows, std::int64_t features, std::int32_t n_classes,
@@ -47,7 +47,7 @@ bool block_product(Team& team, std::int64_t rows, std::int64_t features, std::in
       const std::int64_t b = task / chunks, k = task % chunks;
       Backoff backoff;
       while (met[k].load(std::memory_order_acquire) != b) backoff.wait();
-      if (thread == 0 && task % 8 == 0 && stop && stop()) ending = true;
+      if (thread == 0 && stop && stop()) ending = true;
       if (!ending) use(held[b].view(), k * kRowsPerChunk, std::min(rows, (k + 1) * kRowsPerChunk));
       met[k].store(static_cast<int>(b) + 1, std::memory_order_release);
     });

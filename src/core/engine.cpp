@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t kSamplesPerTask = 512;
 constexpr std::int32_t kClassesPerTask = 64;
+constexpr std::int64_t kEntriesAtOnce = 256;  // between two looks at the clock
 
 std::int64_t milliseconds() {
   using namespace std::chrono;
@@ -139,6 +140,10 @@ void Engine<T, I>::merge_found() {
       for (std::int32_t k = 0; k < found_count_[i]; ++k) new_cls[to++] = found[k];
     }
   });
+  // What the scan kept is samples x capacity: not needed until the next one.
+  found_cls_ = {};
+  found_count_ = {};
+  margin_ = {};
   assign(std::move(new_pair), std::move(new_cls), std::move(new_alpha));
 }
 
@@ -277,6 +282,7 @@ PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& ro
   };
   std::vector<Desk> desks(team_.size());
   PassReport report;
+  std::atomic<bool> ending{false};
   for (const std::vector<Meeting>& round : rounds) {
     std::vector<PassReport> parts(round.size());
     team_.for_each(static_cast<std::int64_t>(round.size()), [&](int member, std::int64_t k) {
@@ -291,8 +297,15 @@ PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& ro
       desk.gap.resize(desk.due.size());
       desk.violation.resize(desk.due.size());
       desk.work.resize(work_size());
-      solver_.visit_entries(v, desk.entries.data(), static_cast<std::int64_t>(desk.due.size()),
-                            rule, desk.gap.data(), desk.violation.data(), desk.work.data());
+      std::int64_t seen = 0;
+      const std::int64_t all = static_cast<std::int64_t>(desk.due.size());
+      for (; seen < all && !ending; seen += kEntriesAtOnce) {
+        const std::int64_t part = std::min(kEntriesAtOnce, all - seen);
+        solver_.visit_entries(v, desk.entries.data() + seen, part, rule, desk.gap.data() + seen,
+                              desk.violation.data() + seen, desk.work.data());
+        if (member == 0 && asked_to_stop()) ending = true;
+      }
+      desk.due.resize(std::min(seen, all));
       for (std::size_t e = 0; e < desk.due.size(); ++e) {
         parts[k].gap += static_cast<double>(desk.gap[e]);
         parts[k].violation = std::max(parts[k].violation, static_cast<double>(desk.violation[e]));
@@ -305,7 +318,7 @@ PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& ro
       report.violation = std::max(report.violation, part.violation);
       report.visits += part.visits;
     }
-    if (asked_to_stop()) {
+    if (ending) {
       report.complete = false;
       break;
     }
@@ -336,9 +349,9 @@ ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle) {
   found_capacity_ = capacity;
   found_count_.assign(X_.rows, 0);
   found_cls_.resize(static_cast<std::size_t>(X_.rows) * capacity);
-  found_margin_.resize(static_cast<std::size_t>(X_.rows) * capacity);
   std::vector<double> loss(X_.rows, 0.0);
   std::vector<T> outside(X_.rows, T(0));
+  std::vector<T> found_margin(found_cls_.size());
   const ScanView<T> scan{own_.data(),
                          norm2_.data(),
                          active_.pair().data(),
@@ -346,7 +359,7 @@ ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle) {
                          idle > 0 ? idle : T(0),
                          loss.data(),
                          outside.data(),
-                         {found_margin_.data(), found_cls_.data(), found_count_.data(), capacity}};
+                         {found_margin.data(), found_cls_.data(), found_count_.data(), capacity}};
   const auto fill = [&](ClassBlock<T>& block, std::int32_t first, std::int32_t classes) {
     for (std::int32_t k = 0; k < classes; ++k) {
       active_.each_weight(X_, first + k, [&](std::int32_t j, T w) { block.add(k, j, w); });

@@ -133,7 +133,6 @@ class Engine {
   // Last scan.
   std::vector<T> own_;
   std::vector<T> margin_;
-  std::vector<T> found_margin_;
   std::vector<std::int32_t> found_cls_;
   std::vector<std::int32_t> found_count_;
   std::int32_t found_capacity_ = 0;

@@ -64,29 +64,6 @@ struct Visit {
   }
 };
 
-// Asks for the lines that a visit will read first.
-template <class T>
-inline void prefetch_visit(const WorkView<T>& v, std::int64_t i) {
-  __builtin_prefetch(v.cls + v.pair[i]);
-  __builtin_prefetch(v.alpha + v.pair[i]);
-  const char* p = reinterpret_cast<const char*>(v.position + v.place[i]);
-  const char* end = reinterpret_cast<const char*>(v.position + v.place[i + 1]);
-  for (; p < end; p += 64) __builtin_prefetch(p);
-}
-
-// Asks for the weights that a visit will read; its positions are near by now.
-template <class T>
-inline void prefetch_weights(const WorkView<T>& v, std::int64_t i, bool everything) {
-  const Visit<T> s(v, i);
-  const std::uint8_t* resting = v.resting + v.pair[i];
-  for (std::int32_t slot = 0; slot < s.slots; ++slot) {
-    if (resting[slot] && !everything) continue;
-    const T* w = v.w + v.weight[s.cls[slot]];
-    const std::uint32_t* at = s.at + slot * s.len;
-    for (std::int64_t t = 0; t < s.len; ++t) __builtin_prefetch(w + at[t]);
-  }
-}
-
 // A slot with alpha = 0 and a margin below this rests until everything is looked at again.
 // Between two such looks scores move less; a slot that wakes late costs a visit, not exactness.
 constexpr double kRestMargin = -0.05;
@@ -165,8 +142,6 @@ template <class F, class T>
 void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>& rule, int member,
                  int members) {
   for (std::int64_t k = b.begin + member; k < b.end; k += members) {
-    if (k + 2 * members < b.end) prefetch_visit(v, b.sample[k + 2 * members]);
-    if (k + members < b.end) prefetch_weights(v, b.sample[k + members], rule.everything);
     const std::int64_t i = b.sample[k];
     const Visit<T> s(v, i);
     const T* touch = b.touch + b.slot_at[k];
@@ -201,7 +176,6 @@ template <class F, class T>
 void visit_entries(const WorkView<T>& v, const Entry* entries, std::int64_t count,
                    const VisitRule<T>& rule, T* gap, T* violation, T* work) {
   for (std::int64_t e = 0; e < count; ++e) {
-    if (e + 2 < count) prefetch_visit(v, entries[e + 2].sample);
     const std::int64_t i = entries[e].sample;
     const std::int32_t first = entries[e].first, last = entries[e].last;
     const Visit<T> s(v, i);

@@ -76,14 +76,15 @@ struct WestonWatkins {
     const T accuracy = 8 * std::numeric_limits<T>::epsilon();
     T low = 0, high = static_cast<T>(size) * box;
     for (int step = 0; step < 100; ++step) {
-      T rest = -s, slope = 1;
+      T sum = 0, slope = 1;
       for (int c = 0; c < size; ++c) {
         const T v = shifted[c] - ratio[c] * s;
-        rest += clip(v, box);
+        sum += clip(v, box);
         slope += v > 0 && v < box ? ratio[c] : T(0);
       }
-      const T size_of_rest = rest < 0 ? -rest : rest;
-      if (size_of_rest <= accuracy * (s > box ? s : box)) return s;
+      const T rest = sum - s;
+      // Relative to the solution, not to the box: with a large box the solution is about 1/k.
+      if ((rest < 0 ? -rest : rest) <= accuracy * (s > sum ? s : sum)) return s;
       (rest > 0 ? low : high) = s;
       T next = s + rest / slope;
       if (!(next > low && next < high)) next = low + (high - low) / 2;

@@ -21,10 +21,11 @@ class FitTasks:
 
     def __init__(self, estimator: Any, X: Any, y: Any) -> None:
         self._estimator = estimator
+        self._data = {"X": X, "y": y}
         self._context = None
         if hasattr(estimator, "_init_callback_context"):
             self._context = estimator._init_callback_context(max_subtasks=None)
-            self._context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+            self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
 
     def scan_ended(self, attributes: Callable[[], dict[str, Any]]) -> bool:
         """Report a scan; True if a callback asks to stop.
@@ -34,17 +35,17 @@ class FitTasks:
         if self._context is None:
             return False
         task = self._context.subcontext(task_name="scan")
-        task.call_on_fit_task_begin(estimator=self._estimator)
+        task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
         return bool(
             task.call_on_fit_task_end(
-                estimator=self._estimator, reconstruction_attributes=attributes
+                estimator=self._estimator, reconstruction_attributes=attributes, **self._data
             )
         )
 
     def fit_ended(self, attributes: Callable[[], dict[str, Any]]) -> None:
         if self._context is not None:
             self._context.call_on_fit_task_end(
-                estimator=self._estimator, reconstruction_attributes=attributes
+                estimator=self._estimator, reconstruction_attributes=attributes, **self._data
             )
 
 

@@ -155,7 +155,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights >= 0; an integer weight equals repeating the sample.
+            Weights >= 0; an integer weight equals repeating the sample, 0 leaving it out.
 
         Returns
         -------
@@ -173,7 +173,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
         check_classification_targets(y)
         tasks = FitTasks(self, X, y)
-        problem = self._problem(as_core_csr(X), y, sample_weight)
+        classes, problem = self._problem(as_core_csr(X), y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         solver = Solver(
             problem,
@@ -181,17 +181,17 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             Limits(int(self.max_iter), self.time_limit),
             threads=threads,
             seed=seed,
-            observers=Observers(self._observers(tasks, problem)),
+            observers=Observers(self._observers(tasks, classes, problem)),
         )
         solution = solver.run(self._start(problem))
-        self._take(solution, problem)
+        self._take(solution, self._linear_model(solution.weights, classes, problem))
         if self.warm_start:
             self._warm_alpha = solution.alpha
         elif hasattr(self, "_warm_alpha"):
             del self._warm_alpha
         if not solution.converged:
             self._warn(solution)
-        tasks.fit_ended(lambda: self._linear_model(solution.weights, problem))
+        tasks.fit_ended(lambda: self._linear_model(solution.weights, classes, problem))
         return self
 
     def _check_parameters(self) -> None:
@@ -248,51 +248,63 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _problem(self, X: sp.csr_matrix, y: Any, sample_weight: ArrayLike | None) -> Problem:
         """The problem to solve: samples of weight zero are left out."""
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
             raise ValueError(
                 "This solver needs samples of at least 2 classes in the data, but the data "
-                f"contains only one class: {self.classes_[0]!r}"
+                f"contains only one class: {classes[0]!r}"
             )
         weight = _check_sample_weight(
             sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
         )
         if self.class_weight is not None:
             # "balanced" counts repetitions: a weight of two is two samples.
-            weight = weight * self._class_weights(labels, weight)[labels]
+            weight = weight * self._class_weights(classes, labels, weight)[labels]
         if not np.all(weight > 0):
             used = np.flatnonzero(weight > 0)
-            kept = np.unique(labels[used])
+            kept, labels = np.unique(labels[used], return_inverse=True)
             if len(kept) < 2:
                 raise ValueError(
-                    f"sample_weight leaves samples of {len(kept)} class(es) with a positive "
+                    f"the weights leave samples of {len(kept)} class(es) with a positive "
                     "weight; at least 2 classes are needed"
                 )
-            X, labels, weight = X[used], labels[used], weight[used]
-        box = np.ascontiguousarray(float(self.C) * weight, dtype=X.dtype)
-        if not np.all(np.isfinite(box)) or not np.all(box > 0):
+            X, classes, weight = X[used], classes[kept], weight[used]
+        # Sums of squares and of box-sized numbers must not overflow.
+        largest = float(np.max(np.abs(X.data), initial=0.0)) + (
+            float(self.intercept_scaling) if self.fit_intercept else 0.0
+        )
+        ceiling = float(np.finfo(X.dtype).max) ** 0.5 / max(1, X.shape[1]) ** 0.5
+        if largest > ceiling:
             raise ValueError(
-                f"C times the weights must be positive and finite in {X.dtype.name}: it spans "
+                f"X (with the intercept) holds values up to {largest:.3g}, too large to be squared "
+                f"and added in {X.dtype.name}: scale the features"
+            )
+        box = np.ascontiguousarray(float(self.C) * weight, dtype=X.dtype)
+        if not np.all(box * len(classes) < np.finfo(X.dtype).max ** 0.5) or not np.all(box > 0):
+            raise ValueError(
+                f"C times the weights is too large or too small for {X.dtype.name}: it spans "
                 f"{float(self.C) * weight.min():g} .. {float(self.C) * weight.max():g}"
             )
-        return Problem(
+        return classes, Problem(
             X=X,
             y=np.ascontiguousarray(labels, dtype=np.int32),
             box=box,
-            n_classes=len(self.classes_),
+            n_classes=len(classes),
             bias=float(self.intercept_scaling) if self.fit_intercept else 0.0,
             formulation=self.formulation,
         )
 
-    def _class_weights(self, labels: NDArray[np.intp], weight: NDArray[Any]) -> NDArray[Any]:
+    def _class_weights(
+        self, classes: NDArray[Any], labels: NDArray[np.intp], weight: NDArray[Any]
+    ) -> NDArray[Any]:
         if self.class_weight == "balanced":
-            total = np.bincount(labels, weights=weight, minlength=len(self.classes_))
+            total = np.bincount(labels, weights=weight, minlength=len(classes))
             present = total > 0
             balanced = np.zeros(len(total))
             balanced[present] = total.sum() / (present.sum() * total[present])
             return balanced
         given: NDArray[Any] = compute_class_weight(
-            dict(self.class_weight or {}), classes=self.classes_, y=self.classes_[labels]
+            dict(self.class_weight or {}), classes=classes, y=classes[labels]
         )
         if np.any(given < 0) or not np.all(np.isfinite(given)):
             raise ValueError(
@@ -306,9 +318,11 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return None
         return alpha
 
-    def _observers(self, tasks: FitTasks, problem: Problem) -> list[Observer]:
+    def _observers(
+        self, tasks: FitTasks, classes: NDArray[Any], problem: Problem
+    ) -> list[Observer]:
         def scan_ended(record: ScanRecord, weights: Callable[[], Weights]) -> bool:
-            return tasks.scan_ended(lambda: self._linear_model(weights(), problem))
+            return tasks.scan_ended(lambda: self._linear_model(weights(), classes, problem))
 
         observers: list[Observer] = [CallbackObserver(scan_ended)]
         if self.verbose:
@@ -316,7 +330,9 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             observers.append(Bar(title, float(self.tol), self.stopping))
         return observers
 
-    def _linear_model(self, weights: Weights, problem: Problem) -> dict[str, Any]:
+    def _linear_model(
+        self, weights: Weights, classes: NDArray[Any], problem: Problem
+    ) -> dict[str, Any]:
         """The fitted attributes that prediction needs."""
         data, indices, indptr, constant = weights
         shape = (problem.n_classes, problem.X.shape[1])
@@ -327,16 +343,17 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             coef = sp.csr_matrix(coef[1] - coef[0])
             intercept = intercept[1:] - intercept[:1]
         return {
-            "classes_": self.classes_,
+            "classes_": classes,
             "n_features_in_": shape[1],
             "coef_": coef if self._wants_sparse(coef) else coef.toarray(),
             "intercept_": intercept,
             "model_density_": density,
         }
 
-    def _take(self, solution: Solution, problem: Problem) -> None:
+    def _take(self, solution: Solution, model: dict[str, Any]) -> None:
         """Set the fitted attributes."""
-        model = self._linear_model(solution.weights, problem)
+        self.__dict__.pop("preprocessing_", None)  # that of a model loaded before
+        self.classes_: NDArray[Any] = model["classes_"]
         self.coef_: Any = model["coef_"]
         self.intercept_: NDArray[Any] = model["intercept_"]
         self.model_density_: float = model["model_density_"]
@@ -439,7 +456,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self : MulticlassSVC
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         if not sp.issparse(self.coef_):
             self.coef_ = sp.csr_matrix(self.coef_)
         return self
@@ -451,14 +468,14 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self : MulticlassSVC
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         if sp.issparse(self.coef_):
             sparse: Any = self.coef_
             self.coef_ = sparse.toarray()
         return self
 
     def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         return validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
         )

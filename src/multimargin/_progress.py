@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from multimargin._stopping import relative_gap
+
 # CSR parts (data, indices, indptr) of W, one row per class, and the constant feature's weights.
 Weights = tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]
 
@@ -29,8 +31,7 @@ class ScanRecord:
 
     @property
     def gap(self) -> float:
-        scale = max(abs(self.primal), abs(self.dual))
-        return (self.primal - self.dual) / scale if scale > 0 else 0.0
+        return relative_gap(self)
 
     def as_dict(self) -> dict[str, float | int]:
         return {
@@ -62,7 +63,6 @@ class Bar:
         self._bar: Any = tqdm(
             total=100,
             desc=name,
-            unit="%",
             file=sys.stderr,
             bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}{postfix}",
         )

@@ -10,7 +10,7 @@ active. The first active classes are those with the nearest centroids.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -23,11 +23,12 @@ from multimargin._progress import Observers, ScanRecord, Weights
 from multimargin._schedule import bundle_classes, season
 from multimargin._stopping import Stopping, relative_gap
 
-_CANDIDATES = 16  # nearest centroids to start from; 24 and 32 were no faster
+_CANDIDATES = 8  # nearest centroids to start from; 16 and 32 were no faster
 _CENTROID_BUDGET = 1000  # list entries read per sample; 20 times more changed only the time
 _FOUND_PER_SCAN = 64  # violators taken up per sample and scan
 _FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
 _FEW_CLASSES = 64  # up to here all classes are active from the start
+_ALL_ACTIVE_BYTES = 2**29  # ... as long as their positions take no more than this
 _FIRST_SHARE = 0.01  # of the first pass's gap: what may be left before the first scan
 _PHASE_SHARE = 0.03  # of the first gap after a scan; 0.1, 0.3 and 1 cost more scans than they saved
 _STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
@@ -109,6 +110,7 @@ class Solver:
         self._cosine = mean_cosine(problem.X, problem.bias, seed) if plan is None else 0.0
         self._passes = 0
         self._scans = 0
+        self._least_coupling = 0.0  # raised when a batch was seen to overshoot
         self._classes_needed = _classes_needed(problem)
         self._scan_seconds = self._expected_scan_seconds()
         self._plan = Plan()
@@ -146,6 +148,7 @@ class Solver:
             stalled = stalled + 1 if _no_progress(history, self._problem.X.dtype) else 0
             if stalled >= _STALLED_SCANS:
                 ended_by = "precision"
+            ended_by = ended_by or self._limit_reached()
             if ended_by:
                 break
             target, floor = stopping.target(scan), stopping.floor(scan)
@@ -172,7 +175,7 @@ class Solver:
         n, k = len(problem.y), problem.n_classes
         if start is not None:
             engine.assign(start.pair, start.cls, start.scaled_to(problem))
-        elif k <= _FEW_CLASSES:
+        elif k <= _FEW_CLASSES and 4 * k * problem.X.nnz <= _ALL_ACTIVE_BYTES:
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
             others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
             pair = np.arange(0, n * k + 1, k, dtype=np.int64)
@@ -185,18 +188,17 @@ class Solver:
     def _arrange(self) -> None:
         """Choose how passes over the present active set are arranged."""
         problem, engine = self._problem, self._engine
-        if self._fixed_plan is not None:
-            self._plan = self._fixed_plan
-        else:
-            pair, cls, _ = engine.alpha()
+        pair, cls, _ = engine.alpha()
+        plan = self._fixed_plan
+        if plan is None:
             work = int(np.diff(pair) @ np.diff(problem.X.indptr).astype(np.int64))
-            self._plan = make_plan(self._cosine, cls, len(problem.y), problem.n_classes, work)
-        if self._plan.bundles > 1:
-            pair, cls, _ = engine.alpha()
+            plan = make_plan(self._cosine, cls, len(problem.y), problem.n_classes, work)
+        plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
+        if plan.bundles > 1:
             own = np.repeat(problem.y, np.diff(pair))
             load = np.bincount(cls, minlength=problem.n_classes) + 1.0
-            bundles = min(self._plan.bundles, problem.n_classes)
-            engine.arrange_league(bundle_classes(own, cls, load, bundles), bundles)
+            engine.arrange_league(bundle_classes(own, cls, load, plan.bundles), plan.bundles)
+        self._plan = plan
 
     def _work_inside(self, target: float | None, floor: float) -> str:
         """Pass over the active set until the measure is down to ``target``.
@@ -207,10 +209,8 @@ class Solver:
         everything = first = True
         best, stale = np.inf, 0
         while True:
-            if self._passes >= self._limits.max_passes:
-                return "max_iter"
-            if self._seconds_left() <= 0:
-                return "time_limit"
+            if limit := self._limit_reached():
+                return limit
             result = self._pass(everything, target)
             self._passes += 1
             self._observers.on_pass(self._passes)
@@ -231,6 +231,7 @@ class Solver:
                 stale += 1
             if stale >= _STALE_PASSES and self._plan.may_overshoot:
                 self._plan = self._plan.more_cautious()
+                self._least_coupling = self._plan.coupling
                 best, stale = result.gap, 0
             elif stale >= 20 * _STALE_PASSES:
                 return ""  # no arrangement is safer: let a scan say how far this is
@@ -245,11 +246,10 @@ class Solver:
         left = self._seconds_left()
         self._engine.set_time_limit(-1.0 if left == float("inf") else left)
         if plan.bundles > 1:
-            bundles = min(plan.bundles, self._problem.n_classes)
             # A sample is seen once per bundle that it meets: each part has its share of the gap.
-            share = 1.0 / min(4, bundles)
+            share = 1.0 / min(4, plan.bundles)
             return self._engine.pass_league(
-                season(bundles, self._rng),
+                season(plan.bundles, self._rng),
                 everything,
                 leave_below * share,
                 stopping.idle,
@@ -291,6 +291,11 @@ class Solver:
         work = float(self._problem.X.nnz) * self._problem.n_classes
         return work / (_MULTIPLY_ADDS * self._threads)
 
+    def _limit_reached(self) -> str:
+        if self._passes >= self._limits.max_passes:
+            return "max_iter"
+        return "time_limit" if self._seconds_left() <= 0 else ""
+
     def _seconds_left(self) -> float:
         """Until the last scan has to begin; infinite without a time limit."""
         if self._limits.time_limit is None:
@@ -301,8 +306,8 @@ class Solver:
 
 def _classes_needed(problem: Problem) -> int:
     """Classes that a typical sample must lean on: its alphas, at most the box, add up to 1/k."""
-    squares = problem.X.multiply(problem.X).sum() / max(1, problem.X.shape[0]) + problem.bias**2
-    return int(min(1e9, 2.0 / max(1e-9, float(squares) * float(np.median(problem.box)))))
+    squares = float(np.dot(problem.X.data, problem.X.data)) / problem.X.shape[0] + problem.bias**2
+    return int(min(1e9, 2.0 / max(1e-9, squares * float(np.median(problem.box)))))
 
 
 def _no_progress(history: list[ScanRecord], dtype: Any) -> bool:

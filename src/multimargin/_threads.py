@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import joblib
 
+_MOST_THREADS = 1024
+
 
 def thread_count(n_jobs: int | None) -> int:
     """Threads for ``n_jobs`` as scikit-learn means it.
@@ -16,4 +18,7 @@ def thread_count(n_jobs: int | None) -> int:
         raise ValueError(f"n_jobs must be None or an integer, got {n_jobs!r}")
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning: use None or 1 for one thread, -1 for all cores")
-    return max(1, int(joblib.effective_n_jobs(n_jobs)))
+    threads = max(1, int(joblib.effective_n_jobs(n_jobs)))
+    if threads > _MOST_THREADS:
+        raise ValueError(f"n_jobs={n_jobs} is more than the {_MOST_THREADS} threads allowed")
+    return threads

@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _forget_stdout()
         return EXIT_PIPE
-    except (ValueError, OSError, MemoryError) as error:
+    except (ValueError, OSError, MemoryError, RuntimeError) as error:
         note(f"error: {describe_error(error)}")
         _forget_stdout()
         return EXIT_ERROR
