@@ -246,8 +246,10 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             "None, 'balanced' or a dict of class to weight",
         )
 
-    def _problem(self, X: sp.csr_matrix, y: Any, sample_weight: ArrayLike | None) -> Problem:
-        """The problem to solve: samples of weight zero are left out."""
+    def _problem(
+        self, X: sp.csr_matrix, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[NDArray[Any], Problem]:
+        """The classes, and the problem to solve: what has weight zero is left out."""
         classes, labels = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(
