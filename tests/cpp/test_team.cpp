@@ -81,6 +81,26 @@ void exceptions_are_rethrown() {
   }
 }
 
+// What has been handed out is done, nothing else is, and the caller is told.
+void aborts() {
+  for (int size = 1; size <= kLargest; ++size) {
+    Team team(size);
+    int asked = 0;
+    team.set_abort([&] { return ++asked == 5; });
+    std::vector<std::atomic<int>> done(100000);
+    bool thrown = false;
+    try {
+      team.for_each(100000, [&](int, std::int64_t k) { ++done[k]; });
+    } catch (const Aborted&) {
+      thrown = true;
+    }
+    if (asked >= 5) CHECK(thrown);
+    std::size_t first = 0;
+    while (first < done.size() && done[first] == 1) ++first;
+    for (std::size_t k = first; k < done.size(); ++k) CHECK(done[k] == 0);
+  }
+}
+
 void teams_come_and_go() {
   for (int round = 0; round < 100; ++round) {
     Team team(1 + round % kLargest);
@@ -110,6 +130,7 @@ int main() {
   barriers_separate_phases();
   for_each_covers_all();
   exceptions_are_rethrown();
+  aborts();
   teams_come_and_go();
   teams_within_teams();
   std::puts("test_team: ok");
