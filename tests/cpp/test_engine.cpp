@@ -213,12 +213,12 @@ void abort_is_clean(int threads) {
     int asked = 0;
     team.set_abort([&] { return asked++ == n; });
     try {
-      PairLists lists = nearest_centroids(p.view(), p.y.data(), p.n_classes, 6, 500, team);
+      PairLists lists = nearest_centroids(p.X.view(), p.y.data(), p.n_classes, 6, 500, team);
       std::vector<T> alpha(lists.cls.size(), T(0));
       ActiveSet<T> active;
       active.assign(std::move(lists.pair), std::move(lists.cls), std::move(alpha));
-      active.lay_out(p.view(), p.n_classes, team);
-      active.recompute(p.view(), T(1), team);
+      active.lay_out(p.X.view(), p.n_classes, team);
+      active.recompute(p.X.view(), T(1), team);
     } catch (const Aborted&) {
       ++thrown;
     }
