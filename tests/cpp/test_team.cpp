@@ -91,7 +91,7 @@ void aborts() {
     bool thrown = false;
     try {
       team.for_each(100000, [&](int, std::int64_t k) { ++done[k]; });
-    } catch (const Aborted&) {
+    } catch (const multimargin::Aborted&) {
       thrown = true;
     }
     if (asked >= 5) CHECK(thrown);
