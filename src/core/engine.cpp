@@ -318,7 +318,7 @@ PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& ro
       report.violation = std::max(report.violation, part.violation);
       report.visits += part.visits;
     }
-    if (ending) {
+    if (ending || asked_to_stop()) {
       report.complete = false;
       break;
     }
