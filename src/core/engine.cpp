@@ -95,6 +95,7 @@ void Engine<T, I>::assign(std::vector<std::int64_t> pair, std::vector<std::int32
                           std::vector<T> alpha) {
   active_.assign(std::move(pair), std::move(cls), std::move(alpha));
   visits_.reset(static_cast<std::size_t>(X_.rows));
+  scanned_ = false;
   fixtures_.clear();
   active_.lay_out(X_, n_classes_, team_);
   recompute();
@@ -107,8 +108,7 @@ void Engine<T, I>::recompute() {
 
 template <class T, class I>
 void Engine<T, I>::merge_found() {
-  if (found_count_.empty() || margin_.size() != active_.cls().size())
-    throw std::logic_error("merge_found: there was no scan of this active set");
+  if (!scanned_) throw std::logic_error("merge_found: there was no scan of this active set");
   const std::vector<std::int64_t>& pair = active_.pair();
   const std::vector<std::int32_t>& cls = active_.cls();
   const std::vector<T>& alpha = active_.alpha();
@@ -347,6 +347,7 @@ ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle) {
   std::vector<T> gap, violation;
   look_at_active(gap, violation);
   found_capacity_ = capacity;
+  scanned_ = true;
   found_count_.assign(X_.rows, 0);
   found_cls_.resize(static_cast<std::size_t>(X_.rows) * capacity);
   std::vector<double> loss(X_.rows, 0.0);

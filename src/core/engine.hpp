@@ -131,6 +131,7 @@ class Engine {
   std::vector<Fixture> fixtures_;
 
   // Last scan.
+  bool scanned_ = false;  // since the active set changed
   std::vector<T> own_;
   std::vector<T> margin_;
   std::vector<std::int32_t> found_cls_;
