@@ -1,0 +1,95 @@
+"""Corners of the estimator: weights of zero, numbers too large, refits that are cut short."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from multimargin import MulticlassSVC, load_model, save_model
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    return rng.standard_normal((60, 5)) + 2 * np.eye(3, 5)[y], y
+
+
+@pytest.mark.parametrize("by", ["sample", "class"])
+def test_a_class_of_weight_zero_is_as_if_it_were_not_there(data, by):
+    X, y = data
+    options = {"tol": 1e-6, "random_state": 0}
+    without = MulticlassSVC(**options).fit(X[y != 1], y[y != 1])
+    if by == "sample":
+        model = MulticlassSVC(**options).fit(X, y, sample_weight=(y != 1).astype(float))
+    else:
+        model = MulticlassSVC(class_weight={0: 1, 1: 0, 2: 1}, **options).fit(X, y)
+    assert model.classes_.tolist() == [0, 2]
+    assert model.primal_objective_ == pytest.approx(without.primal_objective_, rel=1e-5)
+
+
+def test_weights_that_leave_one_class_are_refused(data):
+    X, y = data
+    with pytest.raises(ValueError, match="at least 2 classes are needed"):
+        MulticlassSVC().fit(X, y, sample_weight=(y == 1).astype(float))
+
+
+@pytest.mark.parametrize(
+    ("options", "scale", "message"),
+    [
+        ({}, 1e25, "scale the features"),
+        ({"intercept_scaling": 1e30}, 1, "scale the features"),
+        ({"C": 1e38}, 1, "too large or too small for float32"),
+        ({"C": 1e-60}, 1, "too large or too small for float32"),
+    ],
+)
+def test_numbers_that_would_overflow_are_refused(data, options, scale, message):
+    X, y = data
+    with pytest.raises(ValueError, match=message):
+        MulticlassSVC(**options).fit((X * scale).astype(np.float32), y)
+
+
+@pytest.mark.parametrize("limit", [1e10, float("inf")])
+def test_a_huge_time_limit_is_no_limit(data, limit):
+    assert MulticlassSVC(time_limit=limit, random_state=0).fit(*data).converged_
+
+
+def test_an_interrupted_refit_keeps_the_old_model(data, monkeypatch):
+    X, y = data
+    model = MulticlassSVC(random_state=0).fit(X, y)
+    before = model.predict(X)
+
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("multimargin._solver.Solver.run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y + 10)
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_preprocessing_of_a_loaded_model_ends_with_a_refit(data, tmp_path):
+    X, y = data
+    save_model(
+        MulticlassSVC(random_state=0).fit(X, y), tmp_path / "m", preprocessing={"normalize": "l2"}
+    )
+    model = load_model(tmp_path / "m")
+    assert model.preprocessing_ == {"normalize": "l2"}
+    model.fit(X, y)
+    assert not hasattr(model, "preprocessing_")
+
+
+def test_rows_without_entries_cost_their_loss_and_predict_one_class():
+    X = sp.vstack([sp.csr_matrix(np.eye(4)), sp.csr_matrix((2, 4))]).tocsr()
+    y = np.array([0, 1, 2, 3, 0, 1])
+    model = MulticlassSVC(fit_intercept=False, tol=1e-8, random_state=0).fit(X, y)
+    alone = MulticlassSVC(fit_intercept=False, tol=1e-8, random_state=0).fit(X[:4], y[:4])
+    assert model.primal_objective_ == pytest.approx(alone.primal_objective_ + 2 * 3, rel=1e-6)
+    assert model.predict(X[4:]).tolist() == [0, 0]
+
+
+def test_out_of_range_indices_are_refused(data):
+    X, y = data
+    corrupt = sp.csr_matrix(X)
+    corrupt.indices[3] = 99
+    with pytest.raises(ValueError, match="column indices outside"):
+        MulticlassSVC().fit(corrupt, y)
