@@ -106,11 +106,11 @@ def test_plans_follow_the_data():
     few = np.tile(np.arange(5, dtype=np.int32), 2000)
     many = np.random.default_rng(0).integers(5000, size=20_000).astype(np.int32)
     assert mean_cosine(text.X, 0.0, seed=0) < mean_cosine(text.X, 10.0, seed=0)
-    assert make_plan(0.01, many, 2000, 5000, 10**7).batch == 128
-    assert make_plan(0.01, many, 2000, 5000, 10**6) == Plan()
-    assert make_plan(0.8, few, 2000, 5, 10**7) == Plan()
-    assert make_plan(0.8, few, 2000, 5, 10**9).bundles == 5
-    assert make_plan(0.8, few, 2000, 2, 10**9).bundles == 1
+    assert make_plan(lambda: 0.01, many, 2000, 5000, 10**7).batch == 128
+    assert make_plan(lambda: 0.01, many, 2000, 5000, 10**6) == Plan()
+    assert make_plan(lambda: 0.8, few, 2000, 5, 10**7) == Plan()
+    assert make_plan(lambda: 0.8, few, 2000, 5, 10**9).bundles == 5
+    assert make_plan(lambda: 0.8, few, 2000, 2, 10**9).bundles == 1
 
 
 def test_limits_end_a_fit_with_a_certificate():

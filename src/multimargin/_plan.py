@@ -13,6 +13,7 @@ league (`multimargin._schedule`), which costs two to three times the visits but 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,14 +66,18 @@ def mean_cosine(X: sp.csr_matrix, bias: float, seed: int) -> float:
 
 
 def make_plan(
-    cosine: float, classes: NDArray[np.int32], n_samples: int, n_classes: int, work: int
+    cosine: Callable[[], float],
+    classes: NDArray[np.int32],
+    n_samples: int,
+    n_classes: int,
+    work: int,
 ) -> Plan:
     """Plan for an active set.
 
     Parameters
     ----------
-    cosine : float
-        Mean cosine between samples.
+    cosine : callable
+        Gives the mean cosine between samples; asked only where it matters.
     classes : ndarray of shape (n_pairs,)
         Class of every active pair, own classes included.
     n_samples, n_classes : int
@@ -85,7 +90,7 @@ def make_plan(
     # Of the other samples of a batch, this share has a given pair's class, on average over pairs.
     share = float(touched @ touched) / max(float(touched.sum()) * n_samples, 1.0)
     # Samples that share a class are more alike than any two.
-    coupling = min(1.0, 4 * cosine)
+    coupling = min(1.0, 4 * cosine())
     batch = _LARGEST_BATCH
     while batch >= _SMALLEST_BATCH and (batch - 1) * share * coupling > _TOLERATED_COUPLING:
         batch //= 2

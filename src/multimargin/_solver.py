@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -107,13 +108,17 @@ class Solver:
         self._fixed_plan = plan
         self._rng = np.random.default_rng(seed)
         self._engine = problem.engine(threads, seed, isa)
-        self._cosine = mean_cosine(problem.X, problem.bias, seed) if plan is None else 0.0
+        self._seed = seed
         self._passes = 0
         self._scans = 0
         self._least_coupling = 0.0  # raised when a batch was seen to overshoot
         self._classes_needed = _classes_needed(problem)
         self._scan_seconds = self._expected_scan_seconds()
         self._plan = Plan()
+
+    @cached_property
+    def _cosine(self) -> float:
+        return mean_cosine(self._problem.X, self._problem.bias, self._seed)
 
     # ------------------------------------------------------------ the whole
 
@@ -192,7 +197,7 @@ class Solver:
         plan = self._fixed_plan
         if plan is None:
             work = int(np.diff(pair) @ np.diff(problem.X.indptr).astype(np.int64))
-            plan = make_plan(self._cosine, cls, len(problem.y), problem.n_classes, work)
+            plan = make_plan(lambda: self._cosine, cls, len(problem.y), problem.n_classes, work)
         plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
         if plan.bundles > 1:
             own = np.repeat(problem.y, np.diff(pair))
