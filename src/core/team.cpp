@@ -14,7 +14,7 @@ namespace multimargin {
 
 namespace {
 
-constexpr int kSpins = 512;     // about 10 µs: longer than a batch takes to even out
+constexpr int kSpins = 512;     // brief: cores may be busy
 constexpr int kYields = 20000;  // then the wait is long: leave the core alone
 
 void relax() {

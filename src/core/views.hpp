@@ -16,8 +16,8 @@ namespace multimargin {
 // Most features of a pair are had by no other active sample of the class. The weight of
 // such a *lone* feature is just the pair's coefficient times x, so it is not stored: its
 // position is 0, where every class keeps a zero, and `lone` holds the sum of x^2 over
-// them. On 12,582 classes that makes the weights that visits touch a quarter as large,
-// small enough for the last cache, which is what a visit's time depends on.
+// them. What visits touch becomes smaller and stays nearer: on 12,582 classes inner passes
+// took 4.3 s instead of 5.5 s.
 template <class T>
 struct WorkView {
   const T* x;                     // values of X, rows one after the other

@@ -18,7 +18,6 @@ class Visits {
     pause_.assign(count, 1);
     wait_.assign(count, 0);
   }
-  std::size_t size() const { return wait_.size(); }
 
   // Appends what is due, all of it if `everything`, in random order.
   void due(bool everything, Random random, std::vector<std::int32_t>& out) {

@@ -32,8 +32,8 @@ def relative_gap(scan: Certificate) -> float:
     return (scan.primal - scan.dual) / scale if scale > 0 else 0.0
 
 
-# Inner passes go on until a tenth of what the last scan found is left: fewer passes and more scans,
-# or the reverse, were both slower on 1,139 and 12,582 classes.
+# Inner passes go on until a tenth of what the last scan found is left; 0.05 and 0.03 made no
+# difference beyond noise on 12,582 classes, larger shares were not tried.
 _INNER_SHARE = 0.1
 
 
