@@ -9,6 +9,10 @@ namespace multimargin {
   SolverKernels<T> solver_kernels(Formulation);      \
   template <class T, class I>                        \
   ProductKernels<T, I> product_kernels(Formulation); \
+  template <class T, class I>                        \
+  LineKernels<T, I> line_kernels(LineLoss);          \
+  template <class T, class I>                        \
+  RowKernels<T, I> row_kernels();                    \
   }
 MM_DECLARE(baseline)
 #if defined(MM_X86)
@@ -72,11 +76,40 @@ ProductKernels<T, I> product_kernels(Formulation formulation, Isa isa) {
   return baseline::product_kernels<T, I>(formulation);
 }
 
+template <class T, class I>
+LineKernels<T, I> line_kernels(LineLoss loss, Isa isa) {
+#if defined(MM_X86)
+  if (isa == Isa::avx512) return avx512::line_kernels<T, I>(loss);
+  if (isa == Isa::avx2) return avx2::line_kernels<T, I>(loss);
+#endif
+  (void)isa;
+  return baseline::line_kernels<T, I>(loss);
+}
+
+template <class T, class I>
+RowKernels<T, I> row_kernels(Isa isa) {
+#if defined(MM_X86)
+  if (isa == Isa::avx512) return avx512::row_kernels<T, I>();
+  if (isa == Isa::avx2) return avx2::row_kernels<T, I>();
+#endif
+  (void)isa;
+  return baseline::row_kernels<T, I>();
+}
+
 template SolverKernels<float> solver_kernels<float>(Formulation, Isa);
 template SolverKernels<double> solver_kernels<double>(Formulation, Isa);
 template ProductKernels<float, std::int32_t> product_kernels(Formulation, Isa);
 template ProductKernels<float, std::int64_t> product_kernels(Formulation, Isa);
 template ProductKernels<double, std::int32_t> product_kernels(Formulation, Isa);
 template ProductKernels<double, std::int64_t> product_kernels(Formulation, Isa);
+
+template LineKernels<float, std::int32_t> line_kernels(LineLoss, Isa);
+template RowKernels<float, std::int32_t> row_kernels(Isa);
+template LineKernels<float, std::int64_t> line_kernels(LineLoss, Isa);
+template RowKernels<float, std::int64_t> row_kernels(Isa);
+template LineKernels<double, std::int32_t> line_kernels(LineLoss, Isa);
+template RowKernels<double, std::int32_t> row_kernels(Isa);
+template LineKernels<double, std::int64_t> line_kernels(LineLoss, Isa);
+template RowKernels<double, std::int64_t> row_kernels(Isa);
 
 }  // namespace multimargin

@@ -10,18 +10,12 @@
 #include "crowding.hpp"
 #include "csr.hpp"
 #include "kernels.hpp"
+#include "reports.hpp"
+#include "sparse_rows.hpp"
 #include "team.hpp"
 #include "visits.hpp"
 
 namespace multimargin {
-
-// What a pass over the active set saw, each sample just before it moved.
-struct PassReport {
-  double gap = 0;        // sum of the visited samples' gaps within the active set
-  double violation = 0;  // largest projected gradient
-  std::int64_t visits = 0;
-  bool complete = true;  // false: ended early by stop()
-};
 
 // The certificate: everything at the same weights, all classes looked at.
 struct ScanReport {
@@ -44,14 +38,6 @@ struct Quiet {
 struct Meeting {
   std::int32_t home;
   std::int32_t away;
-};
-
-// Rows of (index, value), sorted by index and without zeros.
-template <class T>
-struct SparseRows {
-  std::vector<std::int64_t> begin;
-  std::vector<std::int32_t> index;
-  std::vector<T> value;
 };
 
 template <class T, class I>

@@ -4,6 +4,8 @@
 #include <cstdint>
 
 #include "block.hpp"
+#include "line.hpp"
+#include "row.hpp"
 #include "views.hpp"
 
 namespace multimargin {
@@ -73,6 +75,12 @@ SolverKernels<T> solver_kernels(Formulation formulation, Isa isa);
 
 template <class T, class I>
 ProductKernels<T, I> product_kernels(Formulation formulation, Isa isa);
+
+template <class T, class I>
+LineKernels<T, I> line_kernels(LineLoss loss, Isa isa);
+
+template <class T, class I>
+RowKernels<T, I> row_kernels(Isa isa);
 
 // Threads own classes in runs of this many, so that no two share a cache line of
 // per-class arrays.

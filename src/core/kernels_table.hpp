@@ -1,6 +1,8 @@
 // Body of kernels_<isa>.cpp: hands out this instruction set's kernels.
 // A new formulation adds its header and one line to each switch.
+#include "line_kernels.hpp"
 #include "product_kernels.hpp"
+#include "row_kernels.hpp"
 #include "solver_kernels.hpp"
 #include "weston_watkins.hpp"
 
@@ -31,6 +33,15 @@ template ProductKernels<float, std::int32_t> product_kernels<float, std::int32_t
 template ProductKernels<float, std::int64_t> product_kernels<float, std::int64_t>(Formulation);
 template ProductKernels<double, std::int32_t> product_kernels<double, std::int32_t>(Formulation);
 template ProductKernels<double, std::int64_t> product_kernels<double, std::int64_t>(Formulation);
+
+template LineKernels<float, std::int32_t> line_kernels<float, std::int32_t>(LineLoss);
+template RowKernels<float, std::int32_t> row_kernels<float, std::int32_t>();
+template LineKernels<float, std::int64_t> line_kernels<float, std::int64_t>(LineLoss);
+template RowKernels<float, std::int64_t> row_kernels<float, std::int64_t>();
+template LineKernels<double, std::int32_t> line_kernels<double, std::int32_t>(LineLoss);
+template RowKernels<double, std::int32_t> row_kernels<double, std::int32_t>();
+template LineKernels<double, std::int64_t> line_kernels<double, std::int64_t>(LineLoss);
+template RowKernels<double, std::int64_t> row_kernels<double, std::int64_t>();
 
 }  // namespace MM_ISA
 }  // namespace multimargin

@@ -3,18 +3,10 @@
 #pragma once
 
 #include "kernels.hpp"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+#include "vector.hpp"
 
 namespace multimargin {
 namespace MM_ISA {
-
-template <class T>
-struct Vector {
-  typedef T type __attribute__((vector_size(64)));
-};
 
 // The scores of one row with the classes of a block: four vectors.
 template <class T>

@@ -1,0 +1,462 @@
+#include "lee_lin_wahba.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <numeric>
+
+#include "norms.hpp"
+#include "random.hpp"
+
+namespace multimargin {
+
+namespace {
+
+constexpr std::int64_t kSamplesPerTask = 64;
+constexpr std::int64_t kFeaturesPerTask = 256;
+// Samples whose scores are gathered together. Each one's step is applied to the scores of the
+// later ones through x_i.x_j, so the result is that of one after the other, with one meeting of
+// the threads for all of them.
+constexpr int kTogether = 4;
+
+// Rows of an odd number of lines: with a power of two every row would start in the same few
+// sets of the cache.
+template <class T>
+std::int64_t padded(std::int32_t n_classes) {
+  const std::int64_t lines = (n_classes + line_lanes<T>() - 1) / line_lanes<T>();
+  return (lines | 1) * line_lanes<T>();
+}
+
+}  // namespace
+
+template <class T, class I>
+LeeLinWahba<T, I>::LeeLinWahba(const Csr<T, I>& X, const std::int32_t* y, const T* box,
+                               std::int32_t n_classes, T bias, Isa isa, int threads,
+                               std::uint64_t seed)
+    : X_(X),
+      y_(y),
+      box_(box),
+      n_classes_(n_classes),
+      bias_(bias),
+      seed_(seed),
+      rows_(row_kernels<T, I>(isa)),
+      lines_(line_kernels<T, I>(LineLoss::others_hinge, isa)),
+      team_(threads),
+      width_(padded<T>(n_classes)),
+      norm2_(row_norms(X, bias)) {
+  alpha_.reset(static_cast<std::size_t>(X.rows * width_));
+  w_.reset(static_cast<std::size_t>((X.cols + 1) * width_));
+  assign(nullptr);
+}
+
+template <class T, class I>
+RowBlock<T> LeeLinWahba<T, I>::block(std::int64_t i) const {
+  return {width_, n_classes_, y_[i], box_[i], std::isinf(box_[i]) ? T(0) : box_[i], norm2_[i]};
+}
+
+template <class T, class I>
+RowWeights<T> LeeLinWahba<T, I>::weights_in(Buffer<T>& rows) {
+  return {rows.data(), rows.data() + X_.cols * width_, bias_, width_};
+}
+
+// ---------------------------------------------------------------- state
+
+template <class T, class I>
+void LeeLinWahba<T, I>::assign(const T* alpha) {
+  for (std::int64_t i = 0; i < X_.rows; ++i) {
+    T* row = alpha_row(i);
+    std::fill(row, row + width_, T(0));
+    if (alpha != nullptr) std::copy_n(alpha + i * n_classes_, n_classes_, row);
+    if (!(norm2_[i] > 0)) std::fill(row, row + n_classes_, std::isinf(box_[i]) ? T(0) : box_[i]);
+    row[y_[i]] = 0;
+  }
+  active_.clear();
+  recompute();
+}
+
+template <class T, class I>
+void LeeLinWahba<T, I>::alpha(T* out) const {
+  for (std::int64_t i = 0; i < X_.rows; ++i)
+    std::copy_n(alpha_row(i), n_classes_, out + i * n_classes_);
+}
+
+template <class T, class I>
+void LeeLinWahba<T, I>::weights(T* out, T* constant) {
+  const std::int64_t tasks = (X_.cols + kFeaturesPerTask - 1) / kFeaturesPerTask;
+  team_.for_each(tasks, [&](int, std::int64_t task) {
+    const std::int64_t end = std::min(X_.cols, (task + 1) * kFeaturesPerTask);
+    for (std::int32_t c = 0; c < n_classes_; ++c)
+      for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j)
+        out[c * X_.cols + j] = w_[j * width_ + c];
+  });
+  std::copy_n(w_.data() + X_.cols * width_, n_classes_, constant);
+}
+
+template <class T, class I>
+void LeeLinWahba<T, I>::fill_zero(Buffer<T>& buffer, std::int64_t rows) {
+  team_.for_each((rows + kFeaturesPerTask - 1) / kFeaturesPerTask, [&](int, std::int64_t task) {
+    T* begin = buffer.data() + task * kFeaturesPerTask * width_;
+    std::fill(begin, buffer.data() + std::min(rows, (task + 1) * kFeaturesPerTask) * width_, T(0));
+  });
+}
+
+template <class T, class I>
+void LeeLinWahba<T, I>::scatter_all(const T* rows, T factor, const RowWeights<T>& W) {
+  constexpr std::int64_t wide = 4 * line_lanes<T>();
+  std::vector<T> mean(static_cast<std::size_t>(X_.rows));
+  sum_samples([&](int, std::int64_t i) {
+    mean[i] = static_cast<T>(rows_.sum(rows + i * width_, width_) / n_classes_);
+    return 0.0;
+  });
+  team_.for_each((width_ + wide - 1) / wide, [&](int, std::int64_t task) {
+    const std::int64_t from = task * wide, to = std::min(width_, from + wide);
+    alignas(64) T step[wide];
+    for (std::int64_t i = 0; i < X_.rows; ++i) {
+      for (std::int64_t c = from; c < to; ++c)
+        step[c - from] = c < n_classes_ ? factor * (rows[i * width_ + c] - mean[i]) : T(0);
+      rows_.scatter(X_, W, i, from, to, step);
+    }
+  });
+}
+
+template <class T, class I>
+void LeeLinWahba<T, I>::recompute() {
+  fill_zero(w_, X_.cols + 1);
+  scatter_all(alpha_.data(), T(-1), weights_in(w_));
+  sums_at_recompute_.resize(static_cast<std::size_t>(X_.rows));
+  for (std::int64_t i = 0; i < X_.rows; ++i)
+    sums_at_recompute_[i] = rows_.sum(alpha_row(i), width_);
+  offset_.assign(static_cast<std::size_t>(X_.rows), T(0));
+}
+
+template <class T, class I>
+template <class Each>
+double LeeLinWahba<T, I>::sum_samples(const Each& each) {
+  std::vector<double> value(static_cast<std::size_t>(X_.rows));
+  team_.for_each((X_.rows + kSamplesPerTask - 1) / kSamplesPerTask,
+                 [&](int member, std::int64_t task) {
+                   const std::int64_t end = std::min(X_.rows, (task + 1) * kSamplesPerTask);
+                   for (std::int64_t i = task * kSamplesPerTask; i < end; ++i)
+                     value[i] = each(member, i);
+                 });
+  return std::accumulate(value.begin(), value.end(), 0.0);
+}
+
+// ---------------------------------------------------------------- looking
+
+template <class T, class I>
+FullReport LeeLinWahba<T, I>::look() {
+  FullReport report;
+  std::vector<RowSums> sums(static_cast<std::size_t>(X_.rows));
+  std::vector<Buffer<T>> score(static_cast<std::size_t>(team_.size()));
+  for (Buffer<T>& s : score) s.reset(static_cast<std::size_t>(width_));
+  const RowWeights<T> W = weights_in(w_);
+  sum_samples([&](int member, std::int64_t i) {
+    rows_.gather(X_, W, i, 0, width_, score[member].data());
+    sums[i] = rows_.look(block(i), score[member].data(), alpha_row(i));
+    return 0.0;
+  });
+  for (std::int64_t i = 0; i < X_.rows; ++i) {
+    report.loss += static_cast<double>(block(i).price) * sums[i].loss;
+    report.alpha += sums[i].alpha;
+    report.margin = std::max(report.margin, sums[i].margin);
+    report.free += sums[i].free;
+    if (norm2_[i] > 0) report.violation = std::max(report.violation, sums[i].violation);
+  }
+  std::vector<double> squares(static_cast<std::size_t>(X_.cols + 1));
+  team_.for_each((X_.cols + kFeaturesPerTask) / kFeaturesPerTask, [&](int, std::int64_t task) {
+    const std::int64_t end = std::min(X_.cols + 1, (task + 1) * kFeaturesPerTask);
+    for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j)
+      squares[j] = rows_.dot(w_.data() + j * width_, w_.data() + j * width_, width_);
+  });
+  report.half_norm = std::accumulate(squares.begin(), squares.end(), 0.0) / 2;
+  return report;
+}
+
+// ---------------------------------------------------------------- one sample after the other
+
+template <class T, class I>
+T LeeLinWahba<T, I>::inner(std::int64_t i, std::int64_t j) const {
+  double sum = static_cast<double>(bias_) * static_cast<double>(bias_);
+  std::int64_t a = X_.begin(i), b = X_.begin(j);
+  while (a < X_.end(i) && b < X_.end(j)) {
+    const std::int64_t fa = X_.indices[a], fb = X_.indices[b];
+    if (fa == fb) sum += static_cast<double>(X_.data[a]) * static_cast<double>(X_.data[b]);
+    a += fa <= fb;
+    b += fb <= fa;
+  }
+  return static_cast<T>(sum);
+}
+
+template <class T, class I>
+template <class Visit>
+bool LeeLinWahba<T, I>::sweep(const std::vector<std::int32_t>& order, const RowWeights<T>& W,
+                              const Visit& visit) {
+  const std::int64_t count = static_cast<std::int64_t>(order.size());
+  const int members = team_.size();
+  const std::int64_t lines = width_ / line_lanes<T>();
+  Buffer<T> score, step;
+  score.reset(static_cast<std::size_t>(kTogether * width_));
+  step.reset(static_cast<std::size_t>(kTogether * width_));
+  T gram[kTogether][kTogether] = {};
+  bool moved[kTogether] = {};
+  std::atomic<bool> ending{false};
+  team_.run([&](int member) {
+    const std::int64_t from = lines * member / members * line_lanes<T>();
+    const std::int64_t to = lines * (member + 1) / members * line_lanes<T>();
+    for (std::int64_t at = 0; at < count; at += kTogether) {
+      const int together = static_cast<int>(std::min<std::int64_t>(kTogether, count - at));
+      const std::int32_t* sample = order.data() + at;
+      for (int k = 0; k < together; ++k)
+        rows_.gather(X_, W, sample[k], from, to, score.data() + k * width_);
+      for (int k = member; k < together; k += members)
+        for (int l = k + 1; l < together; ++l) gram[k][l] = inner(sample[k], sample[l]);
+      team_.barrier();
+      if (member == 0) {
+        for (int k = 0; k < together; ++k) {
+          T* const change = step.data() + k * width_;
+          moved[k] = visit(sample[k], score.data() + k * width_, change);
+          for (int l = k + 1; moved[k] && l < together; ++l)
+            if (gram[k][l] != 0)
+              rows_.add(gram[k][l], change, score.data() + l * width_, width_);
+        }
+        if (stop_()) ending.store(true, std::memory_order_relaxed);
+      }
+      team_.barrier();
+      // Member 0 asks again only after the next barrier, so that all members see the same.
+      const bool last = ending.load(std::memory_order_relaxed);
+      for (int k = 0; k < together; ++k)
+        if (moved[k]) rows_.scatter(X_, W, sample[k], from, to, step.data() + k * width_ + from);
+      if (last) return;
+    }
+  });
+  return !ending;
+}
+
+template <class T, class I>
+std::vector<std::int32_t> LeeLinWahba<T, I>::shuffled_samples() {
+  std::vector<std::int32_t> order;
+  for (std::int64_t i = 0; i < X_.rows; ++i)
+    if (norm2_[i] > 0) order.push_back(static_cast<std::int32_t>(i));
+  Random(seed_, passes_++).shuffle(order.data(), static_cast<std::int64_t>(order.size()));
+  return order;
+}
+
+template <class T, class I>
+PassReport LeeLinWahba<T, I>::pass_rows(T leave_below, T idle) {
+  PassReport report;
+  Buffer<T> work;
+  work.reset(static_cast<std::size_t>(width_));
+  const std::vector<std::int32_t> order = shuffled_samples();
+  report.complete = sweep(order, weights_in(w_), [&](std::int32_t i, T* score, T* step) {
+    Report<T> seen;
+    const bool moved = rows_.block(block(i), score, alpha_row(i), step, work.data(), leave_below,
+                                   idle, &seen);
+    report.gap += static_cast<double>(seen.gap);
+    report.violation = std::max(report.violation, static_cast<double>(seen.violation));
+    ++report.visits;
+    return moved;
+  });
+  return report;
+}
+
+// ---------------------------------------------------------------- the face
+
+// Arrays of conjugate gradients, samples x classes.
+template <class T, class I>
+struct LeeLinWahba<T, I>::Face {
+  Buffer<T> r, z, p, q, e, u;
+};
+
+template <class T, class I>
+FaceReport LeeLinWahba<T, I>::polish(std::int32_t iterations, double reduction) {
+  FaceReport report;
+  Face f;
+  for (Buffer<T>* rows : {&f.r, &f.z, &f.p, &f.q, &f.e}) {
+    rows->reset(static_cast<std::size_t>(X_.rows * width_));
+    fill_zero(*rows, X_.rows);
+  }
+  f.u.reset(static_cast<std::size_t>((X_.cols + 1) * width_));
+  std::vector<Buffer<T>> score(static_cast<std::size_t>(team_.size()));
+  for (Buffer<T>& s : score) s.reset(static_cast<std::size_t>(width_));
+  Buffer<T> work;
+  work.reset(static_cast<std::size_t>(width_));
+  const RowWeights<T> W = weights_in(w_), U = weights_in(f.u);
+  const auto row = [&](Buffer<T>& b, std::int64_t i) { return b.data() + i * width_; };
+  const std::vector<std::int32_t> order = shuffled_samples();
+  const std::vector<std::int32_t> backward(order.rbegin(), order.rend());
+
+  const double first = sum_samples([&](int member, std::int64_t i) {
+    if (!(norm2_[i] > 0)) return 0.0;
+    rows_.gather(X_, W, i, 0, width_, score[member].data());
+    return rows_.face_gradient(block(i), score[member].data(), alpha_row(i), row(f.r, i));
+  });
+  double left = first, rz = 0;
+  while (report.iterations < iterations && left > reduction * reduction * first) {
+    fill_zero(f.u, X_.cols + 1);
+    if (!sweep(order, U, [&](std::int32_t i, T* s, T* step) {
+          rows_.face_forward(block(i), s, alpha_row(i), row(f.r, i), row(f.z, i), step);
+          return true;
+        }))
+      break;
+    fill_zero(f.u, X_.cols + 1);
+    if (!sweep(backward, U, [&](std::int32_t i, T* s, T* step) {
+          rows_.face_backward(block(i), s, alpha_row(i), row(f.z, i), step, work.data());
+          return true;
+        }))
+      break;
+    const double before = rz;
+    rz = sum_samples(
+        [&](int, std::int64_t i) { return rows_.dot(row(f.r, i), row(f.z, i), width_); });
+    const T beta = before > 0 ? static_cast<T>(rz / before) : T(0);
+    const double curvature = sum_samples([&](int member, std::int64_t i) {
+      if (!(norm2_[i] > 0)) return 0.0;
+      rows_.gather(X_, U, i, 0, width_, score[member].data());
+      return rows_.face_direction(block(i), score[member].data(), alpha_row(i), row(f.z, i), beta,
+                                  row(f.p, i), row(f.q, i));
+    });
+    if (!(curvature > 0) || !(rz > 0)) break;
+    const T length = static_cast<T>(rz / curvature);
+    left = sum_samples([&](int, std::int64_t i) {
+      return rows_.face_advance(block(i), length, row(f.p, i), row(f.q, i), row(f.e, i),
+                                row(f.r, i));
+    });
+    ++report.iterations;
+    if (stop_()) break;
+  }
+  report.residual = first > 0 ? std::sqrt(left / first) : 0.0;
+
+  // The step, bent to the bounds; then exactly as far along it as is best for the dual.
+  double slope = sum_samples(
+      [&](int, std::int64_t i) { return rows_.face_project(block(i), alpha_row(i), row(f.e, i)); });
+  fill_zero(f.u, X_.cols + 1);
+  scatter_all(f.e.data(), T(1), U);
+  std::vector<double> along(static_cast<std::size_t>(X_.cols + 1)), bend(along.size());
+  team_.for_each((X_.cols + kFeaturesPerTask) / kFeaturesPerTask, [&](int, std::int64_t task) {
+    const std::int64_t end = std::min(X_.cols + 1, (task + 1) * kFeaturesPerTask);
+    for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j) {
+      along[j] = rows_.dot(w_.data() + j * width_, row(f.u, j), width_);
+      bend[j] = rows_.dot(row(f.u, j), row(f.u, j), width_);
+    }
+  });
+  slope += std::accumulate(along.begin(), along.end(), 0.0);
+  const double curvature = std::accumulate(bend.begin(), bend.end(), 0.0);
+  if (!(slope > 0)) return report;
+  report.step = curvature > slope ? slope / curvature : 1.0;
+  report.gain = report.step * (slope - report.step * curvature / 2);
+  const T length = static_cast<T>(report.step);
+  sum_samples([&](int, std::int64_t i) {
+    rows_.face_move(block(i), length, row(f.e, i), alpha_row(i));
+    return 0.0;
+  });
+  team_.for_each((X_.cols + kFeaturesPerTask) / kFeaturesPerTask, [&](int, std::int64_t task) {
+    const std::int64_t end = std::min(X_.cols + 1, (task + 1) * kFeaturesPerTask);
+    for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j)
+      rows_.add(-length, row(f.u, j), w_.data() + j * width_, width_);
+  });
+  return report;
+}
+
+// ---------------------------------------------------------------- class by class
+
+template <class T, class I>
+std::vector<T> LeeLinWahba<T, I>::hold_mean(const T* shift) {
+  // w_ holds the mean at the last recompute() minus each class's own sum; what the mean has
+  // moved since then reaches the scores as an offset per sample.
+  std::vector<double> moved(static_cast<std::size_t>(X_.cols + 1), 0.0);
+  std::vector<double> change(static_cast<std::size_t>(X_.rows));
+  sum_samples([&](int, std::int64_t i) {
+    change[i] = (rows_.sum(alpha_row(i), width_) - sums_at_recompute_[i]) / n_classes_;
+    return 0.0;
+  });
+  for (std::int64_t i = 0; i < X_.rows; ++i) {
+    if (change[i] == 0) continue;
+    for (std::int64_t t = X_.begin(i); t < X_.end(i); ++t)
+      moved[X_.indices[t]] += change[i] * static_cast<double>(X_.data[t]);
+    moved[X_.cols] += change[i] * static_cast<double>(bias_);
+  }
+  const std::vector<T> mean(moved.begin(), moved.end());
+  if (shift != nullptr)
+    for (std::size_t j = 0; j < moved.size(); ++j) moved[j] += static_cast<double>(shift[j]);
+  sum_samples([&](int, std::int64_t i) {
+    double sum = moved[X_.cols] * static_cast<double>(bias_);
+    for (std::int64_t t = X_.begin(i); t < X_.end(i); ++t)
+      sum += moved[X_.indices[t]] * static_cast<double>(X_.data[t]);
+    offset_[i] = static_cast<T>(sum);
+    return 0.0;
+  });
+  return mean;
+}
+
+template <class T, class I>
+PassReport LeeLinWahba<T, I>::pass_lines(std::int32_t part, std::int32_t parts, bool everything,
+                                         T idle) {
+  constexpr int lanes = line_lanes<T>();
+  const std::int64_t n = X_.rows, lines = (n_classes_ + lanes - 1) / lanes;
+  if (part == 0 || order_.empty()) order_ = shuffled_samples();
+  if (everything || active_.empty()) {
+    active_.assign(static_cast<std::size_t>(lines * n), 0);
+    for (std::int64_t line = 0; line < lines; ++line) {
+      const std::int64_t classes = std::min<std::int64_t>(lanes, n_classes_ - line * lanes);
+      std::fill_n(active_.begin() + line * n, n,
+                  static_cast<std::uint16_t>((1u << classes) - 1));
+    }
+    still_low_.assign(active_.size(), 0);
+    still_high_.assign(active_.size(), 0);
+  }
+  const std::int64_t count = static_cast<std::int64_t>(order_.size());
+  const std::int64_t begin = count * part / parts, end = count * (part + 1) / parts;
+  struct Seen {
+    double gap[lanes] = {};
+    double gain[lanes] = {};
+    alignas(64) T violation[lanes] = {};
+    std::int64_t visits = 0;
+  };
+  std::vector<Seen> seen(static_cast<std::size_t>(lines));
+  alignas(64) T never[lanes];
+  std::fill_n(never, lanes, std::numeric_limits<T>::infinity());
+  std::vector<std::vector<std::int32_t>> desks(static_cast<std::size_t>(team_.size()));
+  std::atomic<bool> ending{false};
+  team_.for_each(lines, [&](int member, std::int64_t line) {
+    if (ending) return;
+    std::uint16_t* active = active_.data() + line * n;
+    std::vector<std::int32_t>& mine = desks[member];
+    mine.clear();
+    for (std::int64_t k = begin; k < end; ++k)
+      if (active[order_[k]] != 0) mine.push_back(order_[k]);
+    Seen& s = seen[line];
+    s.visits = static_cast<std::int64_t>(mine.size());
+    const LineView<T> view{w_.data() + line * lanes,
+                           width_,
+                           alpha_.data() + line * lanes,
+                           width_,
+                           w_.data() + X_.cols * width_ + line * lanes,
+                           offset_.data(),
+                           y_,
+                           box_,
+                           norm2_.data(),
+                           bias_,
+                           static_cast<std::int32_t>(line * lanes)};
+    lines_.pass(X_, view,
+                {mine.data(), s.visits, active, never, idle, still_low_.data() + line * n,
+                 still_high_.data() + line * n, s.gap, s.gain, s.violation});
+    if (member == 0 && stop_()) ending = true;
+  });
+  PassReport report;
+  report.complete = !ending;
+  for (const Seen& s : seen) {
+    report.visits += s.visits;
+    for (int l = 0; l < lanes; ++l) {
+      report.gap += s.gap[l];
+      report.violation = std::max(report.violation, static_cast<double>(s.violation[l]));
+    }
+  }
+  return report;
+}
+
+template class LeeLinWahba<float, std::int32_t>;
+template class LeeLinWahba<float, std::int64_t>;
+template class LeeLinWahba<double, std::int32_t>;
+template class LeeLinWahba<double, std::int64_t>;
+
+}  // namespace multimargin

@@ -1,0 +1,285 @@
+#include "one_vs_rest.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "buffer.hpp"
+#include "norms.hpp"
+#include "random.hpp"
+
+namespace multimargin {
+
+namespace {
+
+constexpr std::int64_t kVisitsAtOnce = 2048;  // between two looks at the clock
+constexpr int kStalledCertificates = 3;       // without progress: the arithmetic's limit
+
+}  // namespace
+
+// One line of machines from its first pass to its certificate.
+template <class T, class I>
+class OneVsRest<T, I>::Line {
+ public:
+  static constexpr int lanes = line_lanes<T>();
+
+  explicit Line(const OneVsRest& of)
+      : of_(of), active_(of.X_.rows), order_(static_cast<std::size_t>(of.X_.rows)) {
+    w_.reset(static_cast<std::size_t>(of.X_.cols) * lanes);
+    alpha_.reset(static_cast<std::size_t>(of.X_.rows) * lanes);
+    small_.reset(3 * lanes);
+    view_ = {w_.data(),       lanes,         alpha_.data(), lanes, small_.data(), nullptr, of.y_,
+             of.box_,         of.norm2_.data(), of.bias_,   0};
+  }
+
+  // Returns whether every machine of the line came to an end of its own.
+  bool solve(std::int32_t begin, std::int32_t count, const LineStopping& stopping, T* alpha,
+             const std::function<bool()>& ending) {
+    start(begin, count, alpha);
+    if (alpha != nullptr) certify(stopping);
+    while (open() != 0 && passes_ < stopping.max_passes) {
+      one_pass(stopping, ending);
+      ++passes_;
+      if (ending()) break;
+      if (quiet(stopping)) certify(stopping);
+    }
+    const bool finished = open() == 0 || passes_ >= stopping.max_passes;
+    if (open() != 0 || !certified_) certify(stopping);
+    if (alpha != nullptr) write_alpha(alpha);
+    return finished;
+  }
+
+  std::int32_t begin() const { return begin_; }
+  std::int32_t count() const { return count_; }
+  const MachineReport& report(int lane) const { return report_[lane]; }
+  const T* weights(std::int64_t feature) const { return w_.data() + feature * lanes; }
+  T w_bias(int lane) const { return small_[lane]; }
+
+ private:
+  std::uint16_t all() const { return static_cast<std::uint16_t>((1u << count_) - 1); }
+  std::uint16_t open() const { return static_cast<std::uint16_t>(all() & ~done_); }
+
+  void start(std::int32_t begin, std::int32_t count, const T* alpha) {
+    begin_ = begin;
+    count_ = count;
+    view_.first_class = begin + of_.first_class_;
+    passes_ = 0;
+    done_ = 0;
+    share_ = 0.5;
+    certified_ = false;
+    std::fill(w_.data(), w_.data() + w_.size(), T(0));
+    std::fill(small_.data(), small_.data() + small_.size(), T(0));
+    std::fill(alpha_.data(), alpha_.data() + alpha_.size(), T(0));
+    for (int l = 0; l < lanes; ++l) {
+      report_[l] = {};
+      dual_[l] = gap_[l] = 0;
+      stalled_[l] = 0;
+    }
+    if (alpha != nullptr)
+      for (std::int64_t i = 0; i < of_.X_.rows; ++i)
+        std::copy_n(alpha + i * of_.machines_ + begin, count, alpha_.data() + i * lanes);
+    open_all();
+  }
+
+  void write_alpha(T* alpha) const {
+    for (std::int64_t i = 0; i < of_.X_.rows; ++i)
+      std::copy_n(alpha_.data() + i * lanes, count_, alpha + i * of_.machines_ + begin_);
+  }
+
+  // Every sample takes part again, in the lanes that are not done.
+  void open_all() {
+    order_.resize(static_cast<std::size_t>(of_.X_.rows));
+    std::iota(order_.begin(), order_.end(), 0);
+    order_.erase(std::remove_if(order_.begin(), order_.end(),
+                                [&](std::int32_t i) { return !(of_.norm2_[i] > 0); }),
+                 order_.end());
+    std::fill(active_.begin(), active_.end(), open());
+    std::fill(threshold(), threshold() + lanes, std::numeric_limits<T>::infinity());
+  }
+
+  T* threshold() { return small_.data() + lanes; }
+  T* violation() { return small_.data() + 2 * lanes; }
+
+  void one_pass(const LineStopping& stopping, const std::function<bool()>& ending) {
+    Random random(of_.seed_ + static_cast<std::uint64_t>(begin_),
+                  static_cast<std::uint64_t>(passes_));
+    random.shuffle(order_.data(), static_cast<std::int64_t>(order_.size()));
+    std::fill(gap_, gap_ + lanes, 0.0);
+    std::fill(violation(), violation() + lanes, T(0));
+    const T idle = stopping.by_gap ? T(-1) : static_cast<T>(stopping.tol);
+    std::int64_t kept = 0, at = 0;
+    const std::int64_t count = static_cast<std::int64_t>(order_.size());
+    while (at < count) {
+      const std::int64_t part = std::min(kVisitsAtOnce, count - at);
+      const LinePass<T> pass{order_.data() + at, part, active_.data(), threshold(), idle,
+                             nullptr, nullptr, gap_, dual_, violation()};
+      const std::int64_t left = of_.kernels_.pass(of_.X_, view_, pass);
+      std::copy_n(order_.data() + at, left, order_.data() + kept);
+      kept += left;
+      at += part;
+      if (ending()) break;
+    }
+    kept = std::copy(order_.begin() + at, order_.end(), order_.begin() + kept) - order_.begin();
+    order_.resize(static_cast<std::size_t>(kept));
+    std::copy_n(violation(), lanes, threshold());
+    certified_ = false;
+  }
+
+  // Whether what the last pass saw in its active samples promises that all machines are done.
+  bool quiet(const LineStopping& stopping) {
+    bool all_quiet = true;
+    for (int l = 0; l < count_; ++l) {
+      if (done_ >> l & 1) continue;
+      const double scale = dual_[l] + gap_[l] + of_.empty_value_;
+      all_quiet &= stopping.by_gap ? gap_[l] <= share_ * stopping.tol * scale
+                                   : static_cast<double>(violation()[l]) <= stopping.tol;
+    }
+    return all_quiet || order_.empty();
+  }
+
+  // Weights from alpha, so that rounding drift cannot hide; then everything at these weights.
+  void certify(const LineStopping& stopping) {
+    const std::int64_t n = of_.X_.rows;
+    std::fill(w_.data(), w_.data() + w_.size(), T(0));
+    std::fill(small_.data(), small_.data() + lanes, T(0));
+    of_.kernels_.recompute(of_.X_, view_, 0, n);
+    double loss[lanes] = {}, value[lanes] = {}, squares[lanes] = {};
+    std::fill(violation(), violation() + lanes, T(0));
+    of_.kernels_.certify(of_.X_, view_, {loss, value, violation()}, 0, n);
+    of_.kernels_.squares(view_, of_.X_.cols, squares);
+    for (int l = 0; l < count_; ++l) {
+      const double primal = squares[l] / 2 + loss[l] + of_.empty_value_;
+      const double dual = value[l] - squares[l] / 2 + of_.empty_value_;
+      MachineReport& r = report_[l];
+      const bool better = dual - r.dual > 8 * std::numeric_limits<T>::epsilon() * dual ||
+                          primal - dual < 0.99 * (r.primal - r.dual);
+      stalled_[l] = better ? 0 : stalled_[l] + 1;
+      r = {primal,
+           dual,
+           static_cast<double>(violation()[l]),
+           passes_,
+           stopping.by_gap ? primal - dual <= stopping.tol * primal
+                           : static_cast<double>(violation()[l]) <= stopping.tol,
+           false};
+      r.precision = !r.reached && stalled_[l] >= kStalledCertificates;
+      done_ = static_cast<std::uint16_t>(
+          (done_ & ~(1u << l)) | static_cast<unsigned>(r.reached || r.precision) << l);
+      dual_[l] = dual - of_.empty_value_;
+    }
+    certified_ = true;
+    share_ *= 0.5;
+    open_all();
+  }
+
+  const OneVsRest& of_;
+  Buffer<T> w_, alpha_;
+  Buffer<T> small_;  // lines of: weights of the constant feature, thresholds, violations
+  std::vector<std::uint16_t> active_;
+  std::vector<std::int32_t> order_;
+  LineView<T> view_{};
+  std::int32_t begin_ = 0, count_ = 0, passes_ = 0;
+  std::uint16_t done_ = 0;
+  double share_ = 0.5;  // of tol: what the active samples may show before a certificate
+  bool certified_ = false;
+  MachineReport report_[lanes];
+  double dual_[lanes] = {}, gap_[lanes] = {};
+  int stalled_[lanes] = {};
+};
+
+template <class T, class I>
+OneVsRest<T, I>::OneVsRest(const Csr<T, I>& X, const std::int32_t* y, const T* box,
+                           std::int32_t machines, std::int32_t first_class, T bias, LineLoss loss,
+                           Isa isa, int threads, std::uint64_t seed)
+    : X_(X),
+      y_(y),
+      box_(box),
+      machines_(machines),
+      first_class_(first_class),
+      bias_(bias),
+      seed_(seed),
+      kernels_(line_kernels<T, I>(loss, isa)),
+      team_(threads),
+      norm2_(row_norms(X, bias)),
+      reports_(machines),
+      rows_(machines),
+      w_bias_(machines, T(0)) {
+  for (std::int64_t i = 0; i < X.rows; ++i) {
+    // max(0, 1)^2 is max(0, 1): the same for both losses.
+    loss_at_zero_ += static_cast<double>(box[i]);
+    if (!(norm2_[i] > 0)) empty_value_ += static_cast<double>(box[i]);
+  }
+  for (MachineReport& r : reports_) {
+    r.primal = loss_at_zero_;
+    r.dual = empty_value_;
+    r.violation = 1;
+  }
+}
+
+template <class T, class I>
+bool OneVsRest<T, I>::solve(std::int32_t begin, std::int32_t end, const LineStopping& stopping,
+                            T* alpha) {
+  constexpr int lanes = line_lanes<T>();
+  const std::int64_t lines = (end - begin + lanes - 1) / lanes;
+  std::vector<std::unique_ptr<Line>> desks(static_cast<std::size_t>(team_.size()));
+  std::atomic<bool> ending{false}, all{true};
+  team_.for_each(lines, [&](int member, std::int64_t k) {
+    if (ending) {
+      all = false;
+      return;
+    }
+    if (!desks[member]) desks[member] = std::make_unique<Line>(*this);
+    const auto ask = [&] {
+      if (member == 0 && stop_()) ending = true;
+      return ending.load();
+    };
+    const std::int32_t first = begin + static_cast<std::int32_t>(k) * lanes;
+    if (!desks[member]->solve(first, std::min(lanes, end - first), stopping, alpha, ask))
+      all = false;
+    keep(*desks[member]);
+  });
+  return all;
+}
+
+template <class T, class I>
+void OneVsRest<T, I>::keep(const Line& line) {
+  for (std::int32_t l = 0; l < line.count(); ++l) {
+    const std::int32_t p = line.begin() + l;
+    reports_[p] = line.report(l);
+    w_bias_[p] = line.w_bias(l);
+    rows_[p].clear();
+  }
+  std::vector<std::int64_t> count(static_cast<std::size_t>(line.count()), 0);
+  for (std::int64_t j = 0; j < X_.cols; ++j)
+    for (std::int32_t l = 0; l < line.count(); ++l) count[l] += line.weights(j)[l] != 0;
+  for (std::int32_t l = 0; l < line.count(); ++l)
+    rows_[line.begin() + l].reserve(static_cast<std::size_t>(count[l]));
+  for (std::int64_t j = 0; j < X_.cols; ++j)
+    for (std::int32_t l = 0; l < line.count(); ++l)
+      if (line.weights(j)[l] != 0)
+        rows_[line.begin() + l].emplace_back(static_cast<std::int32_t>(j), line.weights(j)[l]);
+}
+
+template <class T, class I>
+SparseRows<T> OneVsRest<T, I>::weights() const {
+  SparseRows<T> out;
+  out.begin.assign(1, 0);
+  for (const auto& row : rows_)
+    out.begin.push_back(out.begin.back() + static_cast<std::int64_t>(row.size()));
+  out.index.reserve(static_cast<std::size_t>(out.begin.back()));
+  out.value.reserve(static_cast<std::size_t>(out.begin.back()));
+  for (const auto& row : rows_)
+    for (const auto& [j, w] : row) {
+      out.index.push_back(j);
+      out.value.push_back(w);
+    }
+  return out;
+}
+
+template class OneVsRest<float, std::int32_t>;
+template class OneVsRest<float, std::int64_t>;
+template class OneVsRest<double, std::int32_t>;
+template class OneVsRest<double, std::int64_t>;
+
+}  // namespace multimargin

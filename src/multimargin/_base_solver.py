@@ -1,0 +1,139 @@
+"""What every solver has: a problem, limits, somebody who watches, and a history."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from multimargin._problem import Problem
+from multimargin._progress import Observers, ScanRecord
+from multimargin._solution import Limits, Solution, Start, Weights
+from multimargin._stopping import Stopping
+
+_STALLED_SCANS = 3  # scans without progress after which the arithmetic's limit is reached
+
+
+class BaseSolver(ABC):
+    """One run on one problem. Subclasses do the work in `_run`.
+
+    Parameters
+    ----------
+    problem : Problem
+    stopping : GapStopping or ViolationStopping
+    limits : Limits
+    threads : int, default=1
+    seed : int, default=0
+    observers : Observers, default=None
+    keep_alpha : bool, default=False
+        Whether the solution has to hold dual variables to start another run from, also where
+        they take samples x classes.
+    isa : int, default=None
+        Instruction set of the kernels; the best that the processor has if not given.
+    """
+
+    takes_reductions = False
+    """Whether the constructor takes ``reductions``, how often a mean is reduced in an epoch."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        stopping: Stopping,
+        limits: Limits,
+        *,
+        threads: int = 1,
+        seed: int = 0,
+        observers: Observers | None = None,
+        keep_alpha: bool = False,
+        isa: int | None = None,
+    ) -> None:
+        self._began = time.monotonic()
+        self._problem = problem
+        self._stopping = stopping
+        self._limits = limits
+        self._threads = threads
+        self._observers = observers or Observers([])
+        self._keep_alpha = keep_alpha
+        self._seed = seed
+        self._isa = isa
+        self._passes = 0
+        self._history: list[ScanRecord] = []
+        self._stalled = 0
+        self._scan_seconds = 0.0  # kept free at the end of a time limit
+
+    def run(self, start: Start | None = None) -> Solution:
+        """Solve, from ``start`` if it is given and fits."""
+        try:
+            return self._run(start if start is not None and start.fits(self._problem) else None)
+        finally:
+            self._observers.close()
+
+    @abstractmethod
+    def _run(self, start: Start | None) -> Solution: ...
+
+    @abstractmethod
+    def _weights(self) -> Weights: ...
+
+    def _pass_done(self, count: int = 1) -> None:
+        self._passes += count
+        self._observers.on_pass(self._passes)
+
+    def _scan_done(self, primal: float, dual: float, violation: float, active: int) -> str:
+        """Note what a scan found; returns why the run has to end here, if it has to."""
+        self._history.append(
+            ScanRecord(
+                time=time.monotonic() - self._began,
+                primal=primal,
+                dual=dual,
+                violation=violation,
+                active=active,
+                passes=self._passes,
+            )
+        )
+        if self._observers.on_scan(self._history[-1], self._weights):
+            return "a callback"
+        self._stalled = self._stalled + 1 if self._no_progress() else 0
+        return "precision" if self._stalled >= _STALLED_SCANS else self._limit_reached()
+
+    def _no_progress(self) -> bool:
+        """Whether the last scan found neither a better dual, beyond rounding, nor a smaller gap."""
+        if len(self._history) < 2:
+            return False
+        last, before = self._history[-1], self._history[-2]
+        noise = 8 * float(np.finfo(self._problem.X.dtype).eps) * abs(last.dual)
+        smaller = last.gap < 0.99 * before.gap or last.violation < 0.99 * before.violation
+        return not last.dual - before.dual > noise and not smaller
+
+    def _limit_reached(self) -> str:
+        if self._passes >= self._limits.max_passes:
+            return "max_iter"
+        return "time_limit" if self._seconds_left() <= 0 else ""
+
+    def _seconds_left(self) -> float:
+        """Until the last scan has to begin; infinite without a time limit."""
+        if self._limits.time_limit is None:
+            return float("inf")
+        end = self._began + self._limits.time_limit - self._scan_seconds
+        return max(0.0, end - time.monotonic())
+
+    def _limit(self, engine: Any) -> None:
+        """Let the next step of ``engine`` end with the time limit."""
+        left = self._seconds_left()
+        engine.set_time_limit(-1.0 if left == float("inf") else left)
+
+    def _solution(self, ended_by: str, alpha: Start | None) -> Solution:
+        last = self._history[-1]
+        return Solution(
+            weights=self._weights(),
+            alpha=alpha,
+            primal=last.primal,
+            dual=last.dual,
+            gap=last.gap,
+            violation=last.violation,
+            passes=self._passes,
+            converged=not ended_by,
+            ended_by=ended_by,
+            history=self._history,
+        )

@@ -1,0 +1,83 @@
+"""Lee-Lin-Wahba with C = infinity: the certificate, and how to see that there is no solution.
+
+    min 1/2 sum_c |w_c|^2   so that   1 + w_c.x_i <= 0  for all c != y_i,   sum_c w_c = 0
+
+W(alpha) breaks the constraints by at most v, its largest margin. W / (1 - v) obeys all of them if
+v < 1, so half its squared norm bounds the optimum from above as the dual does from below.
+
+For any p >= 0 and any W that obeys the constraints, sum p <= <W(p), W> <= |W(p)| |W|: the norm of
+every solution is at least sum p / |W(p)|. Where there is no solution the dual variables grow for
+ever along such a p with W(p) = 0; their growth between two looks shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin._problem import Problem
+
+# A solution's norm is at most sqrt(n) K over the least singular value of X. Beyond this value of
+# |x| over it, rows that differ are equal to double precision's rounding in the scores.
+_LARGEST_CONDITION = 1e7
+
+
+class HardMargin:
+    """The certificate of one hard-margin run."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self._margin = 0.0
+        self._before: NDArray[Any] | None = None
+        self._compare_after = 16
+        squares = problem.X.multiply(problem.X).sum(axis=1)
+        norms = np.asarray(squares).reshape(-1) + problem.bias**2
+        empty = np.flatnonzero(norms == 0)
+        if len(empty):
+            raise ValueError(
+                f"C=inf is infeasible: sample {empty[0]} has no non-zero feature, so its scores "
+                "are 0 with any weights. Leave such samples out, or use a finite C."
+            )
+        n, k = len(problem.y), problem.n_classes
+        self._largest_norm = _LARGEST_CONDITION * k * np.sqrt(n / norms.max())
+
+    def primal(self, seen: Any) -> float:
+        """Objective of the nearest weights that obey the constraints; infinite if none is near."""
+        self._margin = seen.margin
+        return seen.half_norm / (1 - seen.margin) ** 2 if seen.margin < 1 else float("inf")
+
+    def scale(self, coef: NDArray[Any], constant: NDArray[Any]) -> None:
+        """Make weights obey the constraints, where the certificate can."""
+        if 0 < self._margin < 1:
+            coef /= 1 - self._margin
+            constant /= 1 - self._margin
+
+    def refuse_infeasible(self, alpha: Callable[[], NDArray[Any]], passes: int) -> None:
+        """Raise ValueError if the growth of the dual variables shows that nothing can obey."""
+        if passes < self._compare_after:
+            return
+        self._compare_after = 2 * passes
+        now = alpha()
+        if self._before is not None:
+            growth = np.maximum(now - self._before, 0)
+            least = self._least_norm(growth)
+            if least > self._largest_norm:
+                raise ValueError(
+                    "C=inf is infeasible: no weights keep all training samples at their margin "
+                    f"(their norm would have to be at least {least:.2g}). Samples of different "
+                    "classes may be equal or dependent. Use a finite C."
+                )
+        self._before = now
+
+    def _least_norm(self, p: NDArray[Any]) -> float:
+        """Lower bound for the norm of any solution."""
+        centred = p - p.mean(axis=1, keepdims=True)
+        squares = float(np.sum(np.square(self._problem.X.T @ centred)))
+        squares += self._problem.bias**2 * float(np.sum(np.square(centred.sum(axis=0))))
+        total = float(p.sum())
+        if total == 0:
+            return 0.0
+        return total / np.sqrt(squares) if squares > 0 else float("inf")

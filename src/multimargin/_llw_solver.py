@@ -1,0 +1,183 @@
+"""Lee-Lin-Wahba by exact sample blocks, and conjugate gradients where these are slow.
+
+A pass solves one sample after the other, all its classes at once. For small C that is all: most
+dual variables are at their bound. For large C nearly all are free, the problem is close to least
+squares, and passes converge like Gauss-Seidel. Then conjugate gradients on the free variables,
+preconditioned by a symmetric sweep of the same blocks, finish what the passes have prepared. Their
+step is bent to the bounds and taken exactly as far as the dual grows.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from multimargin._base_solver import BaseSolver
+from multimargin._hard_margin import HardMargin
+from multimargin._solution import DenseAlpha, Solution, Start, Weights
+from multimargin._stopping import GapStopping, ViolationStopping
+
+_FIRST_PASSES = 2  # where all variables are at their bound, nothing is left after them
+_PHASE = 8  # passes between two decisions
+_LONGEST_PHASE = 64
+_PATIENCE = 40  # passes that may still be needed before conjugate gradients are tried
+_ITERATIONS = 30  # of conjugate gradients
+_MOST_ITERATIONS = 60
+_REDUCTION = 0.01  # of the residual
+_LOOK_EVERY = 64  # passes
+
+
+class LlwSolver(BaseSolver):
+    """What the ways to the optimum have in common: state, certificate, weights."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        problem = self._problem
+        self._hard = HardMargin(problem) if np.isinf(problem.box[0]) else None
+        self._engine: Any = problem.core(
+            "LeeLinWahba",
+            n_classes=problem.n_classes,
+            threads=self._threads,
+            seed=self._seed,
+            isa=self._isa,
+        )
+
+    def _begin(self, start: Start | None) -> bool:
+        """Whether there is something to start from."""
+        if not isinstance(start, DenseAlpha):
+            return False
+        self._engine.assign(start.scaled_to(self._problem))
+        return True
+
+    def _look(self) -> str:
+        """The certificate at weights made anew; returns why the run has to end here."""
+        began = time.monotonic()
+        self._engine.set_time_limit(-1.0)
+        self._engine.recompute()  # rounding drift cannot hide in the certificate
+        seen = self._engine.look()
+        dual = seen.alpha - seen.half_norm
+        primal = seen.half_norm + seen.loss
+        if self._hard is not None:
+            primal = self._hard.primal(seen)
+        self._scan_seconds = time.monotonic() - began
+        ended_by = self._scan_done(primal, dual, seen.violation, seen.free)
+        if self._hard is not None and not self._reached():
+            self._hard.refuse_infeasible(self._alpha, self._passes)
+        return ended_by
+
+    def _reached(self) -> bool:
+        return self._stopping.reached(self._history[-1])
+
+    def _alpha(self) -> np.ndarray[Any, Any]:
+        problem = self._problem
+        value = np.empty((len(problem.y), problem.n_classes), dtype=problem.X.dtype)
+        self._engine.alpha(value)
+        return value
+
+    def _weights(self) -> Weights:
+        problem = self._problem
+        coef = np.empty((problem.n_classes, problem.X.shape[1]), dtype=problem.X.dtype)
+        constant = np.empty(problem.n_classes, dtype=problem.X.dtype)
+        self._engine.weights(coef, constant)
+        if self._hard is not None:
+            self._hard.scale(coef, constant)
+        return Weights(coef, constant)
+
+    def _end(self, ended_by: str) -> Solution:
+        problem, kept = self._problem, None
+        if self._keep_alpha:
+            kept = DenseAlpha(
+                problem.formulation, problem.loss, problem.y, self._alpha(), problem.box
+            )
+        return self._solution("" if self._reached() else ended_by, kept)
+
+    # ------------------------------------------------------------ what passes measure
+
+    def _measure(self, result: Any) -> float:
+        return float(result.violation if self._by_violation else result.gap)
+
+    @property
+    def _by_violation(self) -> bool:
+        return self._hard is not None or isinstance(self._stopping, ViolationStopping)
+
+    def _target(self) -> float:
+        """What passes have to measure for the certificate to be likely."""
+        if self._hard is not None and isinstance(self._stopping, GapStopping):
+            # The primal is the norm over (1 - margin)^2.
+            return 0.25 * self._stopping.tol
+        if self._by_violation:
+            return self._stopping.tol
+        return self._stopping.tol * self._history[-1].primal
+
+    def _leave_below(self) -> float:
+        """Gap of a sample that is not worth its own arithmetic."""
+        if self._by_violation or not self._history:
+            return -math.inf
+        return 0.05 * self._target() / len(self._problem.y)
+
+
+class BlockSolver(LlwSolver):
+    """One run by sample blocks."""
+
+    def _run(self, start: Start | None) -> Solution:
+        self._phase, self._iterations = _PHASE, _ITERATIONS
+        if self._begin(start):
+            ended_by = self._look()
+        else:
+            ended_by = self._first_passes() or self._look()
+        while not self._reached() and not ended_by:
+            limit = self._work()
+            ended_by = self._look() or limit
+        return self._end(ended_by)
+
+    def _one_pass(self) -> Any:
+        self._limit(self._engine)
+        result = self._engine.pass_rows(self._leave_below(), self._stopping.idle)
+        self._pass_done()
+        return result
+
+    def _first_passes(self) -> str:
+        for _ in range(_FIRST_PASSES):
+            if not self._one_pass().complete or self._limit_reached():
+                self._look()
+                return self._limit_reached() or "time_limit"
+        return ""
+
+    def _work(self) -> str:
+        """Pass until the tolerance is promised; returns what ended the work before that."""
+        target, seen = self._target(), [math.inf]
+        for count in range(1, _LOOK_EVERY + 1):
+            if limit := self._limit_reached():
+                return limit
+            result = self._one_pass()
+            if not result.complete:
+                return "time_limit"
+            seen.append(self._measure(result))
+            if seen[-1] <= target:
+                return ""
+            if count % self._phase == 0 and self._passes_needed(seen, target) > _PATIENCE:
+                self._polish()
+                return ""
+        return ""
+
+    def _passes_needed(self, seen: list[float], target: float) -> float:
+        """Passes to the target at the rate of the last phase."""
+        before, now = seen[-min(self._phase, len(seen) - 1)], seen[-1]
+        if not 0 < now < before:
+            return math.inf
+        rate = math.log(before / now) / max(1, self._phase - 1)
+        return math.log(now / target) / rate
+
+    def _polish(self) -> None:
+        self._limit(self._engine)
+        face = self._engine.polish(self._iterations, _REDUCTION)
+        self._pass_done(2 * face.iterations)
+        if face.step < 0.5:
+            # Many variables ran into their bounds: passes find out which ones.
+            self._phase = min(2 * self._phase, _LONGEST_PHASE)
+        else:
+            self._phase = _PHASE
+            self._iterations = _MOST_ITERATIONS

@@ -1,0 +1,100 @@
+"""One-vs-rest: every class against all others, each to its own tolerance.
+
+The compiled solver takes classes a cache line at a time; here they are handed to it in groups, so
+that progress can be shown and a run can end between two of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin._base_solver import BaseSolver
+from multimargin._solution import DenseAlpha, Solution, Start, Weights, csr_weights
+from multimargin._stopping import GapStopping
+
+_GROUPS = 16  # at most, between two looks at the whole
+# With a time limit all classes come this far first: one that was never trained scores 0, and so
+# above all that have learnt to say no.
+_ROUGH = 0.2
+
+
+class OvrSolver(BaseSolver):
+    """One run of the one-vs-rest machine."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        problem = self._problem
+        two = problem.n_classes == 2
+        self._engine: Any = problem.core(
+            "OneVsRest",
+            machines=problem.machines,
+            first_class=1 if two else 0,
+            loss=problem.loss,
+            threads=self._threads,
+            seed=self._seed,
+            isa=self._isa,
+        )
+
+    def _run(self, start: Start | None) -> Solution:
+        alpha = self._first_alpha(start)
+        tol, ended_by = self._stopping.tol, ""
+        rounds = [tol] if self._limits.time_limit is None else [max(tol, _ROUGH), tol]
+        for target in dict.fromkeys(rounds):
+            ended_by = self._round(target, alpha)
+            if ended_by:
+                break
+        reports = self._engine.reports()
+        if not ended_by and not all(r.reached for r in reports):
+            ended_by = "precision" if any(r.precision for r in reports) else "max_iter"
+        if all(r.reached for r in reports) and self._stopping.reached(self._history[-1]):
+            ended_by = ""
+        problem = self._problem
+        kept = (
+            DenseAlpha(problem.formulation, problem.loss, problem.y, alpha, problem.box)
+            if alpha is not None
+            else None
+        )
+        return self._solution(ended_by, kept)
+
+    def _first_alpha(self, start: Start | None) -> NDArray[Any] | None:
+        problem = self._problem
+        if isinstance(start, DenseAlpha):
+            return start.scaled_to(problem)
+        if self._keep_alpha or self._limits.time_limit is not None:
+            return np.zeros((len(problem.y), problem.machines), dtype=problem.X.dtype)
+        return None
+
+    def _round(self, target: float, alpha: NDArray[Any] | None) -> str:
+        """All classes to the tolerance ``target``; returns what ended it before."""
+        lanes, machines = self._engine.lanes, self._problem.machines
+        lines = -(-machines // lanes)
+        step = lanes * max(2 * self._threads, -(-lines // _GROUPS))
+        by_gap = isinstance(self._stopping, GapStopping)
+        for begin in range(0, machines, step):
+            self._limit(self._engine)
+            end = min(machines, begin + step)
+            complete = self._engine.solve(
+                begin, end, target, by_gap, self._limits.max_passes, alpha
+            )
+            reports = self._engine.reports()
+            passes = max(r.passes for r in reports)
+            if passes > self._passes:
+                self._pass_done(passes - self._passes)
+            asked = self._scan_done(
+                sum(r.primal for r in reports),
+                sum(r.dual for r in reports),
+                max(r.violation for r in reports),
+                len(self._problem.y) * machines,
+            )
+            if not complete:
+                return "time_limit"
+            # The machines' own passes are counted, and their own precision is looked after.
+            if asked in ("a callback", "time_limit"):
+                return asked
+        return ""
+
+    def _weights(self) -> Weights:
+        return csr_weights(self._engine.weights(), self._problem.X.shape[1])
