@@ -1,5 +1,6 @@
 // Body of kernels_<isa>.cpp: hands out this instruction set's kernels.
 // A new formulation adds its header and one line to each switch.
+#include "crammer_singer.hpp"
 #include "product_kernels.hpp"
 #include "solver_kernels.hpp"
 #include "weston_watkins.hpp"
@@ -12,6 +13,8 @@ SolverKernels<T> solver_kernels(Formulation formulation) {
   switch (formulation) {
     case Formulation::weston_watkins:
       return make_solver_kernels<WestonWatkins<T>, T>();
+    case Formulation::crammer_singer:
+      return make_solver_kernels<CrammerSinger<T>, T>();
   }
   return {};
 }
@@ -21,6 +24,8 @@ ProductKernels<T, I> product_kernels(Formulation formulation) {
   switch (formulation) {
     case Formulation::weston_watkins:
       return make_product_kernels<WestonWatkins<T>, T, I>();
+    case Formulation::crammer_singer:
+      return make_product_kernels<CrammerSinger<T>, T, I>();
   }
   return {};
 }
