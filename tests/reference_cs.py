@@ -6,6 +6,8 @@ with margins, weights and budgets ``u`` as in `reference`, which has all they sh
 imports multimargin.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 import scipy.linalg
 
@@ -75,11 +77,10 @@ def _solve_simplex_qp(H, gain, groups, tol=1e-11, max_iter=200):
     """
     width = len(gain) // groups
     M = np.kron(np.eye(groups), np.ones(width))
-    x = np.full(len(gain), 0.5 / width)
+    x, slack = np.full(len(gain), 0.5 / width), np.full(groups, 0.5)
     z, v = gain.copy(), gain[::width].copy()  # multipliers of x >= 0 and Mx <= 1
     best, best_gap = x, np.inf
     for _ in range(max_iter):
-        slack = 1.0 - M @ x
         gradient = H @ x - gain
         worst = np.maximum(0.0, (-gradient).reshape(groups, width).max(axis=1))
         gap = worst.sum() + gradient @ x
@@ -87,29 +88,41 @@ def _solve_simplex_qp(H, gain, groups, tol=1e-11, max_iter=200):
             best, best_gap = x, gap
         size = max(1e-300, abs(gain @ x - 0.5 * x @ H @ x))
         mu = (z @ x + v @ slack) / (len(x) + groups)
+        # The second test ends a run that rounding keeps from the first.
         if gap <= tol * size or mu * len(x) <= 1e-4 * tol * size:
             break
-        try:
-            factor = scipy.linalg.cho_factor(H + np.diag(z / x) + (M.T * (v / slack)) @ M)
-        except np.linalg.LinAlgError:
-            break  # this near the bounds rounding ends it; the caller looks at the gap
-        residual = gradient - z + v @ M
-
-        def step_to(
-            target_z, target_v, factor=factor, residual=residual, slack=slack, x=x, z=z, v=v
-        ):
-            right = -residual + target_z / x - (target_v / slack) @ M
-            dx = scipy.linalg.cho_solve(factor, right)
-            return dx, (target_z - z * dx) / x, (target_v + v * (M @ dx)) / slack
-
-        def longest(dx, dz, dv, slack=slack, x=x, z=z, v=v):
-            return min(_room(x, dx), _room(slack, -(M @ dx)), _room(z, dz), _room(v, dv))
-
-        dx, dz, dv = step_to(-z * x, -v * slack)
-        t = longest(dx, dz, dv)
-        ahead = (z + t * dz) @ (x + t * dx) + (v + t * dv) @ (slack - t * (M @ dx))
+        # With the multipliers of the sums kept, since without them the matrix loses its
+        # definiteness to rounding where a budget is used up.
+        system = np.block([[H + np.diag(z / x), M.T], [M, -np.diag(slack / v)]])
+        now = _Point(scipy.linalg.lu_factor(system), gradient - z + v @ M, x, slack, z, v)
+        aim = now.steps(-z * x, -v * slack)
+        t = now.longest(aim)
+        ahead = (z + t * aim[2]) @ (x + t * aim[0]) + (v + t * aim[3]) @ (slack + t * aim[1])
         centre = mu * (ahead / (len(x) + groups) / mu) ** 3
-        dx, dz, dv = step_to(-z * x + centre - dz * dx, -v * slack + centre + dv * (M @ dx))
-        t = 0.995 * longest(dx, dz, dv)
-        x, z, v = x + t * dx, z + t * dz, v + t * dv
+        aim = now.steps(-z * x + centre - aim[2] * aim[0], -v * slack + centre - aim[3] * aim[1])
+        t = 0.995 * now.longest(aim)
+        x, slack, z, v = (old + t * d for old, d in zip((x, slack, z, v), aim, strict=True))
     return np.maximum(best, 0.0)
+
+
+class _Point(NamedTuple):
+    """Where an interior point iteration stands."""
+
+    factor: Any
+    residual: Any
+    x: Any
+    slack: Any
+    z: Any
+    v: Any
+
+    def steps(self, target_z, target_v):
+        """Changes of x, slack, z, v for ``z x -> target_z``, ``v slack -> target_v``."""
+        n = len(self.x)
+        right = np.concatenate([-self.residual + target_z / self.x, -target_v / self.v])
+        dx, dv = np.split(scipy.linalg.lu_solve(self.factor, right), [n])
+        dslack = (target_v - self.slack * dv) / self.v
+        return dx, dslack, (target_z - self.z * dx) / self.x, dv
+
+    def longest(self, steps):
+        """Longest step in [0, 1] that keeps everything positive."""
+        return min(map(_room, (self.x, self.slack, self.z, self.v), steps))
