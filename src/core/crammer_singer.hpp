@@ -86,7 +86,10 @@ struct CrammerSinger {
     // add up to is known better: the point must be feasible.
     if (sum > 0 && (t >= b.room || sum > b.room)) {
       const T scale = b.room / sum;
-      for (int c = 0; c < b.size; ++c) alpha_out[c] *= scale;
+      for (int c = 0; c < b.size; ++c) {
+        const T v = alpha_out[c] * scale;
+        alpha_out[c] = v < b.room ? v : b.room;
+      }
     }
   }
 
