@@ -190,6 +190,19 @@ def test_sample_and_class_weights_scale_the_budget(sparse):
     check_optimum(model, X, y, box_of(y, 0.7, weight, list(class_weight.values())))
 
 
+def test_integer_weights_are_repetitions():
+    rng = np.random.default_rng(9)
+    X, y = dense_problem(rng, 4)
+    weight = rng.integers(0, 4, size=len(y))
+    weight[:4] = 2  # no class vanishes
+    weighted = cs().fit(X, y, sample_weight=weight)
+    repeated = cs().fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    assert weighted.primal_objective_ == pytest.approx(repeated.primal_objective_, rel=2e-6)
+    distance = 0.5 * np.sum((weights_of(weighted) - weights_of(repeated)) ** 2)
+    # Each is within sqrt(2 * gap) of the one optimum, so the two are within twice that.
+    assert distance <= 4.0 * TIGHT["tol"] * weighted.primal_objective_ * 1.01
+
+
 def test_balanced_classes():
     X, y = unbalanced_problem(np.random.default_rng(10), 4)
     model = cs(class_weight="balanced").fit(X, y)

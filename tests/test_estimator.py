@@ -28,7 +28,7 @@ def expected_failures(estimator):
     """Checks that the exact optimum itself fails, or that cannot read a sparse ``coef_``."""
     precision = (
         "compares decision values to 1e-7, which takes a duality gap of about 1e-14; "
-        "test_ww_optimum.py checks the equivalence at the optimum instead"
+        "test_ww_optimum.py and test_cs_optimum.py check the equivalence at the optimum instead"
     )
     failures = {
         "check_sample_weight_equivalence_on_dense_data": precision,
