@@ -104,7 +104,8 @@ def test_train_json_is_all_of_stdout(folder, capfd):
 def test_train_options_reach_the_estimator(folder):
     options = (
         "--formulation cs --tol 0.05 --stopping violation --no-intercept --intercept-scaling 2 "
-        "--max-iter 77 --time-limit 50 --class-weight balanced --features 20 --dtype float64 --normalize l2"
+        "--max-iter 77 --time-limit 50 --class-weight balanced --features 20 --dtype float64 "
+        "--normalize l2"
     )
     assert main(["train", "train.svm", "m", "--quiet", *options.split()]) == 0
     model = load_model("m")

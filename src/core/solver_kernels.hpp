@@ -82,8 +82,8 @@ inline T room_of(const WorkView<T>& v, const Visit<T>& s, std::int64_t i, std::i
 }
 
 // A slot with alpha = 0 and a margin this far below those that violate rests until everything is
-// looked at again.
-// Between two such looks scores move less; a slot that wakes late costs a visit, not exactness.
+// looked at again. Between two such looks scores move less; a slot that wakes late costs a visit,
+// not exactness.
 constexpr double kRestMargin = -0.05;
 
 // Solves slots [first, last) of a sample at fixed weights, resting ones left out unless the
