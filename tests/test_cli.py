@@ -103,12 +103,14 @@ def test_train_json_is_all_of_stdout(folder, capfd):
 
 def test_train_options_reach_the_estimator(folder):
     options = (
-        "--tol 0.05 --stopping violation --no-intercept --intercept-scaling 2 --max-iter 77 "
-        "--time-limit 50 --class-weight balanced --features 20 --dtype float64 --normalize l2"
+        "--formulation cs --tol 0.05 --stopping violation --no-intercept --intercept-scaling 2 "
+        "--max-iter 77 --time-limit 50 --class-weight balanced --features 20 --dtype float64 "
+        "--normalize l2"
     )
     assert main(["train", "train.svm", "m", "--quiet", *options.split()]) == 0
     model = load_model("m")
     assert (model.tol, model.stopping, model.max_iter) == (0.05, "violation", 77)
+    assert model.formulation == "cs"
     assert (model.fit_intercept, model.intercept_scaling) == (False, 2.0)
     assert (model.time_limit, model.class_weight) == (50.0, "balanced")
     assert model.n_features_in_ == 20

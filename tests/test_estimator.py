@@ -28,7 +28,7 @@ def expected_failures(estimator):
     """Checks that the exact optimum itself fails, or that cannot read a sparse ``coef_``."""
     precision = (
         "compares decision values to 1e-7, which takes a duality gap of about 1e-14; "
-        "test_ww_optimum.py checks the equivalence at the optimum instead"
+        "test_ww_optimum.py and test_cs_optimum.py check the equivalence at the optimum instead"
     )
     failures = {
         "check_sample_weight_equivalence_on_dense_data": precision,
@@ -50,6 +50,9 @@ def expected_failures(estimator):
         MulticlassSVC(C=10.0, tol=1e-5, n_jobs=2, sparse_coef=True),
         MulticlassSVC(stopping="violation", sparse_coef=False),
         MulticlassSVC(fit_intercept=False),
+        MulticlassSVC("cs"),
+        MulticlassSVC("cs", C=10.0, tol=1e-5, n_jobs=2, sparse_coef=True, warm_start=True),
+        MulticlassSVC("cs", stopping="violation", sparse_coef=False),
         MulticlassSVC(class_weight="balanced", intercept_scaling=10.0, warm_start=True),
     ],
     expected_failed_checks=expected_failures,

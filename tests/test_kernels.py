@@ -15,6 +15,11 @@ ISAS = [isa for isa in range(3) if _core.isa_available(isa)]
 numbers = st.floats(-3, 3)
 
 
+def feasible(name, alpha, box):
+    """Dual variables of one sample, made to fit the budget where they share one."""
+    return alpha if FORMULATIONS[name].separable else alpha / max(1.0, alpha.sum() / box)
+
+
 def test_best_isa_is_available_and_named():
     assert _core.best_isa() in ISAS
     assert {_core.isa_name(isa) for isa in range(3)} == {"baseline", "avx2", "avx512"}
@@ -33,11 +38,29 @@ def test_block_solve(name, isa, data):
     )
     margin, share = draw(numbers), draw(st.sampled_from([0.0, 0.3, 1.0]))
     curvature = own * (1 + draw(st.floats(0, 3)))
-    expected = FORMULATIONS[name].solve_block(margin, share * box, box, own, curvature)
-    found, gap, violation = _core.solve_block(name, isa, margin, share * box, box, own, curvature)
+    alpha = feasible(name, share * box, box)
+    expected = FORMULATIONS[name].solve_block(margin, alpha, box, own, curvature)
+    found, gap, violation = _core.solve_block(name, isa, margin, alpha, box, own, curvature)
     np.testing.assert_allclose(found, expected, atol=1e-9 * max(1.0, box))
     assert gap >= -1e-12
     assert violation >= 0
+    # Never worse than before, and a block that is solved has nothing left to violate.
+    step = found - alpha
+    after = margin - curvature * step - own * step.sum()
+    gain = margin @ step - 0.5 * (curvature @ step**2 + own * step.sum() ** 2)
+    assert gain >= -1e-9 * max(1.0, box)
+    left = _core.solve_block(name, isa, after, found, box, own, curvature)[1]
+    assert left <= 1e-7 * max(1.0, box) ** 2
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_block_of_a_shared_budget_leaves_the_rest_alone(isa):
+    margin, alpha, curvature = np.array([0.9, 0.2, -0.1]), np.array([0.1, 0.3, 0.0]), np.ones(3)
+    for outside in [0.0, 0.25, 0.6, 1.0]:
+        found, _, _ = _core.solve_block("cs", isa, margin, alpha, 1.0, 1.0, curvature, outside)
+        expected = FORMULATIONS["cs"].solve_block(margin, alpha, 1.0 - outside, 1.0, curvature)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        assert found.sum() <= 1.0 - outside + 1e-15
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
@@ -65,7 +88,7 @@ def test_nearly_equal_margins_do_not_cycle(name):
     np.testing.assert_allclose(found, twin, atol=1e-9)
 
 
-def make_problem(dtype, index, *, bias, n=120, d=60, k=30, seed=0):
+def make_problem(dtype, index, *, bias, n=120, d=60, k=30, seed=0, formulation="ww"):
     rng = np.random.default_rng(seed)
     X = sp.random(n, d, density=0.15, format="csr", random_state=rng, dtype=np.float64)
     X.data -= 0.3  # both signs
@@ -74,7 +97,7 @@ def make_problem(dtype, index, *, bias, n=120, d=60, k=30, seed=0):
     X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
     y = np.concatenate([np.arange(k), rng.integers(k, size=n - k)]).astype(np.int32)
     box = rng.uniform(0.5, 2, n).astype(dtype)
-    return Problem(X, y, box, k, bias, "ww")
+    return Problem(X, y, box, k, bias, formulation)
 
 
 def dense_alpha(engine, problem):
@@ -94,19 +117,18 @@ def twin_scan(engine, problem):
     W = twin.weights(alpha, A, problem.y)
     margins = twin.margins(A @ W.T, problem.y)
     box = problem.box.astype(float)
-    up = np.where(alpha < box[:, None], np.maximum(margins, 0), 0)
-    down = np.where(alpha > 0, np.maximum(-margins, 0), 0)
-    others = np.arange(problem.n_classes)[None, :] != problem.y[:, None]
-    violation = float(np.max(np.maximum(up, down) * others))
+    nonempty = np.any(A != 0, axis=1)
+    violation = float(np.max(twin.violations(margins, alpha, problem.y, box)[nonempty]))
     return twin.primal(W, A, problem.y, box), twin.dual(alpha, A, problem.y), violation, W
 
 
+@pytest.mark.parametrize("name", FORMULATIONS)
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("bias", [0.0, 0.7])
-def test_scan_and_weights(isa, dtype, index, bias):
-    problem = make_problem(dtype, index, bias=bias)
+def test_scan_and_weights(name, isa, dtype, index, bias):
+    problem = make_problem(dtype, index, bias=bias, formulation=name)
     engine = problem.engine(2, 0, isa)
     engine.start_from_centroids(6, 100)
     rel = 2e-5 if dtype == np.float32 else 1e-10
@@ -126,8 +148,9 @@ def test_scan_and_weights(isa, dtype, index, bias):
         engine.merge_found()
 
 
-def test_pass_with_full_coupling_never_loses():
-    problem = make_problem(np.float64, np.int32, bias=1.0)
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_pass_with_full_coupling_never_loses(name):
+    problem = make_problem(np.float64, np.int32, bias=1.0, formulation=name)
     engine = problem.engine(2, 1)
     engine.start_from_centroids(20, 10_000)
     before = -np.inf

@@ -22,6 +22,7 @@ namespace {
 
 Formulation formulation_of(const std::string& name) {
   if (name == "ww") return Formulation::weston_watkins;
+  if (name == "cs") return Formulation::crammer_singer;
   throw nb::value_error(("unknown formulation: " + name).c_str());
 }
 
@@ -194,19 +195,23 @@ void bind_solve_block(nb::module_& m) {
   m.def(
       "solve_block",
       [](const std::string& formulation, int isa, In<T> margin, In<T> alpha, double box,
-         double curvature_own, In<T> curvature) {
+         double curvature_own, In<T> curvature, double outside) {
         if (margin.size() != alpha.size() || margin.size() != curvature.size())
           throw nb::value_error("margin, alpha and curvature must have the same length");
-        const Block<T> block{
-            static_cast<int>(margin.size()), margin.data(),   alpha.data(), static_cast<T>(box),
-            static_cast<T>(curvature_own),   curvature.data()};
+        const Block<T> block{static_cast<int>(margin.size()),
+                             margin.data(),
+                             alpha.data(),
+                             static_cast<T>(box),
+                             static_cast<T>(box - outside),
+                             static_cast<T>(curvature_own),
+                             curvature.data()};
         std::vector<T> out(margin.size()), work(2 * margin.size());
         const auto kernels = solver_kernels<T>(formulation_of(formulation), static_cast<Isa>(isa));
         const Report<T> report = kernels.solve_block(block, out.data(), work.data());
         return nb::make_tuple(to_numpy(std::move(out)), report.gap, report.violation);
       },
       "formulation"_a, "isa"_a, "margin"_a.noconvert(), "alpha"_a.noconvert(), "box"_a,
-      "curvature_own"_a, "curvature"_a.noconvert());
+      "curvature_own"_a, "curvature"_a.noconvert(), "outside"_a = 0.0);
 }
 
 }  // namespace

@@ -14,16 +14,20 @@ struct Block {
   int size;            // number of classes in the block
   const T* margin;     // [size] m_c = the formulation's gradient for class c
   const T* alpha;      // [size] current dual variables
-  T box;               // C * sample weight * class weight of y_i
+  T box;               // U_i = C * sample weight * class weight of y_i
+  T room;              // where a sample's variables share U_i: less those not in the block
   T curvature_own;     // curvature along the own class; k_i = x_i.x_i when alone
   const T* curvature;  // [size] along each class, or nullptr: curvature_own for all
 };
 
-// What is wrong with a sample before it is solved.
+// What is wrong with a sample before it is solved, and what the classes of the block say about
+// those that are not in it.
 template <class T>
 struct Report {
   T gap;        // its share of primal - dual over the classes of the block, >= 0
   T violation;  // its largest projected gradient
+  T least;      // another class violates by what its margin, if positive, exceeds this
+  T loss;       // where the scan's sum, or maximum, over classes begins
 };
 
 }  // namespace multimargin

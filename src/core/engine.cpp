@@ -112,14 +112,16 @@ void Engine<T, I>::merge_found() {
   const std::vector<std::int64_t>& pair = active_.pair();
   const std::vector<std::int32_t>& cls = active_.cls();
   const std::vector<T>& alpha = active_.alpha();
-  const auto stays = [&](std::int64_t p) { return alpha[p] > 0 || margin_[p] > 0; };
+  const auto stays = [&](std::int64_t i, std::int64_t p) {
+    return alpha[p] > 0 || margin_[p] > std::max(T(0), report_[i].least);
+  };
 
   std::vector<std::int64_t> new_pair(X_.rows + 1, 0);
   team_.for_each((X_.rows + kSamplesPerTask - 1) / kSamplesPerTask, [&](int, std::int64_t task) {
     const std::int64_t end = std::min(X_.rows, (task + 1) * kSamplesPerTask);
     for (std::int64_t i = task * kSamplesPerTask; i < end; ++i) {
       std::int64_t slots = 1 + found_count_[i];
-      for (std::int64_t p = pair[i] + 1; p < pair[i + 1]; ++p) slots += stays(p);
+      for (std::int64_t p = pair[i] + 1; p < pair[i + 1]; ++p) slots += stays(i, p);
       new_pair[i + 1] = slots;
     }
   });
@@ -132,7 +134,7 @@ void Engine<T, I>::merge_found() {
       std::int64_t to = new_pair[i];
       new_cls[to++] = y_[i];
       for (std::int64_t p = pair[i] + 1; p < pair[i + 1]; ++p)
-        if (stays(p)) {
+        if (stays(i, p)) {
           new_cls[to] = cls[p];
           new_alpha[to++] = alpha[p];
         }
@@ -144,6 +146,7 @@ void Engine<T, I>::merge_found() {
   found_cls_ = {};
   found_count_ = {};
   margin_ = {};
+  report_ = {};
   assign(std::move(new_pair), std::move(new_cls), std::move(new_alpha));
 }
 
@@ -329,32 +332,33 @@ PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& ro
 // ---------------------------------------------------------------- looking
 
 template <class T, class I>
-void Engine<T, I>::look_at_active(std::vector<T>& gap, std::vector<T>& violation) {
+void Engine<T, I>::look_at_active() {
   own_.resize(X_.rows);
   margin_.resize(active_.cls().size());
-  gap.resize(X_.rows);
-  violation.resize(X_.rows);
+  report_.resize(X_.rows);
   const WorkView<T> v = view();
   team_.for_each((X_.rows + kSamplesPerTask - 1) / kSamplesPerTask, [&](int, std::int64_t task) {
     solver_.evaluate(v, task * kSamplesPerTask, std::min(X_.rows, (task + 1) * kSamplesPerTask),
-                     own_.data(), margin_.data(), gap.data(), violation.data());
+                     own_.data(), margin_.data(), report_.data());
   });
 }
 
 template <class T, class I>
 ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle) {
   if (capacity < 1) throw std::invalid_argument("scan: capacity must be at least 1");
-  std::vector<T> gap, violation;
-  look_at_active(gap, violation);
+  look_at_active();
   found_capacity_ = capacity;
   scanned_ = true;
   found_count_.assign(X_.rows, 0);
   found_cls_.resize(static_cast<std::size_t>(X_.rows) * capacity);
-  std::vector<double> loss(X_.rows, 0.0);
+  std::vector<double> loss(X_.rows);
+  for (std::int64_t i = 0; i < X_.rows; ++i)
+    loss[i] = norm2_[i] > 0 ? static_cast<double>(report_[i].loss) : 0.0;
   std::vector<T> outside(X_.rows, T(0));
   std::vector<T> found_margin(found_cls_.size());
   const ScanView<T> scan{own_.data(),
                          norm2_.data(),
+                         report_.data(),
                          active_.pair().data(),
                          active_.cls().data(),
                          idle > 0 ? idle : T(0),
@@ -379,7 +383,7 @@ ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle) {
     total += static_cast<double>(box_[i]) * loss[i];
     report.found += found_count_[i];
     if (!(norm2_[i] > 0)) continue;
-    report.violation = std::max(report.violation, static_cast<double>(violation[i]));
+    report.violation = std::max(report.violation, static_cast<double>(report_[i].violation));
     report.violation = std::max(report.violation, static_cast<double>(outside[i]));
   }
   report.primal = half_norm + total + empty_value_;

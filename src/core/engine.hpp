@@ -85,7 +85,7 @@ class Engine {
   WorkView<T> view();
   bool asked_to_stop();
   std::size_t work_size() const { return static_cast<std::size_t>(active_.widest()) * 8 + 16; }
-  void look_at_active(std::vector<T>& gap, std::vector<T>& violation);
+  void look_at_active();
 
   Csr<T, I> X_;
   const std::int32_t* y_;
@@ -120,6 +120,7 @@ class Engine {
   bool scanned_ = false;  // since the active set changed
   std::vector<T> own_;
   std::vector<T> margin_;
+  std::vector<Report<T>> report_;  // [n] of the active classes
   std::vector<std::int32_t> found_cls_;
   std::vector<std::int32_t> found_count_;
   std::int32_t found_capacity_ = 0;

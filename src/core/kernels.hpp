@@ -10,7 +10,7 @@
 
 namespace multimargin {
 
-enum class Formulation : int { weston_watkins = 0 };
+enum class Formulation : int { weston_watkins = 0, crammer_singer = 1 };
 enum class Isa : int { baseline = 0, avx2 = 1, avx512 = 2 };
 
 // One batch of a pass: its samples are solved at the same weights.
@@ -44,7 +44,7 @@ struct SolverKernels {
                         T* gap, T* violation, T* work);
   // Scores of the active set at fixed weights: own score, margins, reports.
   void (*evaluate)(const WorkView<T>&, std::int64_t begin, std::int64_t end, T* own, T* margin,
-                   T* gap, T* violation);
+                   Report<T>* report);
   // One block by itself.
   Report<T> (*solve_block)(const Block<T>&, T* alpha_out, T* work);
   // Loss, at any weights, of a sample without entries: all its scores are zero.

@@ -1,6 +1,7 @@
 // Body of kernels_<isa>.cpp: hands out this instruction set's kernels.
 // A new formulation adds its header and one line to each switch.
 #include "line_kernels.hpp"
+#include "crammer_singer.hpp"
 #include "product_kernels.hpp"
 #include "row_kernels.hpp"
 #include "solver_kernels.hpp"
@@ -14,6 +15,8 @@ SolverKernels<T> solver_kernels(Formulation formulation) {
   switch (formulation) {
     case Formulation::weston_watkins:
       return make_solver_kernels<WestonWatkins<T>, T>();
+    case Formulation::crammer_singer:
+      return make_solver_kernels<CrammerSinger<T>, T>();
   }
   return {};
 }
@@ -23,6 +26,8 @@ ProductKernels<T, I> product_kernels(Formulation formulation) {
   switch (formulation) {
     case Formulation::weston_watkins:
       return make_product_kernels<WestonWatkins<T>, T, I>();
+    case Formulation::crammer_singer:
+      return make_product_kernels<CrammerSinger<T>, T, I>();
   }
   return {};
 }

@@ -135,7 +135,9 @@ void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<T>& block,
   for (std::int64_t i = begin; i < end; ++i) {
     if (!(scan.norm2[i] > 0)) continue;
     const T own = scan.own[i];
-    const T threshold = F::threshold(own);
+    const T least = scan.report[i].least;
+    const T floor = least > 0 ? least : T(0);
+    const T threshold = F::threshold(own, floor);
     const Scores<T> s = row_scores(X, block, i);
     std::uint64_t mask = above(s, threshold) & first_bits(block.classes);
     const std::int32_t mine = y[i] - block.first_class;
@@ -146,14 +148,15 @@ void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<T>& block,
     for (; mask != 0; mask &= mask - 1) {
       const int k = __builtin_ctzll(mask);
       const T margin = F::margin(own, score[k]);
-      if (!(margin > 0)) continue;
+      if (!(margin > floor)) continue;
       loss = F::add_loss(loss, margin);
+      const T violation = margin - least;
       const std::int32_t c = block.first_class + k;
       const bool full = scan.found.count[i] == scan.found.capacity;
       const bool wanted =
-          margin > scan.idle && (!full || margin > scan.found.value[i * scan.found.capacity]);
-      if ((wanted || margin > scan.violation[i]) && !is_active(scan, i, c)) {
-        if (margin > scan.violation[i]) scan.violation[i] = margin;
+          violation > scan.idle && (!full || margin > scan.found.value[i * scan.found.capacity]);
+      if ((wanted || violation > scan.violation[i]) && !is_active(scan, i, c)) {
+        if (violation > scan.violation[i]) scan.violation[i] = violation;
         if (wanted) keep_best(scan.found, i, margin, c);
       }
     }

@@ -64,8 +64,26 @@ struct Visit {
   }
 };
 
-// A slot with alpha = 0 and a margin below this rests until everything is looked at again.
-// Between two such looks scores move less; a slot that wakes late costs a visit, not exactness.
+// What a margin has to exceed for its class to violate: it is positive and more than `least`.
+template <class T>
+inline T floor_of(T least) {
+  return least > 0 ? least : T(0);
+}
+
+// What the slots [first, last) of a sample may add up to where its variables share the box.
+// Resting slots count as taken part: their alpha is zero.
+template <class T>
+inline T room_of(const WorkView<T>& v, const Visit<T>& s, std::int64_t i, std::int32_t first,
+                 std::int32_t last) {
+  T outside = 0;
+  for (std::int32_t slot = 1; slot < first; ++slot) outside += s.alpha[slot];
+  for (std::int32_t slot = last; slot < s.slots; ++slot) outside += s.alpha[slot];
+  return outside < v.box[i] ? v.box[i] - outside : T(0);
+}
+
+// A slot with alpha = 0 and a margin this far below those that violate rests until everything is
+// looked at again. Between two such looks scores move less; a slot that wakes late costs a visit,
+// not exactness.
 constexpr double kRestMargin = -0.05;
 
 // Solves slots [first, last) of a sample at fixed weights, resting ones left out unless the
@@ -92,27 +110,32 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, std::int32_t first
     slot[size] = k;
     alpha[size] = s.alpha[k];
     margin[size] = F::margin(own, s.score(v, k, -s.alpha[k]));
-    if (rule.everything)
-      resting[k] = !(alpha[size] > 0) && margin[size] < static_cast<T>(kRestMargin);
     ++size;
   }
   const T k = v.norm2[i];
-  Block<T> block{size, margin, alpha, v.box[i], k, nullptr};
+  const T left = F::kSeparable ? v.box[i] : room_of(v, s, i, first, last);
+  Block<T> block{size, margin, alpha, v.box[i], left, k, nullptr};
   *report = F::inspect(block);
+  if (rule.everything) {
+    const T rest_below = floor_of(report->least) + static_cast<T>(kRestMargin);
+    for (int c = 0; c < size; ++c) resting[slot[c]] = !(alpha[c] > 0) && margin[c] < rest_below;
+  }
   step[0] = 0;
   for (std::int32_t c = first; c < last; ++c) step[c] = 0;
   if (report->gap < rule.leave_below || !(report->violation > 0)) return false;
   if (rule.idle >= 0) {
     if (report->violation <= rule.idle) return false;
-    int moving = 0;
-    for (int c = 0; c < size; ++c)
-      if (F::violation(margin[c], alpha[c], v.box[i]) > rule.idle) {
-        slot[moving] = slot[c];
-        margin[moving] = margin[c];
-        alpha[moving] = alpha[c];
-        ++moving;
-      }
-    block.size = size = moving;
+    if constexpr (F::kSeparable) {
+      int moving = 0;
+      for (int c = 0; c < size; ++c)
+        if (F::violation(margin[c], alpha[c], v.box[i]) > rule.idle) {
+          slot[moving] = slot[c];
+          margin[moving] = margin[c];
+          alpha[moving] = alpha[c];
+          ++moving;
+        }
+      block.size = size = moving;
+    }
   }
   if (touch != nullptr && rule.coupling > 0) {
     // Samples of one batch move at the same time. Those that share class c interact by at
@@ -193,8 +216,8 @@ void visit_entries(const WorkView<T>& v, const Entry* entries, std::int64_t coun
 }
 
 template <class F, class T>
-void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, T* own, T* margin, T* gap,
-              T* violation) {
+void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, T* own, T* margin,
+              Report<T>* report) {
   for (std::int64_t i = begin; i < end; ++i) {
     const Visit<T> s(v, i);
     own[i] = s.own_score(v);
@@ -202,10 +225,8 @@ void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, T* own
     m[0] = 0;
     for (std::int32_t slot = 1; slot < s.slots; ++slot)
       m[slot] = F::margin(own[i], s.score(v, slot, -s.alpha[slot]));
-    const Block<T> block{s.slots - 1, m + 1, s.alpha + 1, v.box[i], v.norm2[i], nullptr};
-    const Report<T> report = F::inspect(block);
-    gap[i] = report.gap;
-    violation[i] = report.violation;
+    report[i] =
+        F::inspect({s.slots - 1, m + 1, s.alpha + 1, v.box[i], v.box[i], v.norm2[i], nullptr});
   }
 }
 

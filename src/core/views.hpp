@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "block.hpp"
 #include "csr.hpp"
 
 namespace multimargin {
@@ -90,11 +91,12 @@ template <class T>
 struct ScanView {
   const T* own;              // [n] score of the own class
   const T* norm2;            // [n] samples without entries are skipped
+  const Report<T>* report;   // [n] what the active classes say about the others
   const std::int64_t* pair;  // membership of the active set
   const std::int32_t* cls;
-  T idle;             // margins up to this are not reported as violators
-  double* loss;       // [n] += loss of the classes of the block
-  T* violation;       // [n] largest margin of a class that is not active
+  T idle;             // classes that violate by no more are not reported
+  double* loss;       // [n] the loss so far: classes of the block are added
+  T* violation;       // [n] largest violation of a class that is not active
   BestView<T> found;  // worst violators that are not active yet
 };
 

@@ -26,10 +26,13 @@ namespace MM_ISA {
 
 template <class T>
 struct WestonWatkins {
+  // Each variable has its own bounds: one may stay while others of its sample move.
+  static constexpr bool kSeparable = true;
+
   static T margin(T own, T other) { return T(1) - own + other; }
 
-  // Classes that score above this have a positive margin, i.e. lose something.
-  static T threshold(T own) { return own - T(1); }
+  // Classes that score above this have a positive margin, i.e. lose something. The floor is 0.
+  static T threshold(T own, T) { return own - T(1); }
 
   // The sample's loss from its positive margins, in any order.
   static double add_loss(double loss, T margin) { return loss + static_cast<double>(margin); }
@@ -43,7 +46,7 @@ struct WestonWatkins {
   }
 
   static Report<T> inspect(const Block<T>& b) {
-    Report<T> report{0, 0};
+    Report<T> report{0, 0, 0, 0};
     for (int c = 0; c < b.size; ++c) {
       const T m = b.margin[c], a = b.alpha[c];
       report.gap += b.box * (m > 0 ? m : T(0)) - a * m;

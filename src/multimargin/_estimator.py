@@ -37,9 +37,9 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    formulation : {"ww"}, default="ww"
+    formulation : {"ww", "cs"}, default="ww"
         "ww" is Weston-Watkins: a sample loses for every class that comes within a margin of 1
-        of its own.
+        of its own. "cs" is Crammer-Singer: it loses for the worst of them only.
     C : float, default=1.0
         Penalty of the losses; larger fits the training data more closely.
     tol : float, default=0.01

@@ -73,6 +73,8 @@ def make_plan(
     n_samples: int,
     n_classes: int,
     work: int,
+    *,
+    may_divide: bool = True,
 ) -> Plan:
     """Plan for an active set.
 
@@ -85,6 +87,8 @@ def make_plan(
     n_samples, n_classes : int
     work : int
         Multiply-adds of one pass.
+    may_divide : bool, default=True
+        Whether a sample may be solved in parts, which a league does.
     """
     if work < _SMALL_WORK:
         return Plan()
@@ -98,6 +102,6 @@ def make_plan(
         batch //= 2
     if batch >= _SMALLEST_BATCH:
         return Plan(batch=batch, coupling=coupling)
-    if work >= _LEAGUE_WORK and n_classes > 2:
+    if may_divide and work >= _LEAGUE_WORK and n_classes > 2:
         return Plan(bundles=min(_LEAGUE_BUNDLES, n_classes))
     return Plan()

@@ -23,6 +23,7 @@ from multimargin._problem import Problem
 from multimargin._progress import Observers, ScanRecord, Weights
 from multimargin._schedule import bundle_classes, season
 from multimargin._stopping import Stopping, relative_gap
+from multimargin.formulations import FORMULATIONS
 
 # Nearest centroids to start from. 8 is a few per cent faster on 1,139 classes, but its first scans
 # find more violators: on one of two machines they took half as long again with 12,582 classes.
@@ -49,10 +50,16 @@ class Alpha:
     box: NDArray[Any]
 
     def scaled_to(self, problem: Problem) -> NDArray[Any]:
-        """Values for another box: what was at a bound stays there."""
+        """Values for another box: what was at a bound stays there, and all are feasible."""
         ratio = np.repeat(problem.box / self.box, np.diff(self.pair))
         ceiling = np.repeat(problem.box, np.diff(self.pair))
         scaled: NDArray[Any] = np.minimum(self.value * ratio, ceiling).astype(problem.X.dtype)
+        if not FORMULATIONS[problem.formulation].separable:
+            # The others of a sample share the box; slot 0, which holds their sum, is not used.
+            scaled[self.pair[:-1]] = 0
+            total = np.add.reduceat(scaled, self.pair[:-1], dtype=np.float64)
+            fitting = np.minimum(1.0, problem.box / np.maximum(total, problem.box))
+            scaled *= np.repeat(fitting.astype(scaled.dtype), np.diff(self.pair))
         return scaled
 
     def fits(self, problem: Problem) -> bool:
@@ -107,6 +114,13 @@ class Solver:
         self._limits = limits
         self._threads = threads
         self._observers = observers or Observers([])
+        self._separable = FORMULATIONS[problem.formulation].separable
+        if plan is not None and plan.bundles > 1 and not self._separable:
+            raise ValueError(
+                f"the league cannot be exact for formulation {problem.formulation!r}, whose dual "
+                f"variables share a budget across bundles: plan.bundles must be 1, got "
+                f"{plan.bundles}. Pass over batches of samples instead"
+            )
         self._fixed_plan = plan
         self._rng = np.random.default_rng(seed)
         self._engine = problem.engine(threads, seed, isa)
@@ -199,7 +213,14 @@ class Solver:
         plan = self._fixed_plan
         if plan is None:
             work = int(np.diff(pair) @ np.diff(problem.X.indptr).astype(np.int64))
-            plan = make_plan(lambda: self._cosine, cls, len(problem.y), problem.n_classes, work)
+            plan = make_plan(
+                lambda: self._cosine,
+                cls,
+                len(problem.y),
+                problem.n_classes,
+                work,
+                may_divide=self._separable,
+            )
         plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
         if plan.bundles > 1:
             own = np.repeat(problem.y, np.diff(pair))
@@ -312,7 +333,12 @@ class Solver:
 
 
 def _classes_needed(problem: Problem) -> int:
-    """Classes that a typical sample must lean on: its alphas, at most the box, add up to 1/k."""
+    """Classes that a typical sample must lean on: its alphas, at most the box, add up to 1/k.
+
+    Where the sum of the alphas is bounded, one class can take it all.
+    """
+    if not FORMULATIONS[problem.formulation].separable:
+        return 1
     squares = float(np.dot(problem.X.data, problem.X.data)) / problem.X.shape[0] + problem.bias**2
     return int(min(1e9, 2.0 / max(1e-9, squares * float(np.median(problem.box)))))
 

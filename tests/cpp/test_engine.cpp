@@ -21,6 +21,7 @@ struct Plan {
   std::int32_t batch = 1;
   double coupling = 1;
   std::int32_t bundles = 0;  // > 0: passes go through the league
+  Formulation formulation = Formulation::weston_watkins;
 };
 
 template <class T>
@@ -35,11 +36,10 @@ Quiet<T> never_quiet() {
 }
 
 template <class T, class I>
-std::unique_ptr<Engine<T, I>> make_engine(const Problem<T, I>& p, double bias, Isa isa,
-                                          int threads) {
+std::unique_ptr<Engine<T, I>> make_engine(const Problem<T, I>& p, double bias, Isa isa, int threads,
+                                          Formulation formulation = Formulation::weston_watkins) {
   return std::make_unique<Engine<T, I>>(p.X.view(), p.y.data(), p.box.data(), p.n_classes,
-                                        static_cast<T>(bias), Formulation::weston_watkins, isa,
-                                        threads, 42);
+                                        static_cast<T>(bias), formulation, isa, threads, 42);
 }
 
 // Bundle k has the classes c with c % bundles == k.
@@ -80,9 +80,9 @@ double slack(double value) {
   return 50 * static_cast<double>(std::numeric_limits<T>::epsilon()) * std::abs(value);
 }
 
-// Dual variables lie in their boxes, and slot 0 holds their sum.
+// Dual variables lie in their boxes, or share them, and slot 0 holds their sum.
 template <class T, class I>
-void check_alpha(const Problem<T, I>& p, const ActiveSet<T>& active) {
+void check_alpha(const Problem<T, I>& p, const ActiveSet<T>& active, Formulation formulation) {
   const auto& pair = active.pair();
   for (std::size_t i = 0; i < p.y.size(); ++i) {
     CHECK(active.cls()[pair[i]] == p.y[i]);
@@ -93,12 +93,15 @@ void check_alpha(const Problem<T, I>& p, const ActiveSet<T>& active) {
       sum += active.alpha()[s];
     }
     CHECK(active.alpha()[pair[i]] == sum);
+    if (formulation == Formulation::crammer_singer)
+      CHECK(sum <= p.box[i] * (1 + 8 * std::numeric_limits<T>::epsilon()));
   }
 }
 
 // The primal objective of the exported weights, by definition and in double precision.
 template <class T, class I>
-double naive_primal(const Problem<T, I>& p, Engine<T, I>& engine, double bias) {
+double naive_primal(const Problem<T, I>& p, Engine<T, I>& engine, double bias,
+                    Formulation formulation) {
   const SparseRows<T> rows = engine.weights();
   const std::vector<T>& constant = engine.active().w_bias();
   std::vector<double> W(p.n_classes * p.X.cols, 0.0);
@@ -119,9 +122,15 @@ double naive_primal(const Problem<T, I>& p, Engine<T, I>& engine, double bias) {
       for (std::int64_t t = p.X.indptr[i]; t < p.X.indptr[i + 1]; ++t)
         score[c] += static_cast<double>(p.X.data[t]) * W[c * p.X.cols + p.X.indices[t]];
     }
-    for (std::int32_t c = 0; c < p.n_classes; ++c)
-      if (c != p.y[i])
-        value += static_cast<double>(p.box[i]) * std::max(0.0, 1 - score[p.y[i]] + score[c]);
+    double sum = 0, largest = 0;
+    for (std::int32_t c = 0; c < p.n_classes; ++c) {
+      if (c == p.y[i]) continue;
+      const double hinge = std::max(0.0, 1 - score[p.y[i]] + score[c]);
+      sum += hinge;
+      largest = std::max(largest, hinge);
+    }
+    const bool worst = formulation == Formulation::crammer_singer;
+    value += static_cast<double>(p.box[i]) * (worst ? largest : sum);
   }
   return value;
 }
@@ -141,7 +150,7 @@ struct Solved {
 template <class T, class I>
 Solved<T> solve(const Problem<T, I>& p, double bias, Isa isa, int threads, const Plan& plan,
                 double target) {
-  const auto engine = make_engine(p, bias, isa, threads);
+  const auto engine = make_engine(p, bias, isa, threads, plan.formulation);
   engine->start_from_centroids(4, 200);
   arrange(*engine, plan);
   Solved<T> result;
@@ -155,7 +164,7 @@ Solved<T> solve(const Problem<T, I>& p, double bias, Isa isa, int threads, const
       result.reports.push_back(static_cast<double>(report.visits));
     }
     engine->recompute();
-    check_alpha(p, engine->active());
+    check_alpha(p, engine->active(), plan.formulation);
     scan = engine->scan(5, T(0));
     CHECK(scan.complete && scan.primal + slack<T>(scan.primal) >= scan.dual);
     result.reports.insert(result.reports.end(), {scan.primal, scan.dual, scan.violation});
@@ -164,7 +173,7 @@ Solved<T> solve(const Problem<T, I>& p, double bias, Isa isa, int threads, const
     arrange(*engine, plan);
   }
   CHECK(relative_gap(scan) <= target);
-  const double primal = naive_primal(p, *engine, bias);
+  const double primal = naive_primal(p, *engine, bias, plan.formulation);
   CHECK(std::abs(primal - scan.primal) <= 4 * slack<T>(primal));
   result.alpha = engine->active().alpha();
   result.cls = engine->active().cls();
@@ -188,7 +197,7 @@ void converges(double bias, Isa isa, const Plan& plan) {
 template <class T, class I>
 void dual_rises(double bias, const Plan& plan, int threads) {
   const auto p = test::random_problem<T, I>(150, 30, 6);
-  const auto engine = make_engine(p, bias, best_isa(), threads);
+  const auto engine = make_engine(p, bias, best_isa(), threads, plan.formulation);
   engine->start_from_centroids(6, 500);
   arrange(*engine, plan);
   double before = engine->scan(3, T(0)).dual;
@@ -196,6 +205,7 @@ void dual_rises(double bias, const Plan& plan, int threads) {
   for (int k = 0; k < 15; ++k) {
     pass(*engine, plan, true, never_quiet<T>());
     engine->recompute();
+    check_alpha(p, engine->active(), plan.formulation);
     const double dual = engine->scan(3, T(0)).dual;
     CHECK(dual >= before - slack<T>(dual));
     before = dual;
@@ -231,14 +241,14 @@ template <class T, class I>
 void stop_leaves_consistent_state(const Plan& plan, int threads) {
   const auto p = test::random_problem<T, I>(220, 70, 8);
   for (int round = 0; round < 8; ++round) {
-    const auto engine = make_engine(p, 0.5, best_isa(), threads);
+    const auto engine = make_engine(p, 0.5, best_isa(), threads, plan.formulation);
     engine->start_from_centroids(6, 500);
     arrange(*engine, plan);
     bool stopping = true;
     engine->set_stop([&] { return stopping; });
     const PassReport ended = pass(*engine, plan, true, never_quiet<T>());
     CHECK(!ended.complete && ended.visits > 0);
-    check_alpha(p, engine->active());
+    check_alpha(p, engine->active(), plan.formulation);
     stopping = false;
     const double moved = engine->scan(3, T(0)).dual;
     engine->recompute();
@@ -276,7 +286,8 @@ void stop_is_seen_by_all(int threads) {
 
 // Degenerate shapes: no rows, nothing but empty rows, two classes, one sample.
 template <class T, class I>
-void small_problems() {
+void small_problems(Formulation formulation) {
+  const bool worst = formulation == Formulation::crammer_singer;
   for (double bias : {0.0, 1.0})
     for (int threads : {1, 3}) {
       for (std::int64_t rows : {0, 1, 5}) {
@@ -288,7 +299,7 @@ void small_problems() {
           p.box.push_back(T(1));
           p.X.end_row();
         }
-        const auto engine = make_engine(p, bias, best_isa(), threads);
+        const auto engine = make_engine(p, bias, best_isa(), threads, formulation);
         engine->start_from_centroids(2, 100);
         for (int k = 0; k < 30; ++k) {
           pass(*engine, Plan{2, 1.0, 0}, true, never_quiet<T>());
@@ -298,11 +309,11 @@ void small_problems() {
         }
         const ScanReport scan = engine->scan(2, T(0));
         CHECK(std::abs(scan.primal - scan.dual) <= 1e-3 * scan.primal);
-        if (bias == 0) CHECK(scan.primal == 2.0 * static_cast<double>(rows));
+        if (bias == 0) CHECK(scan.primal == (worst ? 1.0 : 2.0) * static_cast<double>(rows));
       }
       const auto two = test::random_problem<T, I>(17, 3, 2);
-      solve(two, bias, Isa::baseline, threads, Plan{4, 1.0, 0}, target<T>());
-      solve(two, bias, Isa::baseline, threads, Plan{1, 1.0, 3}, target<T>());
+      solve(two, bias, Isa::baseline, threads, Plan{4, 1.0, 0, formulation}, target<T>());
+      if (!worst) solve(two, bias, Isa::baseline, threads, Plan{1, 1.0, 3}, target<T>());
     }
 }
 
@@ -313,20 +324,26 @@ void one_kind() {
   for (Isa isa : isas) {
     converges<T, I>(0.0, isa, {16, 0.3, 0});
     converges<T, I>(1.0, isa, {1, 1.0, 5});
+    converges<T, I>(0.5, isa, {16, 0.3, 0, Formulation::crammer_singer});
   }
   converges<T, I>(1.0, best_isa(), {1, 1.0, 0});
   converges<T, I>(0.5, best_isa(), {3, 1.0, 0});
   converges<T, I>(0.0, best_isa(), {64, 0.3, 0});
+  converges<T, I>(0.0, best_isa(), {1, 1.0, 0, Formulation::crammer_singer});
   for (double bias : {0.0, 1.0})
-    for (const Plan& plan : {Plan{1, 1.0, 0}, Plan{7, 1.0, 0}, Plan{1000, 1.0, 0}, Plan{1, 1.0, 3}})
+    for (const Plan& plan : {Plan{1, 1.0, 0}, Plan{7, 1.0, 0}, Plan{1000, 1.0, 0}, Plan{1, 1.0, 3},
+                             Plan{7, 1.0, 0, Formulation::crammer_singer},
+                             Plan{1, 1.0, 3, Formulation::crammer_singer}})
       dual_rises<T, I>(bias, plan, 2);
   for (int threads : {1, 2, 4}) {
-    for (const Plan& plan : {Plan{4, 1.0, 0}, Plan{1, 1.0, 5}})
+    for (const Plan& plan :
+         {Plan{4, 1.0, 0}, Plan{1, 1.0, 5}, Plan{4, 1.0, 0, Formulation::crammer_singer}})
       stop_leaves_consistent_state<T, I>(plan, threads);
     stop_is_seen_by_all<T, I>(threads);
     abort_is_clean<T, I>(threads);
   }
-  small_problems<T, I>();
+  small_problems<T, I>(Formulation::weston_watkins);
+  small_problems<T, I>(Formulation::crammer_singer);
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 """The formulations, by name. A new one is a file here and a header in ``src/core``."""
 
 from multimargin.formulations._base import Formulation
+from multimargin.formulations._cs import CrammerSinger
 from multimargin.formulations._ww import WestonWatkins
 
-FORMULATIONS: dict[str, type[Formulation]] = {f.name: f for f in (WestonWatkins,)}
+FORMULATIONS: dict[str, type[Formulation]] = {f.name: f for f in (WestonWatkins, CrammerSinger)}
 
-__all__ = ["FORMULATIONS", "Formulation", "WestonWatkins"]
+__all__ = ["FORMULATIONS", "CrammerSinger", "Formulation", "WestonWatkins"]

@@ -22,6 +22,8 @@ class Formulation(ABC):
     """What users write: ``MulticlassSVC(formulation=name)``."""
     title: ClassVar[str]
     reference: ClassVar[str]
+    separable: ClassVar[bool]
+    """Whether each dual variable has bounds of its own, not the variables of a sample together."""
 
     @staticmethod
     @abstractmethod
@@ -32,6 +34,11 @@ class Formulation(ABC):
     @abstractmethod
     def losses(margins: Array) -> Array:
         """Loss of each sample, not yet multiplied by its box."""
+
+    @staticmethod
+    @abstractmethod
+    def violations(margins: Array, alpha: Array, y: NDArray[np.intp], box: Array) -> Array:
+        """Largest projected gradient of each sample."""
 
     @staticmethod
     @abstractmethod

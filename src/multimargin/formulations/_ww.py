@@ -22,6 +22,7 @@ class WestonWatkins(Formulation):
     name = "ww"
     title = "Weston-Watkins"
     reference = "Weston and Watkins, Support vector machines for multi-class pattern recognition"
+    separable = True
 
     @staticmethod
     def margins(scores: Array, y: NDArray[np.intp]) -> Array:
@@ -34,6 +35,15 @@ class WestonWatkins(Formulation):
     def losses(margins: Array) -> Array:
         total: Array = np.maximum(margins, 0).sum(axis=1)
         return total
+
+    @staticmethod
+    def violations(margins: Array, alpha: Array, y: NDArray[np.intp], box: Array) -> Array:
+        up = np.where(alpha < box[:, None], np.maximum(margins, 0), 0)
+        down = np.where(alpha > 0, np.maximum(-margins, 0), 0)
+        each = np.maximum(up, down)
+        np.put_along_axis(each, y[:, None], 0, axis=1)
+        worst: Array = each.max(axis=1)
+        return worst
 
     @staticmethod
     def weights(alpha: Array, X: Array, y: NDArray[np.intp]) -> Array:

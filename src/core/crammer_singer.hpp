@@ -1,0 +1,128 @@
+// Crammer-Singer.
+//
+//   primal  min  1/2 sum_c |w_c|^2 + sum_i U_i max(0, max_{c != y_i} m_ic)
+//   dual    max  sum_ic a_ic - 1/2 sum_c |w_c|^2,   a_ic >= 0,  A_i <= U_i,  c != y_i
+//           w_c = sum_{i: y_i = c} A_i x_i - sum_{i: y_i != c} a_ic x_i,
+//           A_i = sum_{c != y_i} a_ic
+//   margin  m_ic = 1 - (w_{y_i} - w_c).x_i      (the dual's gradient)
+//   budget  U_i = C * sample weight * class weight
+//
+// primal - dual = sum_i [ U_i max(0, max_c m_ic) - sum_c a_ic m_ic ], every term >= 0.
+//
+// What is left of the budget is like one more class, with margin 0 and variable U - A. Then the
+// variables are >= 0 and add up to U, and at the optimum those > 0 have the largest margin. A
+// sample is violated by the largest margin less the smallest that has something to give.
+//
+// All classes of one sample at once: with q_c the curvature along class c and
+// q_y along the own class (all equal to k_i = x_i.x_i when the sample moves alone)
+//   a'_c = max(0, b_c - r_c t),  b_c = a_c + m_c / q_c + r_c A,  r_c = q_y / q_c,
+// where t solves  sum_c max(0, b_c - r_c t) = min(t, U).  Left side less right side falls in t and
+// is convex: Newton arrives from the left without passing the root, after at most one step from
+// the right. The bracket is for rounding.
+#pragma once
+
+#include <limits>
+
+#include "block.hpp"
+
+namespace multimargin {
+namespace MM_ISA {
+
+template <class T>
+struct CrammerSinger {
+  // The variables of a sample share one budget: which of them move is not decided one by one.
+  static constexpr bool kSeparable = false;
+
+  static T margin(T own, T other) { return T(1) - own + other; }
+
+  // Classes that score above this have a margin above the floor, a number >= 0.
+  static T threshold(T own, T floor) { return own - T(1) + floor; }
+
+  // The sample's loss from its positive margins, in any order.
+  static double add_loss(double loss, T margin) {
+    return static_cast<double>(margin) > loss ? static_cast<double>(margin) : loss;
+  }
+
+  // A sample without entries: every margin is 1, and A = U there attains it.
+  static double empty_loss(std::int32_t) { return 1.0; }
+
+  static Report<T> inspect(const Block<T>& b) {
+    const T none = std::numeric_limits<T>::max();
+    T most = 0, least = none, sum = 0, product = 0;
+    for (int c = 0; c < b.size; ++c) {
+      const T m = b.margin[c], a = b.alpha[c];
+      most = m > most ? m : most;
+      least = a > 0 && m < least ? m : least;
+      sum += a;
+      product += a * m;
+    }
+    if (sum < b.room - kRounding * b.box) least = least < 0 ? least : T(0);
+    return {b.room * most - product, most > least ? most - least : T(0), least, most};
+  }
+
+  // Writes the optimal alpha of the block. `work` holds 2 * size numbers.
+  static void solve(const Block<T>& b, T* alpha_out, T* work) {
+    T* shifted = work;
+    T* ratio = work + b.size;
+    T total = 0;
+    for (int c = 0; c < b.size; ++c) total += b.alpha[c];
+    const bool uniform = b.curvature == nullptr;
+    T high = 0;  // here the left side is zero
+    for (int c = 0; c < b.size; ++c) {
+      const T q = uniform ? b.curvature_own : b.curvature[c];
+      ratio[c] = b.curvature_own / q;
+      shifted[c] = b.alpha[c] + b.margin[c] / q + ratio[c] * total;
+      const T end = shifted[c] / ratio[c];
+      high = end > high ? end : high;
+    }
+    const T t = root(shifted, ratio, b.size, b.room, total, high);
+    T sum = 0;
+    for (int c = 0; c < b.size; ++c) {
+      const T v = shifted[c] - ratio[c] * t;
+      alpha_out[c] = v > 0 ? v : T(0);
+      sum += alpha_out[c];
+    }
+    // With a small budget t is far larger than its alphas, and they are as exact as t. What they
+    // add up to is known better: the point must be feasible.
+    if (sum > 0 && (t >= b.room || sum > b.room)) {
+      const T scale = b.room / sum;
+      for (int c = 0; c < b.size; ++c) {
+        const T v = alpha_out[c] * scale;
+        alpha_out[c] = v < b.room ? v : b.room;
+      }
+    }
+  }
+
+ private:
+  // Of the budget: what a sum of alphas may lack of it and still be called equal.
+  static constexpr T kRounding = 32 * std::numeric_limits<T>::epsilon();
+
+  // The root, or a number left of it by rounding: there the alphas are not all zero.
+  static T root(const T* shifted, const T* ratio, int size, T room, T t, T high) {
+    const T accuracy = 8 * std::numeric_limits<T>::epsilon();
+    T low = 0;
+    if (!(t < high)) t = 0;
+    for (int step = 0; step < 100; ++step) {
+      T sum = 0, slope = t < room ? T(1) : T(0);
+      for (int c = 0; c < size; ++c) {
+        const T v = shifted[c] - ratio[c] * t;
+        sum += v > 0 ? v : T(0);
+        slope += v > 0 ? ratio[c] : T(0);
+      }
+      const T right = t < room ? t : room;
+      const T rest = sum - right;
+      if ((rest < 0 ? -rest : rest) <= accuracy * (right > sum ? right : sum)) return t;
+      (rest > 0 ? low : high) = t;
+      T next = t + rest / slope;
+      // A step from the right may fall short of zero, where it starts anew from the left.
+      if (!(next > low && next < high))
+        next = rest < 0 && step == 0 ? T(0) : low + (high - low) / 2;
+      if (next == t || !(next < high)) return low;
+      t = next;
+    }
+    return low;
+  }
+};
+
+}  // namespace MM_ISA
+}  // namespace multimargin

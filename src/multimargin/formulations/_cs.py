@@ -1,0 +1,61 @@
+"""Crammer-Singer.
+
+primal  min  1/2 sum_c |w_c|^2 + sum_i U_i max(0, max_{c != y_i} m_ic)
+dual    max  sum_ic a_ic - 1/2 sum_c |w_c|^2,    a_ic >= 0,  A_i <= U_i,  c != y_i
+with    w_c  = sum_{i: y_i = c} A_i x_i - sum_{i: y_i != c} a_ic x_i,   A_i = sum_c a_ic
+        m_ic = 1 - (w_{y_i} - w_c).x_i
+        U_i  = C * sample weight * class weight
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from multimargin.formulations._base import Array, Formulation
+from multimargin.formulations._ww import WestonWatkins
+
+
+class CrammerSinger(Formulation):
+    name = "cs"
+    title = "Crammer-Singer"
+    reference = (
+        "Crammer and Singer, On the algorithmic implementation of multiclass kernel-based vector "
+        "machines"
+    )
+    separable = False
+
+    margins = staticmethod(WestonWatkins.margins)
+    weights = staticmethod(WestonWatkins.weights)
+
+    @staticmethod
+    def losses(margins: Array) -> Array:
+        largest: Array = np.maximum(margins, 0).max(axis=1)
+        return largest
+
+    @staticmethod
+    def violations(margins: Array, alpha: Array, y: NDArray[np.intp], box: Array) -> Array:
+        # What is left of the budget is one more class, with margin 0.
+        left = box - alpha.sum(axis=1)
+        giving = np.where(alpha > 0, margins, np.inf).min(axis=1)
+        rounding = 1e-6 * box  # a budget that is used up may lack this in single precision
+        giving = np.where(left > rounding, np.minimum(giving, 0), giving)
+        # The own class has margin 0 here, which is what the largest one is at least.
+        worst: Array = np.maximum(margins.max(axis=1) - giving, 0)
+        return worst
+
+    @staticmethod
+    def solve_block(
+        margin: Array, alpha: Array, box: float, curvature_own: float, curvature: Array
+    ) -> Array:
+        ratio = curvature_own / curvature
+        shifted = alpha + margin / curvature + ratio * alpha.sum()
+
+        def rest(t: float) -> float:
+            return float(np.maximum(shifted - ratio * t, 0).sum() - min(t, box))
+
+        end = float((shifted / ratio).max())
+        t = brentq(rest, 0, end, xtol=1e-15, rtol=1e-15) if end > 0 else 0.0
+        solved: Array = np.maximum(shifted - ratio * t, 0)
+        return solved
