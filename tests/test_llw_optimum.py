@@ -5,13 +5,14 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
+from hypothesis import given, settings
 from sklearn.exceptions import ConvergenceWarning
 
 from certificate import check_history, check_optimum, check_reported
 from multimargin import MulticlassSVC
 from reference import box_of, dense, solve_binary_hinge, weights_of, with_intercept
 from reference_llw import llw_primal, solve_llw_qp
-from tiny_problems import labels, many_classes_problem, tiny_problem
+from tiny_problems import integer_problems, labels, many_classes_problem, tiny_problem
 
 SOLVERS = ["block", "alternating", "extrapolated"]
 TIGHT = {"formulation": "llw", "tol": 1e-6, "max_iter": 10**6, "random_state": 0}
@@ -45,6 +46,14 @@ def check_tiny(model, problem, rel=1e-9):
 def test_optimum_of_tiny_problems(number):
     problem = tiny_problem(number)
     model = MulticlassSVC(**{**TIGHT, "tol": tol_for(problem.C), **problem.options})
+    model.fit(problem.X, problem.y, sample_weight=problem.sample_weight)
+    check_tiny(model, problem)
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(problem=integer_problems())
+def test_optimum_of_generated_problems(problem):
+    model = MulticlassSVC(**{**TIGHT, "tol": 1e-5, **problem.options})
     model.fit(problem.X, problem.y, sample_weight=problem.sample_weight)
     check_tiny(model, problem)
 

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse
+from hypothesis import given, settings
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
@@ -12,7 +13,7 @@ from certificate import check_history, check_optimum, check_reported
 from multimargin import MulticlassSVC
 from reference import box_of, dense, with_intercept
 from reference_ovr import ovr_primal, ovr_signs, ovr_weights_of, solve_ovr_qp
-from tiny_problems import labels, many_classes_problem, tiny_problem
+from tiny_problems import integer_problems, labels, many_classes_problem, tiny_problem
 
 LOSSES = ["hinge", "squared_hinge"]
 TIGHT = {"formulation": "ovr", "tol": 1e-6, "max_iter": 10**6, "random_state": 0}
@@ -44,6 +45,15 @@ def test_optimum_of_tiny_problems(number, loss):
     problem = tiny_problem(number)
     options = {**TIGHT, "tol": tol_for(problem.C), **problem.options}
     model = MulticlassSVC(loss=loss, **options)
+    model.fit(problem.X, problem.y, sample_weight=problem.sample_weight)
+    check_tiny(model, problem)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(problem=integer_problems())
+def test_optimum_of_generated_problems(loss, problem):
+    model = MulticlassSVC(loss=loss, **{**TIGHT, "tol": 1e-5, **problem.options})
     model.fit(problem.X, problem.y, sample_weight=problem.sample_weight)
     check_tiny(model, problem)
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from reference import box_of, with_intercept
 
@@ -81,6 +83,25 @@ def tiny_problem(number, dtype=np.float64, C=None):
         scaling=float(rng.choice([0.5, 1.0, 4.0])),
         sample_weight=weight,
         class_weight=by_class,
+    )
+
+
+@st.composite
+def integer_problems(draw):
+    """Small integers make ties, duplicates, empty rows and conflicts frequent."""
+    n_classes = draw(st.integers(2, 6))
+    n, d = draw(st.integers(n_classes, 18)), draw(st.integers(1, 5))
+    X = draw(arrays(np.int8, (n, d), elements=st.integers(-3, 3))).astype(np.float64)
+    rest = draw(arrays(np.int8, n - n_classes, elements=st.integers(0, n_classes - 1)))
+    return TinyProblem(
+        X=scipy.sparse.csr_array(X),
+        y=np.concatenate([np.arange(n_classes), rest]),
+        n_classes=n_classes,
+        C=draw(st.sampled_from([0.01, 0.3, 1.0, 10.0])),
+        fit_intercept=draw(st.booleans()),
+        scaling=1.0,
+        sample_weight=draw(arrays(np.int8, n, elements=st.integers(1, 3))).astype(np.float64),
+        class_weight=None,
     )
 
 
