@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from multimargin import MulticlassSVC
+from multimargin.formulations import FORMULATIONS
 from reference import box_of, dense, weights_of, with_intercept, ww_primal
 
 
@@ -28,7 +29,7 @@ def expected_failures(estimator):
     """Checks that the exact optimum itself fails, or that cannot read a sparse ``coef_``."""
     precision = (
         "compares decision values to 1e-7, which takes a duality gap of about 1e-14; "
-        "test_ww_optimum.py and test_cs_optimum.py check the equivalence at the optimum instead"
+        "the tests of the optimum check the equivalence there instead"
     )
     failures = {
         "check_sample_weight_equivalence_on_dense_data": precision,
@@ -50,10 +51,17 @@ def expected_failures(estimator):
         MulticlassSVC(C=10.0, tol=1e-5, n_jobs=2, sparse_coef=True),
         MulticlassSVC(stopping="violation", sparse_coef=False),
         MulticlassSVC(fit_intercept=False),
-        MulticlassSVC("cs"),
-        MulticlassSVC("cs", C=10.0, tol=1e-5, n_jobs=2, sparse_coef=True, warm_start=True),
         MulticlassSVC("cs", stopping="violation", sparse_coef=False),
         MulticlassSVC(class_weight="balanced", intercept_scaling=10.0, warm_start=True),
+        *(MulticlassSVC(name) for name in FORMULATIONS if name != "ww"),
+        *(
+            MulticlassSVC(name, 10.0, tol=1e-5, n_jobs=2, sparse_coef=True, warm_start=True)
+            for name in FORMULATIONS
+            if name != "ww"
+        ),
+        MulticlassSVC("ovr", loss="squared_hinge"),
+        MulticlassSVC("llw", solver="alternating"),
+        MulticlassSVC("llw", solver="extrapolated", n_reductions=3),
     ],
     expected_failed_checks=expected_failures,
     xfail_strict=False,
@@ -80,6 +88,9 @@ def test_defaults():
     assert MulticlassSVC().get_params() == {
         "formulation": "ww",
         "C": 1.0,
+        "loss": "hinge",
+        "solver": "auto",
+        "n_reductions": 10,
         "tol": 0.01,
         "stopping": "gap",
         "max_iter": 10_000,

@@ -11,6 +11,7 @@ import pytest
 
 from multimargin import MulticlassSVC
 from multimargin.datasets import make_hierarchical_text
+from multimargin.formulations import FORMULATIONS
 
 
 @pytest.fixture(scope="module")
@@ -18,9 +19,8 @@ def data():
     return make_hierarchical_text(6000, 20_000, 1500, words_per_sample=60, random_state=0)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("delay", [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.3])
-def test_ctrl_c_ends_a_fit(data, delay, n_jobs):
+def interrupt(delay, data, **options):
+    """Ctrl-C after ``delay`` seconds of a fit that would go on for long."""
     sent = []
 
     def press():
@@ -31,13 +31,33 @@ def test_ctrl_c_ends_a_fit(data, delay, n_jobs):
     thread = threading.Thread(target=press)
     with pytest.raises(KeyboardInterrupt):
         thread.start()  # inside, or a slow machine could be interrupted too early
-        MulticlassSVC(tol=1e-12, n_jobs=n_jobs, random_state=0).fit(*data)
+        MulticlassSVC(tol=1e-12, random_state=0, **options).fit(*data)
     # A hundredth of a second on an idle machine; the promise is one second.
     assert time.monotonic() - sent[0] < 5.0
     thread.join()
     # The process is as good as new.
-    model = MulticlassSVC(tol=0.5, n_jobs=n_jobs, random_state=0).fit(data[0][:500], data[1][:500])
-    assert model.converged_
+    again = MulticlassSVC(tol=0.5, random_state=0, **{**options, "C": 0.01})
+    assert again.fit(data[0][:500], data[1][:500]).converged_
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("delay", [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.3])
+def test_ctrl_c_ends_a_fit(data, delay, n_jobs):
+    interrupt(delay, data, n_jobs=n_jobs)
+
+
+VARIANTS = [
+    *({"formulation": name} for name in FORMULATIONS if name != "ww"),
+    {"formulation": "ovr", "loss": "squared_hinge"},
+    {"formulation": "llw", "solver": "alternating"},
+    {"formulation": "llw", "solver": "extrapolated"},
+]
+
+
+@pytest.mark.parametrize(("delay", "n_jobs"), [(0.03, 2), (0.3, 1), (0.9, 2)])
+@pytest.mark.parametrize("options", VARIANTS, ids=lambda options: "-".join(options.values()))
+def test_ctrl_c_ends_a_fit_of_every_formulation(data, options, delay, n_jobs):
+    interrupt(delay, data, C=100.0, n_jobs=n_jobs, **options)
 
 
 def test_a_killed_process_leaves_no_model_and_no_temporary_file(tmp_path, data):
