@@ -9,7 +9,8 @@ from benchmarks._data import DMOZ, GENERATED_SMALL, LSHTC, WORDNET, in_folder
 from benchmarks._outcome import Options, Outcome, Row, at_least, at_most, without_figure
 from benchmarks._run import Runs, measure_in_turns
 
-_CS_TOL = 0.01
+# LIBLINEAR's default stops 0.2 % and 0.3 % above the optimum on lshtc1-dryrun-task2 and dmoz-108.
+_CS_TOL = 1e-3
 _OVR_TOL = 1e-3
 _OVR_SLACK = 1.001  # of the peer's objective
 # LIBLINEAR's -e of the run that both are compared with; from there to 1e-4 the dual objective of
@@ -95,7 +96,8 @@ def _ovr_rows(name: str, runs: dict[str, Runs]) -> list[Row]:
         ),
     ]
     if peer.results:
-        # A second thread makes multicore LIBLINEAR slower on some sets: it is not the only rival.
+        # Two threads of multicore LIBLINEAR may take longer than one of LIBLINEAR: its threads
+        # meet after every few samples, and wait by spinning. So it is not the only rival.
         rows.append(
             _speed_row(f"{name}: two threads against LIBLINEAR -s 3 in one", two, peer, None)
         )
