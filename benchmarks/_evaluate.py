@@ -139,7 +139,7 @@ def at_bound(
     alphas = dual + 0.5 * _squared_norm(weights)
     return {
         "off_bound": float(np.abs(dense - expected).max()) / scale,
-        "alpha_share": alphas / (C * len(own) * (n_classes - 1)),
+        "alpha_share": float(alphas) / (C * len(own) * (n_classes - 1)),
         "mean_share": float(np.abs(dense.mean(axis=0, dtype=np.float64)).max()) / scale,
     }
 
