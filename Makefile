@@ -70,7 +70,15 @@ sanitize: sanitize-address sanitize-thread
 	@echo "sanitize: $$(for d in $^; do $(BIN)/ctest --test-dir build/$$d -N; done | \
 	  awk '/^Total Tests:/ { n += $$3 } END { print n }') programs passed"
 
-bench: $(VENV)/.installed-bench
+# Its Python package has the name of liblinear-official's, so it gets a folder of its own. Where it
+# does not build (no OpenMP), its rows are skipped.
+MULTICORE := $(VENV)/peers/liblinear-multicore
+$(MULTICORE)/liblinear: | $(VENV)/bin/python
+	@echo "installing liblinear-multicore into $(MULTICORE)"
+	@$(PIP) install --no-deps --target $(MULTICORE) "liblinear-multicore>=2.43" || \
+	  echo "liblinear-multicore could not be installed: its rows will be skipped" >&2
+
+bench: $(VENV)/.installed-bench $(MULTICORE)/liblinear
 	@$(BIN)/python -m benchmarks
 
 clean:

@@ -8,14 +8,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks._bars import BARS, Options, Row
+from benchmarks._bars import BARS
 from benchmarks._data import default_folder
 from benchmarks._machine import machine
+from benchmarks._outcome import Options, Row
 from multimargin._atomic import atomic_write, check_writable
 
 _EPILOG = """\
 C = 1, no intercept, one thread unless said. Times are of training alone, memory is that of the
-whole process with its data. The exit status is 1 if a bar is missed or a run failed; a bar whose
+whole process with its data. Objectives are computed from the weights by the same code for every
+peer. The exit status is 1 if a bar is missed, a run failed or multimargin refused it; a bar whose
 data or peer is not on this machine is skipped.
 """
 
@@ -62,7 +64,7 @@ def print_machine(about: dict[str, str]) -> None:
 
 
 def _print_table(rows: list[Row]) -> None:
-    lines = [("name", "figure", "bar", "reached?")]
+    lines: list[tuple[str, ...]] = [("name", "figure", "bar", "reached?")]
     lines += [(row.name, row.figure, row.bar, row.verdict) for row in rows]
     widths = [max(len(line[column]) for line in lines) for column in range(4)]
     lines.insert(1, tuple("-" * width for width in widths))
@@ -81,7 +83,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="skip the memory bar, and LIBLINEAR on WordNet, which takes minutes",
+        help="skip what takes minutes: the memory bar, LIBLINEAR on WordNet, LLW by alternation",
     )
     parser.add_argument(
         "--only", action="append", choices=list(BARS), help="this bar alone; may be repeated"
@@ -97,8 +99,7 @@ def _parse() -> argparse.Namespace:
         "--repeats",
         type=positive,
         metavar="N",
-        help="runs of each variant (default 3 or 5); LIBLINEAR on WordNet and the memory bar "
-        "are run once in any case",
+        help="runs of each variant (default 3 or 5); what takes minutes is run once in any case",
     )
     return parser.parse_args()
 

@@ -13,11 +13,15 @@ ROOT = Path(__file__).resolve().parent.parent
 
 WORDNET = "wordnet-hypernym"
 LSHTC = "lshtc1-dryrun-task2"
+DMOZ = "dmoz-108"
 GENERATED = "hierarchical-20000"
+GENERATED_SMALL = "hierarchical-1000"
 
 # Named, since the highest features of training and test files differ.
-_N_FEATURES = {WORDNET: 37_436, LSHTC: 26_969}
+_N_FEATURES = {WORDNET: 37_436, LSHTC: 26_969, DMOZ: 14_187}
 _RAW_COUNTS = {LSHTC}
+# Samples, features, classes.
+_GENERATED = {GENERATED: (60_000, 300_000, 20_000), GENERATED_SMALL: (4_000, 20_000, 1_000)}
 
 
 class DataUnavailableError(RuntimeError):
@@ -47,8 +51,9 @@ def load(name: str, folder: Path | None) -> DataSet:
     Parameters
     ----------
     name : str
-        "wordnet-hypernym", "lshtc1-dryrun-task2", "hierarchical-20000" (generated: 60,000
-        samples, 300,000 features, 20,000 classes), or the path of a file ending in ``.npz``.
+        "wordnet-hypernym", "lshtc1-dryrun-task2", "dmoz-108", "hierarchical-20000" (generated:
+        60,000 samples, 300,000 features, 20,000 classes), "hierarchical-1000" (generated: 4,000
+        samples, 20,000 features, 1,000 classes), or the path of a file ending in ``.npz``.
     folder : Path or None
         Has one folder per set, with ``train.libsvm.xz`` and ``test.libsvm.xz``. WordNet is taken
         from the installed package if it is not there.
@@ -60,9 +65,9 @@ def load(name: str, folder: Path | None) -> DataSet:
     """
     if name.endswith(".npz"):
         return _from_npz(Path(name))
-    if name == GENERATED:
-        return _generated()
-    if folder is not None and (folder / name / "train.libsvm.xz").is_file():
+    if name in _GENERATED:
+        return _generated(*_GENERATED[name])
+    if folder is not None and in_folder(name, folder):
         return _from_folder(name, folder / name)
     if name == WORDNET:
         return _shipped_wordnet()
@@ -71,6 +76,11 @@ def load(name: str, folder: Path | None) -> DataSet:
         f"{name} is not on this machine: {where}; name the folder that holds it by --data or "
         "MULTIMARGIN_DATA"
     )
+
+
+def in_folder(name: str, folder: Path | None) -> bool:
+    """Whether the folder of data sets holds this one."""
+    return folder is not None and (folder / name / "train.libsvm.xz").is_file()
 
 
 def _from_folder(name: str, folder: Path) -> DataSet:
@@ -102,18 +112,18 @@ def _shipped_wordnet() -> DataSet:
     )
 
 
-def _generated() -> DataSet:
+def _generated(*sizes: int) -> DataSet:
     from multimargin.datasets import make_hierarchical_text
 
-    X, y = make_hierarchical_text(60_000, 300_000, 20_000, random_state=0)
-    return _encoded(X, y, None, None, "make_hierarchical_text(60000, 300000, 20000)")
+    X, y = make_hierarchical_text(*sizes, random_state=0)
+    return _encoded(X, y, None, None, f"make_hierarchical_text{sizes}")
 
 
 def _from_npz(path: Path) -> DataSet:
     """A matrix of ``scipy.sparse.save_npz``; labels as array "y" in it, or beside it in .y.npy."""
     if not path.is_file():
         raise DataUnavailableError(f"{path} does not exist")
-    X = sp.load_npz(path)
+    X = sp.csr_matrix(sp.load_npz(path))
     beside = path.with_suffix(".y.npy")
     with np.load(path) as arrays:
         if "y" in arrays:
@@ -139,7 +149,7 @@ def _encoded(
     """Labels become positions among the training classes: peers take no other kind."""
     classes, codes = np.unique(y, return_inverse=True)
     test_codes = None
-    if X_test is not None:
+    if X_test is not None and y_test is not None:
         X_test = _rows(X_test)
         at = np.minimum(np.searchsorted(classes, y_test), len(classes) - 1)
         test_codes = np.where(classes[at] == y_test, at, -1)

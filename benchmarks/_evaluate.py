@@ -15,10 +15,15 @@ _BLOCK_BYTES = 64 * 2**20  # of scores at a time
 _TOP = 5
 
 
+def _is_sparse(weights: Any) -> bool:
+    """A plain bool: the type that `issparse` narrows to has no members."""
+    return bool(sp.issparse(weights))
+
+
 def fingerprint(weights: Any) -> str:
     """A hash of all bits of the weights."""
     digest = hashlib.sha256()
-    parts = (weights.data, weights.indices, weights.indptr) if sp.issparse(weights) else (weights,)
+    parts = (weights.data, weights.indices, weights.indptr) if _is_sparse(weights) else (weights,)
     for part in parts:
         digest.update(np.ascontiguousarray(part).data)
     return digest.hexdigest()[:16]
@@ -26,12 +31,63 @@ def fingerprint(weights: Any) -> str:
 
 def density(weights: Any) -> float:
     """Share of weights that are not zero."""
-    if sp.issparse(weights):
+    if _is_sparse(weights):
         nonzero = weights.count_nonzero()
     else:
         # By row: a comparison of all weights at once would need as many bytes.
         nonzero = sum(int(np.count_nonzero(row)) for row in _contiguous(weights))
     return float(nonzero / max(1, weights.shape[0] * weights.shape[1]))
+
+
+def _weston_watkins(scores: np.ndarray, own: np.ndarray) -> float:
+    return float(_relative_losses(scores, own).sum(dtype=np.float64))
+
+
+def _crammer_singer(scores: np.ndarray, own: np.ndarray) -> float:
+    return float(_relative_losses(scores, own).max(axis=1).sum(dtype=np.float64))
+
+
+def _relative_losses(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """The other classes' ``max(0, 1 - own score + score)``, 0 for the own class."""
+    at = np.arange(len(scores))
+    lost: np.ndarray = scores - scores[at, own][:, None]
+    lost += 1
+    np.maximum(lost, 0, out=lost)
+    lost[at, own] = 0
+    return lost
+
+
+def _lee_lin_wahba(scores: np.ndarray, own: np.ndarray) -> float:
+    lost = np.maximum(1 + scores, 0)
+    lost[np.arange(len(scores)), own] = 0
+    return float(lost.sum(dtype=np.float64))
+
+
+def _one_vs_rest(scores: np.ndarray, own: np.ndarray) -> float:
+    return float(_binary_losses(scores, own).sum(dtype=np.float64))
+
+
+def _one_vs_rest_squared(scores: np.ndarray, own: np.ndarray) -> float:
+    return float(np.square(_binary_losses(scores, own), dtype=np.float64).sum())
+
+
+def _binary_losses(scores: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Every class's ``max(0, 1 - score)`` for its samples, ``max(0, 1 + score)`` for others."""
+    lost: np.ndarray = 1 + scores
+    at = np.arange(len(scores))
+    lost[at, own] = 1 - scores[at, own]
+    np.maximum(lost, 0, out=lost)
+    return lost
+
+
+# The losses of some samples, from their scores of shape (samples, n_classes) and own classes.
+LOSSES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
+    "weston-watkins": _weston_watkins,
+    "crammer-singer": _crammer_singer,
+    "lee-lin-wahba": _lee_lin_wahba,
+    "one-vs-rest": _one_vs_rest,
+    "one-vs-rest-squared": _one_vs_rest_squared,
+}
 
 
 def primal(weights: Any, X: sp.csr_matrix, own: np.ndarray, C: float, loss: str) -> float:
@@ -44,23 +100,48 @@ def primal(weights: Any, X: sp.csr_matrix, own: np.ndarray, C: float, loss: str)
     own : ndarray of int of shape (n_samples,)
         The row of each sample's own class.
     C : float
-    loss : "weston-watkins" or "crammer-singer"
-        The sum, or the largest, of the other classes' ``max(0, 1 - own score + score)``.
+    loss : a key of `LOSSES`
     """
-    total = 0.0
-    for rows, scores in _score_blocks(weights, X):
-        at = np.arange(len(scores))
-        margin_lost = scores - scores[at, own[rows]][:, None]
-        margin_lost += 1
-        np.maximum(margin_lost, 0, out=margin_lost)
-        margin_lost[at, own[rows]] = 0
-        each = margin_lost.max(axis=1) if loss == "crammer-singer" else margin_lost
-        total += float(each.sum(dtype=np.float64))
-    values = weights.data if sp.issparse(weights) else weights
-    squares = sum(
+    lost = sum(LOSSES[loss](scores, own[rows]) for rows, scores in _score_blocks(weights, X))
+    return 0.5 * _squared_norm(weights) + C * lost
+
+
+def _squared_norm(weights: Any) -> float:
+    values = weights.data if _is_sparse(weights) else weights
+    return sum(
         float(np.square(row, dtype=np.float64).sum()) for row in _contiguous(np.atleast_2d(values))
     )
-    return 0.5 * squares + C * total
+
+
+def at_bound(
+    weights: Any, X: sp.csr_matrix, own: np.ndarray, C: float, dual: float
+) -> dict[str, float]:
+    """How far Lee-Lin-Wahba weights are from those with every alpha at its bound C.
+
+    These are C times the difference between each class's sum of samples and the mean of these
+    sums.
+
+    Returns
+    -------
+    dict with
+        off_bound : largest difference to these weights, relative to the largest of them;
+        alpha_share : sum of alpha, from the dual and the weights, relative to its largest value;
+        mean_share : largest entry of the weights' mean, which has to be 0, relative to the same.
+    """
+    n_classes = weights.shape[0]
+    members = sp.csr_matrix(
+        (np.ones(len(own)), (own, np.arange(len(own)))), shape=(n_classes, len(own))
+    )
+    expected = C * np.asarray((members @ X.astype(np.float64)).todense())
+    expected -= expected.mean(axis=0)
+    scale = float(np.abs(expected).max())
+    dense = weights.toarray() if _is_sparse(weights) else weights
+    alphas = dual + 0.5 * _squared_norm(weights)
+    return {
+        "off_bound": float(np.abs(dense - expected).max()) / scale,
+        "alpha_share": float(alphas) / (C * len(own) * (n_classes - 1)),
+        "mean_share": float(np.abs(dense.mean(axis=0, dtype=np.float64)).max()) / scale,
+    }
 
 
 def errors(weights: Any, X: sp.csr_matrix, own: np.ndarray) -> tuple[float, float]:
@@ -91,7 +172,7 @@ def _score_blocks(weights: Any, X: sp.csr_matrix) -> Any:
 
 
 def _scorer(weights: Any) -> Callable[[sp.csr_matrix], np.ndarray]:
-    if sp.issparse(weights):
+    if _is_sparse(weights):
         return LinearScores(weights, np.zeros(weights.shape[0]), threads=1).scores
     by_feature = np.ascontiguousarray(weights.T)  # no copy of a transposed view
     return lambda X: np.asarray(X @ by_feature)

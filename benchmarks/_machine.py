@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ import scipy
 import sklearn
 
 from benchmarks._data import ROOT
+from benchmarks.peers.bench_liblinear_multicore import FOLDER
 
 
 def machine() -> dict[str, str]:
@@ -30,6 +31,7 @@ def machine() -> dict[str, str]:
         "scikit-learn": sklearn.__version__,
         "multimargin": f"{multimargin.__version__} in {Path(multimargin.__file__).parent}",
         "liblinear-official": _installed("liblinear-official"),
+        "liblinear-multicore": _multicore(),
         "commit": _commit(),
     }
 
@@ -64,6 +66,12 @@ def _installed(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "not installed"
+
+
+def _multicore() -> str:
+    """Looked for as its peer module does: it cannot be installed beside the other one."""
+    found = next(iter(distributions(name="liblinear-multicore", path=[str(FOLDER)])), None)
+    return "not installed" if found is None else found.version
 
 
 def _commit() -> str:

@@ -13,6 +13,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks._data import ROOT
+from benchmarks.peers import Task
 
 # A peer's threads are those it is told to use: none come in through its libraries.
 _ONE_THREAD = dict.fromkeys(
@@ -36,6 +37,10 @@ class UnavailableError(RuntimeError):
     """A peer or data set is not on this machine."""
 
 
+class MissingError(RuntimeError):
+    """multimargin does not do what is asked."""
+
+
 @dataclass(frozen=True)
 class Job:
     """What one process does; `judge` adds objective, errors and density after the timed part."""
@@ -43,13 +48,11 @@ class Job:
     peer: str
     dataset: str
     folder: str | None
-    threads: int = 1
-    C: float = 1.0
+    task: Task = field(default_factory=Task)
     judge: bool = False
 
     def __str__(self) -> str:
-        threads = f"{self.threads} thread{'s' if self.threads > 1 else ''}"
-        return f"{self.peer} on {self.dataset}, {threads}"
+        return f"{self.peer} on {self.dataset}, {self.task}"
 
 
 @dataclass
@@ -63,12 +66,12 @@ class Runs:
     @property
     def seconds(self) -> float:
         """Median of the runs."""
-        return median(result["seconds"] for result in self.results)
+        return float(median(result["seconds"] for result in self.results))
 
     @property
     def peak_mb(self) -> float:
         """Largest of the runs."""
-        return max(result["peak_mb"] for result in self.results)
+        return float(max(result["peak_mb"] for result in self.results))
 
     @property
     def hashes(self) -> set[str]:
@@ -95,6 +98,8 @@ def measure(job: Job) -> dict[str, Any]:
     ------
     UnavailableError
         If the peer or the data are not on this machine.
+    MissingError
+        If multimargin refuses the task.
     RunFailedError
         If the process failed.
     """
@@ -120,7 +125,25 @@ def measure(job: Job) -> dict[str, Any]:
     result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     if "unavailable" in result:
         raise UnavailableError(result["unavailable"])
+    if "missing" in result:
+        raise MissingError(result["missing"])
     return result
+
+
+class Shared:
+    """Runs too long to be repeated for every bar that compares with them."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, Runs] = {}
+
+    def measure(self, job: Job) -> Runs:
+        """Run a job once, or return its run if there was one."""
+        key = json.dumps(asdict(job), sort_keys=True)
+        if key in self._runs:
+            print(f"  {job}: as measured before", file=sys.stderr, flush=True)
+        else:
+            self._runs[key] = measure_in_turns({"once": (job, 1)})["once"]
+        return self._runs[key]
 
 
 def measure_in_turns(variants: Mapping[str, tuple[Job, int]]) -> dict[str, Runs]:
@@ -146,6 +169,8 @@ def measure_in_turns(variants: Mapping[str, tuple[Job, int]]) -> dict[str, Runs]
                 result = measure(replace(job, judge=job.judge and turn == 0))
             except UnavailableError as error:
                 runs.problem = f"skipped: {error}"
+            except MissingError as error:
+                runs.problem = f"missing: {error}"
             except RunFailedError as error:
                 runs.problem = f"failed: {error}"
             else:

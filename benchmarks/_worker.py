@@ -1,7 +1,7 @@
 """One measured run, in a process of its own: ``python -m benchmarks._worker JOB``.
 
 JOB is the JSON of a `benchmarks._run.Job`. One line of JSON comes out: the measurements, or
-``{"unavailable": reason}``.
+``{"unavailable": reason}``, or ``{"missing": reason}`` where it is multimargin that cannot.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks import _evaluate
 from benchmarks._data import DataSet, DataUnavailableError, load
-from benchmarks.peers import PeerUnavailableError, trainer
+from benchmarks.peers import PeerUnavailableError, RefusedError, Task, trainer
 
 
 def _peak_mb() -> float:
@@ -40,6 +40,8 @@ def _judge(weights: Any, info: dict[str, Any], data: DataSet, C: float) -> dict[
         "gap": (primal - info["dual"]) / primal,
         "density": _evaluate.density(weights),
     }
+    if info["loss"] == "lee-lin-wahba":
+        judged |= _evaluate.at_bound(weights, data.X, own, C, info["dual"])
     if data.X_test is not None and data.y_test is not None:
         own = _own_rows(info["classes"], data.y_test)
         judged["test_error"], judged["top5"] = _evaluate.errors(weights, data.X_test, own)
@@ -50,7 +52,8 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     """Load, train, and judge what came out if the job asks for it."""
     train = trainer(job["peer"])
     data = load(job["dataset"], None if job["folder"] is None else Path(job["folder"]))
-    weights, info = train(data.X, data.y, job["C"], job["threads"])
+    task = Task(**job["task"])
+    weights, info = train(data.X, data.y, task)
     result = {
         "seconds": info["seconds"],
         "cpu_seconds": info["cpu_seconds"],
@@ -66,7 +69,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         "details": info["details"],
     }
     if job["judge"]:
-        result |= _judge(weights, info, data, job["C"])
+        result |= _judge(weights, info, data, task.C)
     return result
 
 
@@ -76,6 +79,8 @@ def main() -> None:
         result = run(json.loads(sys.argv[1]))
     except (PeerUnavailableError, DataUnavailableError) as error:
         result = {"unavailable": str(error)}
+    except RefusedError as error:
+        result = {"missing": str(error)}
     print(json.dumps(result), flush=True)
 
 

@@ -17,6 +17,7 @@ from benchmarks.__main__ import folder, positive, print_machine, writable, write
 from benchmarks._data import WORDNET
 from benchmarks._machine import machine
 from benchmarks._run import Job, Runs, measure_in_turns
+from benchmarks.peers import Task
 
 
 def _thread_counts(text: str) -> list[int]:
@@ -65,7 +66,11 @@ def _phase(runs: Runs, key: str) -> float | None:
 
 def _cells(runs: Runs, first: Runs) -> list[str]:
     """One line: seconds and speedup of the whole, of passes and of scans; the model."""
-    line = [str(runs.job.threads), f"{runs.seconds:.3f}", f"{first.seconds / runs.seconds:.2f}"]
+    line = [
+        str(runs.job.task.threads),
+        f"{runs.seconds:.3f}",
+        f"{first.seconds / runs.seconds:.2f}",
+    ]
     for key in ("passes_s", "scans_s"):
         now, then = _phase(runs, key), _phase(first, key)
         line += ["-", "-"] if not now or not then else [f"{now:.3f}", f"{then / now:.2f}"]
@@ -90,14 +95,17 @@ def main() -> int:
     if max(args.threads) > (cores or 1):
         print(f"more threads than the {cores} cores: these lines say little", file=sys.stderr)
     all_runs = measure_in_turns(
-        {str(n): (Job("multimargin", dataset, data, threads=n), args.repeats) for n in args.threads}
+        {
+            str(n): (Job("multimargin", dataset, data, Task(threads=n)), args.repeats)
+            for n in args.threads
+        }
     )
     curve = [runs for runs in all_runs.values() if runs.results]
     problems = [f"{runs.job}: {runs.problem}" for runs in all_runs.values() if runs.problem]
     if curve:
         shape, source = curve[0].results[0]["shape"], curve[0].results[0]["source"]
         print(f"{shape[0]:,} samples, {shape[1]:,} features, {shape[2]:,} classes from {source}")
-        print(f"median of {args.repeats}; speedup over {curve[0].job.threads} thread(s)\n")
+        print(f"median of {args.repeats}; speedup over {curve[0].job.task.threads} thread(s)\n")
         _print_curve(curve)
     models = set().union(*(runs.hashes for runs in curve))
     if len(models) == 1:

@@ -10,6 +10,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def compare(path: Path, repeats: int) -> None:
     peer_time, (peer_X, _) = best_of(repeats, peer)
     print(f"scikit-learn            {peer_time:8.3f} s {megabytes / peer_time:9.1f} MB/s")
     for n_threads in (1, 2):
-        seconds, (X, _) = best_of(repeats, lambda n=n_threads: load_svmlight(path, n_threads=n))
+        seconds, (X, _) = best_of(repeats, partial(load_svmlight, path, n_threads=n_threads))
         # scikit-learn rounds twice (decimal, float64, float32), hence the tolerance.
         same = np.array_equal(X.indices, peer_X.indices) and np.allclose(
             X.data, peer_X.data, rtol=1e-6, atol=0

@@ -1,0 +1,82 @@
+"""What LIBLINEAR and its multicore variant have in common: solvers, calls and what they print."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.peers import PeerUnavailableError, Task
+
+_SOLVERS = {"crammer-singer": 4, "one-vs-rest": 3, "one-vs-rest-squared": 1}
+
+
+def command(task: Task) -> str:
+    """LIBLINEAR's options for a task, without a bias, with its own tolerance unless one is given.
+
+    Raises
+    ------
+    PeerUnavailableError
+        If LIBLINEAR has no such problem or parameter.
+    """
+    solver = _SOLVERS.get(task.loss())
+    if solver is None:
+        raise PeerUnavailableError(f"LIBLINEAR does not train formulation {task.formulation!r}")
+    unknown = set(task.options) - {"loss"}
+    if unknown:
+        raise PeerUnavailableError(f"LIBLINEAR has no parameter {', '.join(sorted(unknown))}")
+    words = [f"-s {solver} -c {task.C:.17g}"]
+    if task.tol is not None:
+        words.append(f"-e {task.tol:g}")
+    if task.threads != 1:
+        words.append(f"-m {task.threads}")
+    return " ".join(words)
+
+
+def train(
+    binding: Any, util: Any, X: sp.csr_matrix, y: np.ndarray, task: Task
+) -> tuple[Any, dict[str, Any]]:
+    """Train with the given Python modules of LIBLINEAR; see `benchmarks.peers`."""
+    options = command(task)
+    problem = util.problem(y.astype(np.float64), sp.csr_matrix(X, dtype=np.float64))
+    parameter = util.parameter(options)
+    if getattr(parameter, "nr_thread", 1) != task.threads:
+        raise PeerUnavailableError(f"LIBLINEAR does not take {task.threads} threads for {options}")
+    # What it prints holds its dual objective; this reference keeps the callback alive.
+    said: list[bytes] = []
+    parameter.print_func = binding.PRINT_STRING_FUN(said.append)
+    began, cpu_began = time.perf_counter(), time.process_time()
+    model = util.train(problem, parameter)
+    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu_began
+    n_classes, n_features = model.get_nr_class(), model.get_nr_feature()
+    # Stored by feature; a transposed view, since a copy of 12,582 classes would be 3.8 GB.
+    by_feature = np.ctypeslib.as_array(model.w, (n_features, n_classes))
+    text = b"".join(said).decode()
+    n_problems = n_classes if task.formulation == "ovr" else 1
+    return by_feature.T, {
+        "owner": model,
+        "seconds": seconds,
+        "cpu_seconds": cpu,
+        "classes": np.array(model.get_labels()),
+        "loss": task.loss(),
+        "dual": -sum(map(float, _found(r"Objective value = (\S+)", text, n_problems))),
+        "passes": max(map(int, _found(r"#iter = (\d+)", text, n_problems))),
+        "details": {
+            "options": options,
+            "support_vectors": sum(map(int, _found(r"nSV = (\d+)", text, n_problems))),
+            "most_iterations_reached": "max number of iterations" in text,
+        },
+    }
+
+
+def _found(pattern: str, text: str, count: int) -> list[str]:
+    """The numbers that were printed, one for each of `count` problems."""
+    found = re.findall(pattern, text)
+    if len(found) != count:
+        raise RuntimeError(
+            f"LIBLINEAR's output has {len(found)} of '{pattern}', not {count}: {text[-300:]!r}"
+        )
+    return found
