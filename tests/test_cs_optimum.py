@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from sklearn.svm import LinearSVC
 
 from multimargin import MulticlassSVC
+from multimargin._active_set_solver import ActiveSetSolver
 from multimargin._plan import Plan, make_plan
-from multimargin._solver import Alpha, Limits, Solver
+from multimargin._solution import Alpha, Limits
 from multimargin._stopping import GapStopping
 from reference import box_of, dense, solve_binary_hinge, weights_of, with_intercept
 from reference_cs import cs_dual, cs_kkt, cs_primal, solve_cs_qp
@@ -112,7 +113,7 @@ def test_optimum_of_generated_problems(problem):
 
 def test_dual_variables_satisfy_the_optimality_conditions():
     problem = make_problem(np.float64, np.int32, bias=1.0, formulation="cs")
-    found = Solver(problem, GapStopping(1e-9), Limits(100_000)).run()
+    found = ActiveSetSolver(problem, GapStopping(1e-9), Limits(100_000)).run()
     engine = problem.engine(1, 0)
     engine.assign(found.alpha.pair, found.alpha.cls, found.alpha.value)
     A, alpha = with_intercept(problem.X), dense_alpha(engine, problem)
@@ -255,7 +256,7 @@ def test_a_start_is_scaled_into_the_budget(dtype):
     pair = np.arange(0, 120 * 30 + 1, 30)
     cls = np.tile(np.arange(30, dtype=np.int32), 120)
     value = np.random.default_rng(0).uniform(0, 1, 3600)
-    scaled = Alpha(pair, cls, value, np.ones(120)).scaled_to(problem).reshape(120, 30)
+    scaled = Alpha("cs", pair, cls, value, np.ones(120)).scaled_to(problem).reshape(120, 30)
     assert scaled.dtype == dtype
     np.testing.assert_allclose(scaled[:, 1:].sum(axis=1, dtype=float), problem.box, rtol=1e-6)
     part = value.reshape(120, 30)[:, 1:]
@@ -295,8 +296,10 @@ def test_many_classes_have_sparse_weights():
 )
 def test_every_plan_reaches_the_same_optimum(plan):
     problem = make_problem(np.float64, np.int32, bias=1.0, formulation="cs")
-    found = Solver(problem, GapStopping(1e-6), Limits(20_000), plan=plan, threads=2, seed=5).run()
-    best = Solver(problem, GapStopping(1e-8), Limits(20_000), plan=Plan()).run()
+    found = ActiveSetSolver(
+        problem, GapStopping(1e-6), Limits(20_000), plan=plan, threads=2, seed=5
+    ).run()
+    best = ActiveSetSolver(problem, GapStopping(1e-8), Limits(20_000), plan=Plan()).run()
     assert found.converged
     assert found.primal == pytest.approx(best.primal, rel=2e-6)
     assert found.dual <= best.primal * (1 + 1e-12)
@@ -305,7 +308,7 @@ def test_every_plan_reaches_the_same_optimum(plan):
 def test_the_league_is_refused():
     problem = make_problem(np.float64, np.int32, bias=1.0, formulation="cs")
     with pytest.raises(ValueError, match=r"formulation 'cs'.*bundles must be 1, got 4"):
-        Solver(problem, GapStopping(1e-6), Limits(10), plan=Plan(bundles=4))
+        ActiveSetSolver(problem, GapStopping(1e-6), Limits(10), plan=Plan(bundles=4))
     few = np.tile(np.arange(5, dtype=np.int32), 2000)
     assert make_plan(lambda: 0.8, few, 2000, 5, 10**9).bundles == 5
     assert make_plan(lambda: 0.8, few, 2000, 5, 10**9, may_divide=False) == Plan()

@@ -61,7 +61,7 @@ def test_an_interrupted_refit_keeps_the_old_model(data, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("multimargin._solver.Solver.run", interrupted)
+    monkeypatch.setattr("multimargin._active_set_solver.ActiveSetSolver.run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y + 10)
     np.testing.assert_array_equal(model.predict(X), before)

@@ -11,6 +11,8 @@ from multimargin._prediction import LinearScores
 from multimargin._problem import Problem
 from multimargin.formulations import FORMULATIONS
 
+# Those whose block solve the engine uses; the others have solvers of their own.
+ACTIVE_SET = ["ww", "cs"]
 ISAS = [isa for isa in range(3) if _core.isa_available(isa)]
 numbers = st.floats(-3, 3)
 
@@ -25,7 +27,7 @@ def test_best_isa_is_available_and_named():
     assert {_core.isa_name(isa) for isa in range(3)} == {"baseline", "avx2", "avx512"}
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("name", ACTIVE_SET)
 @pytest.mark.parametrize("isa", ISAS)
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
@@ -63,7 +65,7 @@ def test_block_of_a_shared_budget_leaves_the_rest_alone(isa):
         assert found.sum() <= 1.0 - outside + 1e-15
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("name", ACTIVE_SET)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("box", [1.0, 1e4, 1e8])
 @pytest.mark.parametrize("curvature", [1.0, 1e3, 1e7])
@@ -79,7 +81,7 @@ def test_block_solve_is_exact_relative_to_its_solution(name, dtype, box, curvatu
     np.testing.assert_allclose(found, twin, atol=rel * twin.max())
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("name", ACTIVE_SET)
 def test_nearly_equal_margins_do_not_cycle(name):
     # Plain Newton jumps between the ends here for ever.
     margin = np.full(8, 1.0) + np.linspace(0, 1e-12, 8)
@@ -122,7 +124,7 @@ def twin_scan(engine, problem):
     return twin.primal(W, A, problem.y, box), twin.dual(alpha, A, problem.y), violation, W
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("name", ACTIVE_SET)
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("index", [np.int32, np.int64])
@@ -148,7 +150,7 @@ def test_scan_and_weights(name, isa, dtype, index, bias):
         engine.merge_found()
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
+@pytest.mark.parametrize("name", ACTIVE_SET)
 def test_pass_with_full_coupling_never_loses(name):
     problem = make_problem(np.float64, np.int32, bias=1.0, formulation=name)
     engine = problem.engine(2, 1)

@@ -93,9 +93,8 @@ class PyLeeLinWahba {
     if (parts < 1 || part < 0 || part >= parts)
       throw nb::value_error("pass_lines: part out of range");
     PassReport report;
-    unlocked(interrupt_, [&] {
-      report = solver_->pass_lines(part, parts, everything, static_cast<T>(idle));
-    });
+    unlocked(interrupt_,
+             [&] { report = solver_->pass_lines(part, parts, everything, static_cast<T>(idle)); });
     return report;
   }
 

@@ -1,7 +1,7 @@
 // Body of kernels_<isa>.cpp: hands out this instruction set's kernels.
 // A new formulation adds its header and one line to each switch.
-#include "line_kernels.hpp"
 #include "crammer_singer.hpp"
+#include "line_kernels.hpp"
 #include "product_kernels.hpp"
 #include "row_kernels.hpp"
 #include "solver_kernels.hpp"

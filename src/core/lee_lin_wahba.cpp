@@ -19,6 +19,11 @@ constexpr std::int64_t kFeaturesPerTask = 256;
 // the threads for all of them.
 constexpr int kTogether = 4;
 
+// Curvature of a direction, of 1 at most, that counts as none.
+template <class T>
+constexpr double kFlat = sizeof(T) == 4 ? 1e-5 : 1e-10;
+constexpr double kShortest = 1e-12;  // share of a step that is still tried
+
 // Rows of an odd number of lines: with a power of two every row would start in the same few
 // sets of the cache.
 template <class T>
@@ -217,8 +222,7 @@ bool LeeLinWahba<T, I>::sweep(const std::vector<std::int32_t>& order, const RowW
           T* const change = step.data() + k * width_;
           moved[k] = visit(sample[k], score.data() + k * width_, change);
           for (int l = k + 1; moved[k] && l < together; ++l)
-            if (gram[k][l] != 0)
-              rows_.add(gram[k][l], change, score.data() + l * width_, width_);
+            if (gram[k][l] != 0) rows_.add(gram[k][l], change, score.data() + l * width_, width_);
         }
         if (stop_()) ending.store(true, std::memory_order_relaxed);
       }
@@ -249,9 +253,9 @@ PassReport LeeLinWahba<T, I>::pass_rows(T leave_below, T idle) {
   work.reset(static_cast<std::size_t>(width_));
   const std::vector<std::int32_t> order = shuffled_samples();
   report.complete = sweep(order, weights_in(w_), [&](std::int32_t i, T* score, T* step) {
-    Report<T> seen;
-    const bool moved = rows_.block(block(i), score, alpha_row(i), step, work.data(), leave_below,
-                                   idle, &seen);
+    RowReport<T> seen;
+    const bool moved =
+        rows_.block(block(i), score, alpha_row(i), step, work.data(), leave_below, idle, &seen);
     report.gap += static_cast<double>(seen.gap);
     report.violation = std::max(report.violation, static_cast<double>(seen.violation));
     ++report.visits;
@@ -292,6 +296,7 @@ FaceReport LeeLinWahba<T, I>::polish(std::int32_t iterations, double reduction) 
     return rows_.face_gradient(block(i), score[member].data(), alpha_row(i), row(f.r, i));
   });
   double left = first, rz = 0;
+  bool flat = false;
   while (report.iterations < iterations && left > reduction * reduction * first) {
     fill_zero(f.u, X_.cols + 1);
     if (!sweep(order, U, [&](std::int32_t i, T* s, T* step) {
@@ -315,7 +320,11 @@ FaceReport LeeLinWahba<T, I>::polish(std::int32_t iterations, double reduction) 
       return rows_.face_direction(block(i), score[member].data(), alpha_row(i), row(f.z, i), beta,
                                   row(f.p, i), row(f.q, i));
     });
-    if (!(curvature > 0) || !(rz > 0)) break;
+    if (!(rz > 0)) break;
+    // The preconditioned matrix has eigenvalues up to 1. Next to none: the dual grows along p
+    // until bounds are met, which no conjugate gradient will find.
+    flat = !(curvature > kFlat<T> * rz);
+    if (flat) break;
     const T length = static_cast<T>(rz / curvature);
     left = sum_samples([&](int, std::int64_t i) {
       return rows_.face_advance(block(i), length, row(f.p, i), row(f.q, i), row(f.e, i),
@@ -326,27 +335,65 @@ FaceReport LeeLinWahba<T, I>::polish(std::int32_t iterations, double reduction) 
   }
   report.residual = first > 0 ? std::sqrt(left / first) : 0.0;
 
-  // The step, bent to the bounds; then exactly as far along it as is best for the dual.
-  double slope = sum_samples(
-      [&](int, std::int64_t i) { return rows_.face_project(block(i), alpha_row(i), row(f.e, i)); });
+  take_step(f, 1, report);
+  if (flat) {
+    f.e.swap(f.p);
+    take_step(f, 1 / kFlat<T>, report);
+  }
+  return report;
+}
+
+template <class T, class I>
+typename LeeLinWahba<T, I>::Bent LeeLinWahba<T, I>::bend(Face& f, T length) {
+  Bent bent;
+  const auto row = [&](Buffer<T>& b, std::int64_t i) { return b.data() + i * width_; };
+  bent.slope = sum_samples([&](int, std::int64_t i) {
+    return rows_.face_project(block(i), length, row(f.e, i), alpha_row(i), row(f.z, i));
+  });
   fill_zero(f.u, X_.cols + 1);
-  scatter_all(f.e.data(), T(1), U);
-  std::vector<double> along(static_cast<std::size_t>(X_.cols + 1)), bend(along.size());
+  scatter_all(f.z.data(), T(1), weights_in(f.u));
+  std::vector<double> along(static_cast<std::size_t>(X_.cols + 1)), squares(along.size());
   team_.for_each((X_.cols + kFeaturesPerTask) / kFeaturesPerTask, [&](int, std::int64_t task) {
     const std::int64_t end = std::min(X_.cols + 1, (task + 1) * kFeaturesPerTask);
     for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j) {
       along[j] = rows_.dot(w_.data() + j * width_, row(f.u, j), width_);
-      bend[j] = rows_.dot(row(f.u, j), row(f.u, j), width_);
+      squares[j] = rows_.dot(row(f.u, j), row(f.u, j), width_);
     }
   });
-  slope += std::accumulate(along.begin(), along.end(), 0.0);
-  const double curvature = std::accumulate(bend.begin(), bend.end(), 0.0);
-  if (!(slope > 0)) return report;
-  report.step = curvature > slope ? slope / curvature : 1.0;
-  report.gain = report.step * (slope - report.step * curvature / 2);
-  const T length = static_cast<T>(report.step);
+  bent.slope += std::accumulate(along.begin(), along.end(), 0.0);
+  bent.curvature = std::accumulate(squares.begin(), squares.end(), 0.0);
+  return bent;
+}
+
+template <class T, class I>
+void LeeLinWahba<T, I>::take_step(Face& f, double longest, FaceReport& report) {
+  // Along the step, bent to the bounds, to the best of a few lengths: what reaches a bound stays
+  // there, which is how the face changes.
+  double best = 0, taken = 0, shortest = longest;
+  for (double length = longest; length > kShortest * longest; length /= 2) {
+    const double gain = bend(f, static_cast<T>(length)).gain(1);
+    shortest = length;
+    if (gain > best) {
+      best = gain;
+      taken = length;
+    } else if (best > 0) {
+      break;
+    }
+  }
+  // If all of these are too far: straight to the last bent point, as far as the dual grows.
+  const Bent bent = bend(f, static_cast<T>(best > 0 ? taken : shortest));
+  double share = 1;
+  if (!(best > 0)) {
+    if (!(bent.slope > 0)) return;
+    share = std::min(1.0, bent.slope / bent.curvature);
+    taken = shortest * share;
+  }
+  report.step = taken / longest;
+  report.gain += bent.gain(share);
+  const T length = static_cast<T>(share);
+  const auto row = [&](Buffer<T>& b, std::int64_t i) { return b.data() + i * width_; };
   sum_samples([&](int, std::int64_t i) {
-    rows_.face_move(block(i), length, row(f.e, i), alpha_row(i));
+    rows_.face_move(block(i), length, row(f.z, i), alpha_row(i));
     return 0.0;
   });
   team_.for_each((X_.cols + kFeaturesPerTask) / kFeaturesPerTask, [&](int, std::int64_t task) {
@@ -354,7 +401,6 @@ FaceReport LeeLinWahba<T, I>::polish(std::int32_t iterations, double reduction) 
     for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j)
       rows_.add(-length, row(f.u, j), w_.data() + j * width_, width_);
   });
-  return report;
 }
 
 // ---------------------------------------------------------------- class by class
@@ -398,8 +444,7 @@ PassReport LeeLinWahba<T, I>::pass_lines(std::int32_t part, std::int32_t parts, 
     active_.assign(static_cast<std::size_t>(lines * n), 0);
     for (std::int64_t line = 0; line < lines; ++line) {
       const std::int64_t classes = std::min<std::int64_t>(lanes, n_classes_ - line * lanes);
-      std::fill_n(active_.begin() + line * n, n,
-                  static_cast<std::uint16_t>((1u << classes) - 1));
+      std::fill_n(active_.begin() + line * n, n, static_cast<std::uint16_t>((1u << classes) - 1));
     }
     still_low_.assign(active_.size(), 0);
     still_high_.assign(active_.size(), 0);

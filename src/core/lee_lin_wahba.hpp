@@ -34,7 +34,7 @@ struct FullReport {
 struct FaceReport {
   std::int32_t iterations = 0;
   double residual = 0;  // of the gradient's norm on the face, what was left
-  double step = 0;      // share of the projected step that was taken, 0 .. 1
+  double step = 0;      // share of the step that was taken, 0 .. 1
   double gain = 0;      // by how much the dual grew
 };
 
@@ -96,6 +96,16 @@ class LeeLinWahba {
   T inner(std::int64_t i, std::int64_t j) const;
 
   struct Face;
+  // A step within the bounds, and what the dual gains along it.
+  struct Bent {
+    double slope = 0;
+    double curvature = 0;
+    double gain(double share) const { return share * (slope - share * curvature / 2); }
+  };
+  // z = what is left of length * e within the bounds, u = its weights.
+  Bent bend(Face& f, T length);
+  // Along e as far as the dual grows, with the given longest multiple of it.
+  void take_step(Face& f, double longest, FaceReport& report);
 
   Csr<T, I> X_;
   const std::int32_t* y_;

@@ -41,7 +41,7 @@ struct LineView {
 // One pass over some samples, each moved by an exact step per lane.
 template <class T>
 struct LinePass {
-  std::int32_t* order;   // samples to visit
+  std::int32_t* order;  // samples to visit
   std::int64_t count;
   std::uint16_t* active;  // [n] bits of the lanes that may move
   const T* threshold;     // [lanes] a variable at its bound whose gradient points out by more

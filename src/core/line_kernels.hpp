@@ -115,8 +115,7 @@ struct LaneSum {
 
 // Counts visits without a move in all lanes at once; returns the lanes that have had three.
 template <class T>
-inline std::uint32_t count_stillness(const LinePass<T>& pass, std::int64_t i,
-                                     std::uint32_t moved) {
+inline std::uint32_t count_stillness(const LinePass<T>& pass, std::int64_t i, std::uint32_t moved) {
   const std::uint32_t low = pass.still_low[i], high = pass.still_high[i];
   const std::uint32_t next_low = ~low & ~moved, next_high = (high ^ low) & ~moved;
   pass.still_low[i] = static_cast<std::uint16_t>(next_low);

@@ -30,8 +30,17 @@ class OneVsRest<T, I>::Line {
     w_.reset(static_cast<std::size_t>(of.X_.cols) * lanes);
     alpha_.reset(static_cast<std::size_t>(of.X_.rows) * lanes);
     small_.reset(3 * lanes);
-    view_ = {w_.data(),       lanes,         alpha_.data(), lanes, small_.data(), nullptr, of.y_,
-             of.box_,         of.norm2_.data(), of.bias_,   0};
+    view_ = {w_.data(),
+             lanes,
+             alpha_.data(),
+             lanes,
+             small_.data(),
+             nullptr,
+             of.y_,
+             of.box_,
+             of.norm2_.data(),
+             of.bias_,
+             0};
   }
 
   // Returns whether every machine of the line came to an end of its own.
@@ -113,8 +122,16 @@ class OneVsRest<T, I>::Line {
     const std::int64_t count = static_cast<std::int64_t>(order_.size());
     while (at < count) {
       const std::int64_t part = std::min(kVisitsAtOnce, count - at);
-      const LinePass<T> pass{order_.data() + at, part, active_.data(), threshold(), idle,
-                             nullptr, nullptr, gap_, dual_, violation()};
+      const LinePass<T> pass{order_.data() + at,
+                             part,
+                             active_.data(),
+                             threshold(),
+                             idle,
+                             nullptr,
+                             nullptr,
+                             gap_,
+                             dual_,
+                             violation()};
       const std::int64_t left = of_.kernels_.pass(of_.X_, view_, pass);
       std::copy_n(order_.data() + at, left, order_.data() + kept);
       kept += left;
@@ -164,8 +181,8 @@ class OneVsRest<T, I>::Line {
                            : static_cast<double>(violation()[l]) <= stopping.tol,
            false};
       r.precision = !r.reached && stalled_[l] >= kStalledCertificates;
-      done_ = static_cast<std::uint16_t>(
-          (done_ & ~(1u << l)) | static_cast<unsigned>(r.reached || r.precision) << l);
+      done_ = static_cast<std::uint16_t>((done_ & ~(1u << l)) |
+                                         static_cast<unsigned>(r.reached || r.precision) << l);
       dual_[l] = dual - of_.empty_value_;
     }
     certified_ = true;

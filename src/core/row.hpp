@@ -3,7 +3,6 @@
 
 #include <cstdint>
 
-#include "block.hpp"
 #include "csr.hpp"
 
 namespace multimargin {
@@ -26,6 +25,13 @@ struct RowBlock {
   T box;    // upper bound; infinite for the hard margin
   T price;  // of a loss: the box, or 0 for the hard margin
   T norm2;
+};
+
+// What is wrong with a row before it is solved.
+template <class T>
+struct RowReport {
+  T gap;        // its share of primal - dual
+  T violation;  // its largest projected gradient
 };
 
 // Sums over a row at fixed weights.
@@ -53,7 +59,7 @@ struct RowKernels {
   // The exact optimum of a row. Leaves what has to be scattered in step; false: nothing moved.
   // `work` holds a row.
   bool (*block)(const RowBlock<T>&, const T* score, T* alpha, T* step, T* work, T leave_below,
-                T idle, Report<T>*);
+                T idle, RowReport<T>*);
   // Turns scores into margins.
   RowSums (*look)(const RowBlock<T>&, T* score, const T* alpha);
 
@@ -63,15 +69,14 @@ struct RowKernels {
   // Half a symmetric sweep each: y, then z from y in place.
   void (*face_forward)(const RowBlock<T>&, const T* score, const T* alpha, const T* r, T* y,
                        T* step);
-  void (*face_backward)(const RowBlock<T>&, const T* score, const T* alpha, T* z, T* step,
-                        T* work);
+  void (*face_backward)(const RowBlock<T>&, const T* score, const T* alpha, T* z, T* step, T* work);
   // p = z + beta p, q = score on the face + beta q; returns p.q
   double (*face_direction)(const RowBlock<T>&, const T* score, const T* alpha, const T* z, T beta,
                            T* p, T* q);
   // e += length p, r -= length q; returns r.r
   double (*face_advance)(const RowBlock<T>&, T length, const T* p, const T* q, T* e, T* r);
-  // e = what is left of it within the bounds; returns its sum
-  double (*face_project)(const RowBlock<T>&, const T* alpha, T* e);
+  // out = what is left of length e within the bounds; returns its sum
+  double (*face_project)(const RowBlock<T>&, T length, const T* e, const T* alpha, T* out);
   // alpha += length e, within the bounds
   void (*face_move)(const RowBlock<T>&, T length, const T* e, T* alpha);
   // row - mean over the classes, padding zero

@@ -95,9 +95,9 @@ void row_gather(const Csr<T, I>& X, const RowWeights<T>& W, std::int64_t i, std:
   for (; c < to; c += lanes) {
     V s = W.bias * line_at(static_cast<const T*>(W.w_bias), c);
     for (std::int64_t t = begin; t < end; ++t)
-      s += X.data[t] * line_at(static_cast<const T*>(W.w) +
-                                   static_cast<std::int64_t>(X.indices[t]) * W.width,
-                               c);
+      s += X.data[t] *
+           line_at(static_cast<const T*>(W.w) + static_cast<std::int64_t>(X.indices[t]) * W.width,
+                   c);
     line_at(score, c) = s;
   }
 }
@@ -135,7 +135,8 @@ double row_sum(const T* a, std::int64_t width) {
 template <class T>
 void row_centre(const RowBlock<T>& b, const T* row, T factor, T* out) {
   const T mean = static_cast<T>(row_sum(row, b.width) / b.n_classes);
-  each_line<T>(b.width, [&](std::int64_t c) { line_at(out, c) = factor * (line_at(row, c) - mean); });
+  each_line<T>(b.width,
+               [&](std::int64_t c) { line_at(out, c) = factor * (line_at(row, c) - mean); });
   for (std::int64_t c = b.n_classes; c < b.width; ++c) out[c] = 0;
 }
 
@@ -175,7 +176,7 @@ inline T largest(const typename Vector<T>::type& v) {
 }
 
 template <class T>
-Report<T> row_inspect(const RowBlock<T>& b, const T* margin, const T* alpha) {
+RowReport<T> row_inspect(const RowBlock<T>& b, const T* margin, const T* alpha) {
   using V = typename Vector<T>::type;
   V worst{};
   const double gap = sum_lines<T>(b.width, [&](std::int64_t c) {
@@ -217,7 +218,7 @@ T row_root(const RowBlock<T>& b, const T* v, const T* alpha) {
 
 template <class T>
 bool row_block(const RowBlock<T>& b, const T* score, T* alpha, T* step, T* work, T leave_below,
-               T idle, Report<T>* report) {
+               T idle, RowReport<T>* report) {
   using V = typename Vector<T>::type;
   T* margin = step;
   row_margins(b, score, margin);
@@ -288,18 +289,15 @@ void face_inverse(const RowBlock<T>& b, const T* alpha, T* v) {
   const T share = static_cast<T>(sum / (b.n_classes - total_of(count, line_lanes<T>())));
   const T inverse = T(1) / b.norm2;
   each_line<T>(b.width, [&](std::int64_t c) {
-    line_at(v, c) =
-        is_free<T>(line_at(alpha, c), b.box) ? (line_at(v, c) + share) * inverse : V{};
+    line_at(v, c) = is_free<T>(line_at(alpha, c), b.box) ? (line_at(v, c) + share) * inverse : V{};
   });
 }
 
 template <class T>
-void face_forward(const RowBlock<T>& b, const T* score, const T* alpha, const T* r, T* y,
-                  T* step) {
+void face_forward(const RowBlock<T>& b, const T* score, const T* alpha, const T* r, T* y, T* step) {
   using V = typename Vector<T>::type;
   each_line<T>(b.width, [&](std::int64_t c) {
-    line_at(y, c) =
-        is_free<T>(line_at(alpha, c), b.box) ? line_at(r, c) - line_at(score, c) : V{};
+    line_at(y, c) = is_free<T>(line_at(alpha, c), b.box) ? line_at(r, c) - line_at(score, c) : V{};
   });
   face_inverse(b, alpha, y);
   row_centre(b, static_cast<const T*>(y), T(1), step);
@@ -338,11 +336,11 @@ double face_advance(const RowBlock<T>& b, T length, const T* p, const T* q, T* e
 }
 
 template <class T>
-double face_project(const RowBlock<T>& b, const T* alpha, T* e) {
+double face_project(const RowBlock<T>& b, T length, const T* e, const T* alpha, T* out) {
   using V = typename Vector<T>::type;
   return sum_lines<T>(b.width, [&](std::int64_t c) {
-    const V a = line_at(alpha, c), step = clipped<T>(a + line_at(e, c), b.box) - a;
-    line_at(e, c) = step;
+    const V a = line_at(alpha, c), step = clipped<T>(a + length * line_at(e, c), b.box) - a;
+    line_at(out, c) = step;
     return step;
   });
 }
@@ -356,10 +354,10 @@ void face_move(const RowBlock<T>& b, T length, const T* e, T* alpha) {
 
 template <class T, class I>
 RowKernels<T, I> row_kernels() {
-  return {&row_gather<T, I>,  &row_scatter<T, I>, &row_add<T>,       &row_dot<T>,
-          &row_sum<T>,        &row_block<T>,      &row_look<T>,      &face_gradient<T>,
-          &face_forward<T>,   &face_backward<T>,  &face_direction<T>, &face_advance<T>,
-          &face_project<T>,   &face_move<T>,      &row_centre<T>};
+  return {&row_gather<T, I>, &row_scatter<T, I>, &row_add<T>,        &row_dot<T>,
+          &row_sum<T>,       &row_block<T>,      &row_look<T>,       &face_gradient<T>,
+          &face_forward<T>,  &face_backward<T>,  &face_direction<T>, &face_advance<T>,
+          &face_project<T>,  &face_move<T>,      &row_centre<T>};
 }
 
 }  // namespace MM_ISA

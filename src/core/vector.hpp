@@ -21,8 +21,10 @@ struct MaskVector;
 template <>
 struct MaskVector<float> {
   typedef std::int32_t type __attribute__((vector_size(64)));
-  static type bits() { return type{1,      2,      4,      8,       16,      32,      64,      128,
-                                   1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15}; }
+  static type bits() {
+    return type{1,      2,      4,       8,       16,      32,      64,      128,
+                1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
+  }
 };
 template <>
 struct MaskVector<double> {

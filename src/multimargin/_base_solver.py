@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from multimargin._interior_point import InteriorPoint
 from multimargin._problem import Problem
 from multimargin._progress import Observers, ScanRecord
 from multimargin._solution import Limits, Solution, Start, Weights
-from multimargin._stopping import Stopping
+from multimargin._stopping import GapStopping, Stopping
 
 _STALLED_SCANS = 3  # scans without progress after which the arithmetic's limit is reached
 
@@ -61,6 +63,7 @@ class BaseSolver(ABC):
         self._passes = 0
         self._history: list[ScanRecord] = []
         self._stalled = 0
+        self._tried_interior_point = False
         self._scan_seconds = 0.0  # kept free at the end of a time limit
 
     def run(self, start: Start | None = None) -> Solution:
@@ -122,6 +125,30 @@ class BaseSolver(ABC):
         """Let the next step of ``engine`` end with the time limit."""
         left = self._seconds_left()
         engine.set_time_limit(-1.0 if left == float("inf") else left)
+
+    def _interior_point(
+        self, goes_on: Callable[[Any], bool] = lambda _: True
+    ) -> tuple[Any, Any] | None:
+        """Dual variables (samples x machines) by an interior-point method, and their dual values.
+
+        None where the problem has too many weights for it, or when it was tried before.
+        """
+        if not self._may_use_interior_point():
+            return None
+        self._tried_interior_point = True
+
+        def counted(alpha: Any) -> bool:
+            self._pass_done()
+            return goes_on(alpha) and not self._limit_reached()
+
+        by_gap = isinstance(self._stopping, GapStopping)
+        tol = (0.1 if by_gap else 0.001) * self._stopping.tol
+        method = InteriorPoint(self._problem)
+        alpha = method.solve(tol, counted)
+        return np.ascontiguousarray(alpha, dtype=self._problem.X.dtype), method.duals(alpha)
+
+    def _may_use_interior_point(self) -> bool:
+        return not self._tried_interior_point and InteriorPoint.suits(self._problem)
 
     def _solution(self, ended_by: str, alpha: Start | None) -> Solution:
         last = self._history[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -17,10 +17,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from multimargin._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from multimargin._parameters import check_parameters
 from multimargin._prediction import LinearScores
 from multimargin._problem import Problem, as_core_csr
 from multimargin._progress import Bar, CallbackObserver, Observer, Observers, ScanRecord, Weights
-from multimargin._solver import Alpha, Limits, Solution, Solver
+from multimargin._solution import Limits, Solution
+from multimargin._solvers import SOLVERS
 from multimargin._stopping import STOPPINGS
 from multimargin._threads import thread_count
 from multimargin.formulations import FORMULATIONS
@@ -37,11 +39,24 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    formulation : {"ww", "cs"}, default="ww"
-        "ww" is Weston-Watkins: a sample loses for every class that comes within a margin of 1
-        of its own. "cs" is Crammer-Singer: it loses for the worst of them only.
+    formulation : {"ww", "cs", "llw", "ovr"}, default="ww"
+        What a sample loses. "ww", Weston-Watkins: for every class that comes within a margin of
+        1 of its own. "cs", Crammer-Singer: for the worst of them only. "llw", Lee-Lin-Wahba: for
+        every other class that scores above -1, with scores that sum to zero. "ovr", one-vs-rest:
+        every class by itself against all others. The models of "llw" and "ovr" are dense.
     C : float, default=1.0
-        Penalty of the losses; larger fits the training data more closely.
+        Penalty of the losses; larger fits the training data more closely. ``numpy.inf``, for
+        "llw" only, is the hard margin: no loss at all, or a ValueError where there is no such
+        solution.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        The squared hinge is for "ovr" only.
+    solver : {"auto", "block", "alternating", "extrapolated"}, default="auto"
+        For "llw" only; all reach the same optimum. "block" (what "auto" chooses) solves all
+        classes of a sample at once. "alternating" trains each class by itself with the mean of
+        all held fixed in between, which is slow for large C; "extrapolated" does so with a mean
+        held ahead of where it is.
+    n_reductions : int, default=10
+        How often per pass "alternating" and "extrapolated" take the mean.
     tol : float, default=0.01
         What has to be reached, see `stopping`.
     stopping : {"gap", "violation"}, default="gap"
@@ -113,6 +128,9 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         formulation: str = "ww",
         C: float = 1.0,
         *,
+        loss: str = "hinge",
+        solver: str = "auto",
+        n_reductions: int = 10,
         tol: float = 0.01,
         stopping: str = "gap",
         max_iter: int = 10_000,
@@ -128,6 +146,9 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     ) -> None:
         self.formulation = formulation
         self.C = C
+        self.loss = loss
+        self.solver = solver
+        self.n_reductions = n_reductions
         self.tol = tol
         self.stopping = stopping
         self.max_iter = max_iter
@@ -161,7 +182,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         -------
         self : MulticlassSVC
         """
-        self._check_parameters()
+        check_parameters(self)
         threads = thread_count(self.n_jobs)
         X, y = validate_data(
             self,
@@ -175,15 +196,19 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         tasks = FitTasks(self, X, y)
         classes, problem = self._problem(as_core_csr(X), y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        solver = Solver(
+        kind = SOLVERS[self.formulation][self.solver]
+        options = {"reductions": int(self.n_reductions)} if kind.takes_reductions else {}
+        solver = kind(
             problem,
             STOPPINGS[self.stopping](float(self.tol)),
             Limits(int(self.max_iter), self.time_limit),
             threads=threads,
             seed=seed,
             observers=Observers(self._observers(tasks, classes, problem)),
+            keep_alpha=bool(self.warm_start),
+            **options,
         )
-        solution = solver.run(self._start(problem))
+        solution = solver.run(getattr(self, "_warm_alpha", None) if self.warm_start else None)
         self._take(solution, self._linear_model(solution.weights, classes, problem))
         if self.warm_start:
             self._warm_alpha = solution.alpha
@@ -193,58 +218,6 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self._warn(solution)
         tasks.fit_ended(lambda: self._linear_model(solution.weights, classes, problem))
         return self
-
-    def _check_parameters(self) -> None:
-        def require(ok: bool, name: str, allowed: str) -> None:
-            if not ok:
-                raise ValueError(f"{name} must be {allowed}, got {getattr(self, name)!r}")
-
-        def number(value: object) -> bool:
-            return (
-                isinstance(value, Real)
-                and not isinstance(value, bool)
-                and not np.isnan(float(value))
-            )
-
-        require(
-            isinstance(self.formulation, str) and self.formulation in FORMULATIONS,
-            "formulation",
-            "one of " + ", ".join(repr(name) for name in FORMULATIONS),
-        )
-        require(
-            isinstance(self.stopping, str) and self.stopping in STOPPINGS,
-            "stopping",
-            "one of " + ", ".join(repr(name) for name in STOPPINGS),
-        )
-        require(number(self.C) and 0 < self.C < np.inf, "C", "a positive finite number")
-        require(number(self.tol) and 0 < self.tol < np.inf, "tol", "a positive finite number")
-        require(
-            isinstance(self.max_iter, Integral) and self.max_iter >= 1,
-            "max_iter",
-            "an integer of at least 1",
-        )
-        require(
-            number(self.intercept_scaling) and 0 < self.intercept_scaling < np.inf,
-            "intercept_scaling",
-            "a positive finite number",
-        )
-        require(
-            isinstance(self.sparse_coef, (bool, np.bool_)) or self.sparse_coef == "auto",
-            "sparse_coef",
-            "True, False or 'auto'",
-        )
-        require(
-            self.time_limit is None or (number(self.time_limit) and self.time_limit > 0),
-            "time_limit",
-            "None or a positive number of seconds",
-        )
-        require(
-            self.class_weight is None
-            or self.class_weight == "balanced"
-            or isinstance(self.class_weight, Mapping),
-            "class_weight",
-            "None, 'balanced' or a dict of class to weight",
-        )
 
     def _problem(
         self, X: sp.csr_matrix, y: Any, sample_weight: ArrayLike | None
@@ -281,8 +254,13 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"X (with the intercept) holds values up to {largest:.3g}, too large to be squared "
                 f"and added in {X.dtype.name}: scale the features"
             )
+        dtype = X.dtype
+        if np.isinf(self.C):
+            # What has to hold for every sample needs the digits; the model is rounded afterwards.
+            X = X.astype(np.float64)
         box = np.ascontiguousarray(float(self.C) * weight, dtype=X.dtype)
-        if not np.all(box * len(classes) < np.finfo(X.dtype).max ** 0.5) or not np.all(box > 0):
+        large = box * len(classes) >= np.finfo(X.dtype).max ** 0.5
+        if (np.isfinite(self.C) and np.any(large)) or not np.all(box > 0):
             raise ValueError(
                 f"C times the weights is too large or too small for {X.dtype.name}: it spans "
                 f"{float(self.C) * weight.min():g} .. {float(self.C) * weight.max():g}"
@@ -294,6 +272,8 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             n_classes=len(classes),
             bias=float(self.intercept_scaling) if self.fit_intercept else 0.0,
             formulation=self.formulation,
+            loss=self.loss,
+            dtype=dtype,
         )
 
     def _class_weights(
@@ -314,12 +294,6 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             )
         return given
 
-    def _start(self, problem: Problem) -> Alpha | None:
-        alpha: Alpha | None = getattr(self, "_warm_alpha", None) if self.warm_start else None
-        if alpha is None or not alpha.fits(problem):
-            return None
-        return alpha
-
     def _observers(
         self, tasks: FitTasks, classes: NDArray[Any], problem: Problem
     ) -> list[Observer]:
@@ -336,20 +310,18 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self, weights: Weights, classes: NDArray[Any], problem: Problem
     ) -> dict[str, Any]:
         """The fitted attributes that prediction needs."""
-        data, indices, indptr, constant = weights
-        shape = (problem.n_classes, problem.X.shape[1])
-        coef: Any = sp.csr_matrix((data, indices, indptr), shape=shape)
-        density = coef.nnz / max(1, shape[0] * shape[1])
-        intercept = constant * problem.X.dtype.type(problem.bias)
-        if problem.n_classes == 2:
-            coef = sp.csr_matrix(coef[1] - coef[0])
-            intercept = intercept[1:] - intercept[:1]
+        coef, shape = weights.coef, (problem.machines, problem.X.shape[1])
+        coef = coef.astype(problem.dtype or coef.dtype, copy=False)
+        stored = _nonzeros(coef)
+        intercept = weights.constant.astype(coef.dtype) * coef.dtype.type(problem.bias)
+        if shape[0] == 2:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
         return {
             "classes_": classes,
             "n_features_in_": shape[1],
-            "coef_": coef if self._wants_sparse(coef) else coef.toarray(),
+            "coef_": self._stored(coef),
             "intercept_": intercept,
-            "model_density_": density,
+            "model_density_": stored / max(1, shape[0] * shape[1]),
         }
 
     def _take(self, solution: Solution, model: dict[str, Any]) -> None:
@@ -367,10 +339,17 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.converged_ = solution.converged
         self.history_ = [record.as_dict() for record in solution.history]
 
-    def _wants_sparse(self, coef: sp.csr_matrix) -> bool:
-        if self.sparse_coef == "auto":
-            return coef.shape[0] * coef.shape[1] * coef.dtype.itemsize > _LARGE_DENSE_BYTES
-        return bool(self.sparse_coef)
+    def _stored(self, coef: Any) -> Any:
+        """The weights in the form that `sparse_coef` asks for."""
+        wanted = self.sparse_coef
+        if wanted == "auto":
+            size = coef.shape[0] * coef.shape[1]
+            # At half full the indices take what the zeros would.
+            full = 2 * _nonzeros(coef) > size
+            wanted = size * coef.dtype.itemsize > _LARGE_DENSE_BYTES and not full
+        if wanted:
+            return sp.csr_matrix(coef)
+        return coef if isinstance(coef, np.ndarray) else coef.toarray()
 
     def _warn(self, solution: Solution) -> None:
         remedy = {
@@ -444,8 +423,10 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             raise ValueError(f"k must be an integer between 1 and the {n_classes} classes: {k!r}")
         if n_classes == 2:
             score = self._scores().scores(X)[:, 0]
-            # Two classes share the difference of their scores evenly.
-            both = np.column_stack([-score / 2, score / 2])
+            # One-vs-rest has one machine, whose score is the second class's; otherwise two
+            # classes share the difference of their scores evenly.
+            share = score if self.formulation == "ovr" else score / 2
+            both = np.column_stack([-share, share])
             best = np.column_stack([score > 0, score <= 0]).astype(np.intp)[:, :k]
             return self.classes_[best], np.take_along_axis(both, best, axis=1)
         order, score = self._scores().top(X, int(k))
@@ -489,3 +470,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _nonzeros(coef: Any) -> int:
+    return int(np.count_nonzero(coef) if isinstance(coef, np.ndarray) else coef.nnz)

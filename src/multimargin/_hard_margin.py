@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from multimargin._problem import Problem
 
-# A solution's norm is at most sqrt(n) K over the least singular value of X. Beyond this value of
-# |x| over it, rows that differ are equal to double precision's rounding in the scores.
-_LARGEST_CONDITION = 1e7
+# A solution's norm is at most sqrt(n) K over the least singular value of X. Where |x| over that
+# would have to exceed this, samples that have to be told apart are as good as equal: single
+# precision tells scores of 1 apart from weights of this size only just.
+_LARGEST_CONDITION = 1e5
 
 
 class HardMargin:
@@ -55,21 +56,26 @@ class HardMargin:
             coef /= 1 - self._margin
             constant /= 1 - self._margin
 
-    def refuse_infeasible(self, alpha: Callable[[], NDArray[Any]], passes: int) -> None:
-        """Raise ValueError if the growth of the dual variables shows that nothing can obey."""
+    def goes_on(self, alpha: NDArray[Any]) -> bool:
+        """True, or ValueError if these dual variables show that nothing can obey."""
+        least = self._least_norm(alpha)
+        if least > self._largest_norm:
+            raise ValueError(
+                "C=inf is infeasible: weights that keep all training samples at their margin "
+                f"would have a norm of at least {least:.2g}, if there are any. Samples of "
+                "different classes may be equal or dependent, or the classes overlap. Use a "
+                "finite C."
+            )
+        return True
+
+    def compare(self, alpha: Callable[[], NDArray[Any]], passes: int) -> None:
+        """Look, now and then, at how the dual variables grow."""
         if passes < self._compare_after:
             return
         self._compare_after = 2 * passes
         now = alpha()
         if self._before is not None:
-            growth = np.maximum(now - self._before, 0)
-            least = self._least_norm(growth)
-            if least > self._largest_norm:
-                raise ValueError(
-                    "C=inf is infeasible: no weights keep all training samples at their margin "
-                    f"(their norm would have to be at least {least:.2g}). Samples of different "
-                    "classes may be equal or dependent. Use a finite C."
-                )
+            self.goes_on(np.maximum(now - self._before, 0))
         self._before = now
 
     def _least_norm(self, p: NDArray[Any]) -> float:

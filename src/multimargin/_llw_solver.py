@@ -4,7 +4,8 @@ A pass solves one sample after the other, all its classes at once. For small C t
 dual variables are at their bound. For large C nearly all are free, the problem is close to least
 squares, and passes converge like Gauss-Seidel. Then conjugate gradients on the free variables,
 preconditioned by a symmetric sweep of the same blocks, finish what the passes have prepared. Their
-step is bent to the bounds and taken exactly as far as the dual grows.
+step is bent to the bounds and taken as far as the dual grows. With few weights in all, an
+interior-point method does it in their place.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class LlwSolver(BaseSolver):
         self._scan_seconds = time.monotonic() - began
         ended_by = self._scan_done(primal, dual, seen.violation, seen.free)
         if self._hard is not None and not self._reached():
-            self._hard.refuse_infeasible(self._alpha, self._passes)
+            self._hard.compare(self._alpha, self._passes)
         return ended_by
 
     def _reached(self) -> bool:
@@ -124,10 +125,8 @@ class BlockSolver(LlwSolver):
 
     def _run(self, start: Start | None) -> Solution:
         self._phase, self._iterations = _PHASE, _ITERATIONS
-        if self._begin(start):
-            ended_by = self._look()
-        else:
-            ended_by = self._first_passes() or self._look()
+        ended_by = "" if self._begin(start) else self._first_passes()
+        ended_by = ended_by or self._look()
         while not self._reached() and not ended_by:
             limit = self._work()
             ended_by = self._look() or limit
@@ -159,7 +158,7 @@ class BlockSolver(LlwSolver):
             if seen[-1] <= target:
                 return ""
             if count % self._phase == 0 and self._passes_needed(seen, target) > _PATIENCE:
-                self._polish()
+                self._accelerate()
                 return ""
         return ""
 
@@ -171,7 +170,13 @@ class BlockSolver(LlwSolver):
         rate = math.log(before / now) / max(1, self._phase - 1)
         return math.log(now / target) / rate
 
-    def _polish(self) -> None:
+    def _accelerate(self) -> None:
+        goes_on = self._hard.goes_on if self._hard is not None else lambda _: True
+        found = self._interior_point(goes_on)
+        if found is not None:
+            if found[1].sum() > self._history[-1].dual:
+                self._engine.assign(found[0])
+            return
         self._limit(self._engine)
         face = self._engine.polish(self._iterations, _REDUCTION)
         self._pass_done(2 * face.iterations)

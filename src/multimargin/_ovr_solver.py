@@ -19,6 +19,7 @@ _GROUPS = 16  # at most, between two looks at the whole
 # With a time limit all classes come this far first: one that was never trained scores 0, and so
 # above all that have learnt to say no.
 _ROUGH = 0.2
+_SLOW_PASSES = 300  # after which an interior point is tried, where it suits
 
 
 class OvrSolver(BaseSolver):
@@ -44,6 +45,8 @@ class OvrSolver(BaseSolver):
         rounds = [tol] if self._limits.time_limit is None else [max(tol, _ROUGH), tol]
         for target in dict.fromkeys(rounds):
             ended_by = self._round(target, alpha)
+            if not ended_by and self._slow():
+                ended_by = self._finish(target, alpha)
             if ended_by:
                 break
         reports = self._engine.reports()
@@ -63,9 +66,27 @@ class OvrSolver(BaseSolver):
         problem = self._problem
         if isinstance(start, DenseAlpha):
             return start.scaled_to(problem)
-        if self._keep_alpha or self._limits.time_limit is not None:
+        if (
+            self._keep_alpha
+            or self._limits.time_limit is not None
+            or self._may_use_interior_point()
+        ):
             return np.zeros((len(problem.y), problem.machines), dtype=problem.X.dtype)
         return None
+
+    def _slow(self) -> bool:
+        return not all(r.reached for r in self._engine.reports())
+
+    def _finish(self, target: float, alpha: NDArray[Any] | None) -> str:
+        """The machines that passes did not finish, by other means if there are any."""
+        if alpha is None or not self._may_use_interior_point():
+            return ""
+        found = self._interior_point()
+        assert found is not None
+        for k, report in enumerate(self._engine.reports()):
+            if not report.reached and found[1][k] > report.dual:
+                alpha[:, k] = found[0][:, k]
+        return self._round(target, alpha)
 
     def _round(self, target: float, alpha: NDArray[Any] | None) -> str:
         """All classes to the tolerance ``target``; returns what ended it before."""
@@ -73,12 +94,13 @@ class OvrSolver(BaseSolver):
         lines = -(-machines // lanes)
         step = lanes * max(2 * self._threads, -(-lines // _GROUPS))
         by_gap = isinstance(self._stopping, GapStopping)
+        most = self._limits.max_passes
+        if self._may_use_interior_point():
+            most = min(most, _SLOW_PASSES)
         for begin in range(0, machines, step):
             self._limit(self._engine)
             end = min(machines, begin + step)
-            complete = self._engine.solve(
-                begin, end, target, by_gap, self._limits.max_passes, alpha
-            )
+            complete = self._engine.solve(begin, end, target, by_gap, most, alpha)
             reports = self._engine.reports()
             passes = max(r.passes for r in reports)
             if passes > self._passes:

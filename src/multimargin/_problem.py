@@ -47,11 +47,15 @@ class Problem:
     y : ndarray of int32, shape (n_samples,)
         Classes, counted from zero.
     box : ndarray of X's dtype, shape (n_samples,)
-        Upper bounds of the dual variables: C times sample and class weight; all positive.
+        Upper bounds of the dual variables: C times sample and class weight. All positive;
+        infinite for the hard margin.
     n_classes : int
     bias : float
         Value of the constant feature; 0 for none.
     formulation : str
+    loss : {"hinge", "squared_hinge"}
+    dtype : dtype or None
+        Of the model, where it is not that of `X`.
     """
 
     X: sp.csr_matrix
@@ -60,28 +64,47 @@ class Problem:
     n_classes: int
     bias: float
     formulation: str
+    loss: str = "hinge"
+    dtype: Any = None
+
+    @property
+    def machines(self) -> int:
+        """Weight vectors to be found: one per class, but one for two classes against each other."""
+        return 1 if self.formulation == "ovr" and self.n_classes == 2 else self.n_classes
+
+    def core(self, kind: str, *, isa: int | None = None, **options: Any) -> Any:
+        """The compiled solver ``kind`` for this problem's types; borrows the arrays.
+
+        Parameters
+        ----------
+        kind : {"Engine", "OneVsRest", "LeeLinWahba"}
+        isa : int, default=None
+            Instruction set; the best that the processor has if not given.
+        **options
+            Further arguments of its constructor.
+        """
+        value = "F64" if self.X.dtype == np.float64 else "F32"
+        index = "I64" if self.X.indices.dtype == np.int64 else "I32"
+        return getattr(_core, kind + value + index)(
+            data=self.X.data,
+            indices=self.X.indices,
+            indptr=self.X.indptr,
+            cols=self.X.shape[1],
+            y=self.y,
+            box=self.box,
+            bias=self.bias,
+            isa=_core.best_isa() if isa is None else isa,
+            **options,
+        )
 
     def engine(self, threads: int, seed: int, isa: int | None = None) -> _core.Engine:
-        """The compiled engine for this problem's types; borrows the arrays."""
-        double = self.X.dtype == np.float64
-        wide = self.X.indices.dtype == np.int64
-        kinds: dict[tuple[bool, bool], type[_core.Engine]] = {
-            (False, False): _core.EngineF32I32,
-            (False, True): _core.EngineF32I64,
-            (True, False): _core.EngineF64I32,
-            (True, True): _core.EngineF64I64,
-        }
-        return kinds[double, wide](
-            self.X.data,
-            self.X.indices,
-            self.X.indptr,
-            self.X.shape[1],
-            self.y,
-            self.box,
-            self.n_classes,
-            self.bias,
-            self.formulation,
-            _core.best_isa() if isa is None else isa,
-            threads,
-            seed,
+        """The compiled active-set engine."""
+        engine: _core.Engine = self.core(
+            "Engine",
+            isa=isa,
+            n_classes=self.n_classes,
+            formulation=self.formulation,
+            threads=threads,
+            seed=seed,
         )
+        return engine

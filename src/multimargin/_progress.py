@@ -8,14 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
 from multimargin._stopping import relative_gap
 
-# CSR parts (data, indices, indptr) of W, one row per class, and the constant feature's weights.
-Weights = tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]
+
+@dataclass(frozen=True)
+class Weights:
+    """W as a CSR matrix or an array, one row per class, and the constant feature's weights."""
+
+    coef: Any
+    constant: NDArray[Any]
 
 
 @dataclass(frozen=True)

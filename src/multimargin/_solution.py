@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from multimargin._problem import Problem
 from multimargin._progress import ScanRecord, Weights
+from multimargin.formulations import FORMULATIONS
 
 __all__ = ["Alpha", "DenseAlpha", "Limits", "Solution", "Start", "Weights"]
 
@@ -32,10 +33,16 @@ class Alpha:
     box: NDArray[Any]
 
     def scaled_to(self, problem: Problem) -> NDArray[Any]:
-        """Values for another box: what was at a bound stays there."""
+        """Values for another box: what was at a bound stays there, and all are feasible."""
         ratio = np.repeat(problem.box / self.box, np.diff(self.pair))
         ceiling = np.repeat(problem.box, np.diff(self.pair))
         scaled: NDArray[Any] = np.minimum(self.value * ratio, ceiling).astype(problem.X.dtype)
+        if not FORMULATIONS[problem.formulation].separable:
+            # The others of a sample share the box; slot 0, which holds their sum, is not used.
+            scaled[self.pair[:-1]] = 0
+            total = np.add.reduceat(scaled, self.pair[:-1], dtype=np.float64)
+            fitting = np.minimum(1.0, problem.box / np.maximum(total, problem.box))
+            scaled *= np.repeat(fitting.astype(scaled.dtype), np.diff(self.pair))
         return scaled
 
     def fits(self, problem: Problem) -> bool:

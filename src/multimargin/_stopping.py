@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,6 +29,8 @@ class PassResult(Protocol):
 
 def relative_gap(scan: Certificate) -> float:
     """(primal - dual) / primal; the primal is positive except where everything is zero."""
+    if math.isinf(scan.primal):
+        return 1.0  # a hard margin that is not met yet
     scale = max(abs(scan.primal), abs(scan.dual))
     return (scan.primal - scan.dual) / scale if scale > 0 else 0.0
 

@@ -24,11 +24,14 @@ class Formulation(ABC):
     reference: ClassVar[str]
     separable: ClassVar[bool]
     """Whether each dual variable has bounds of its own, not the variables of a sample together."""
+    offered_losses: ClassVar[tuple[str, ...]] = ("hinge",)
+    hard_margin: ClassVar[bool] = False
+    """Whether ``C=inf`` can be trained."""
 
     @staticmethod
     @abstractmethod
     def margins(scores: Array, y: NDArray[np.intp]) -> Array:
-        """Gradient of the dual for every sample and class; zero for the own class."""
+        """Gradient of the dual for every sample and class; zero where there is no variable."""
 
     @staticmethod
     @abstractmethod
@@ -51,6 +54,12 @@ class Formulation(ABC):
         margin: Array, alpha: Array, box: float, curvature_own: float, curvature: Array
     ) -> Array:
         """Optimal dual variables of one sample's classes, the others fixed."""
+
+    @staticmethod
+    def variables(y: NDArray[np.intp], n_classes: int) -> NDArray[np.bool_]:
+        """Where there is a dual variable: for all classes but the own, unless said otherwise."""
+        others: NDArray[np.bool_] = np.arange(n_classes)[None, :] != y[:, None]
+        return others
 
     @classmethod
     def primal(cls, W: Array, X: Array, y: NDArray[np.intp], box: Array) -> float:

@@ -65,3 +65,20 @@ class WestonWatkins(Formulation):
         s = brentq(rest, 0, len(margin) * box, xtol=1e-15, rtol=1e-15) if rest(0) > 0 else 0.0
         solved: Array = np.clip(shifted - ratio * s, 0, box)
         return solved
+
+    @staticmethod
+    def normal_matrix(scale: Array, X: Array, y: NDArray[np.intp]) -> list[Array]:
+        """B diag(scale) B', with B from dual variables to weights, class by class."""
+        k, d = scale.shape[1], X.shape[1]
+        full = np.zeros((k, d, k, d))
+        for own in range(k):
+            rows = X[y == own]
+            for c in range(k):
+                if c == own:
+                    continue
+                block = rows.T @ (scale[y == own, c, None] * rows)
+                full[own, :, own, :] += block
+                full[c, :, c, :] += block
+                full[own, :, c, :] -= block
+                full[c, :, own, :] -= block
+        return [full.reshape(k * d, k * d)]

@@ -1,4 +1,4 @@
-"""The solver: which step comes next. The steps themselves are compiled.
+"""The solver of Weston-Watkins and Crammer-Singer: which step comes next. Steps are compiled.
 
 Most dual variables are zero at the optimum: 10 to 20 classes per sample of thousands. So two
 phases alternate. *Inner passes* visit samples and solve each one's block of active classes
@@ -10,19 +10,18 @@ active. The first active classes are those with the nearest centroids.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from multimargin import _core
+from multimargin._base_solver import BaseSolver
 from multimargin._plan import Plan, make_plan, mean_cosine
 from multimargin._problem import Problem
-from multimargin._progress import Observers, ScanRecord, Weights
 from multimargin._schedule import bundle_classes, season
-from multimargin._stopping import Stopping, relative_gap
+from multimargin._solution import Alpha, Solution, Start, Weights, csr_weights
 from multimargin.formulations import FORMULATIONS
 
 # Nearest centroids to start from. 8 is a few per cent faster on 1,139 classes, but its first scans
@@ -36,84 +35,22 @@ _ALL_ACTIVE_BYTES = 2**29  # ... as long as their positions take no more than th
 _FIRST_SHARE = 0.01  # of the first pass's gap: what may be left before the first scan
 _PHASE_SHARE = 0.03  # of the first gap after a scan; 0.1, 0.3 and 1 cost more scans than they saved
 _STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
-_STALLED_SCANS = 3  # scans without progress after which the arithmetic's limit is reached
+_SLOW_PASSES = 300  # after which an interior point is tried, where it suits
 _MULTIPLY_ADDS = 5e9  # per second and thread in a scan; used only to plan the end of a time limit
 
 
-@dataclass(frozen=True)
-class Alpha:
-    """Dual variables of a solution, to start from: ragged rows, own class first."""
+class ActiveSetSolver(BaseSolver):
+    """One run on a problem whose optimum needs few classes per sample.
 
-    pair: NDArray[np.int64]
-    cls: NDArray[np.int32]
-    value: NDArray[Any]
-    box: NDArray[Any]
+    Parameters
+    ----------
+    plan : Plan, default=None
+        How passes are arranged; chosen from the data if not given.
+    """
 
-    def scaled_to(self, problem: Problem) -> NDArray[Any]:
-        """Values for another box: what was at a bound stays there, and all are feasible."""
-        ratio = np.repeat(problem.box / self.box, np.diff(self.pair))
-        ceiling = np.repeat(problem.box, np.diff(self.pair))
-        scaled: NDArray[Any] = np.minimum(self.value * ratio, ceiling).astype(problem.X.dtype)
-        if not FORMULATIONS[problem.formulation].separable:
-            # The others of a sample share the box; slot 0, which holds their sum, is not used.
-            scaled[self.pair[:-1]] = 0
-            total = np.add.reduceat(scaled, self.pair[:-1], dtype=np.float64)
-            fitting = np.minimum(1.0, problem.box / np.maximum(total, problem.box))
-            scaled *= np.repeat(fitting.astype(scaled.dtype), np.diff(self.pair))
-        return scaled
-
-    def fits(self, problem: Problem) -> bool:
-        first = self.pair[:-1]
-        return (
-            len(first) == len(problem.y)
-            and bool(np.array_equal(self.cls[first], problem.y))
-            and bool(np.all(self.cls < problem.n_classes))
-        )
-
-
-@dataclass
-class Solution:
-    """What a fit produced."""
-
-    weights: Weights
-    alpha: Alpha
-    primal: float
-    dual: float
-    gap: float
-    violation: float
-    passes: int
-    converged: bool
-    ended_by: str
-    history: list[ScanRecord] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Limits:
-    max_passes: int
-    time_limit: float | None = None
-
-
-class Solver:
-    """One run on one problem."""
-
-    def __init__(
-        self,
-        problem: Problem,
-        stopping: Stopping,
-        limits: Limits,
-        *,
-        threads: int = 1,
-        seed: int = 0,
-        observers: Observers | None = None,
-        plan: Plan | None = None,
-        isa: int | None = None,
-    ) -> None:
-        self._began = time.monotonic()
-        self._problem = problem
-        self._stopping = stopping
-        self._limits = limits
-        self._threads = threads
-        self._observers = observers or Observers([])
+    def __init__(self, *args: Any, plan: Plan | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        problem = self._problem
         self._separable = FORMULATIONS[problem.formulation].separable
         if plan is not None and plan.bundles > 1 and not self._separable:
             raise ValueError(
@@ -122,10 +59,8 @@ class Solver:
                 f"{plan.bundles}. Pass over batches of samples instead"
             )
         self._fixed_plan = plan
-        self._rng = np.random.default_rng(seed)
-        self._engine = problem.engine(threads, seed, isa)
-        self._seed = seed
-        self._passes = 0
+        self._rng = np.random.default_rng(self._seed)
+        self._engine = problem.engine(self._threads, self._seed, self._isa)
         self._scans = 0
         self._least_coupling = 0.0  # raised when a batch was seen to overshoot
         self._classes_needed = _classes_needed(problem)
@@ -138,56 +73,34 @@ class Solver:
 
     # ------------------------------------------------------------ the whole
 
-    def run(self, start: Alpha | None = None) -> Solution:
-        """Solve, from ``start`` if it is given and fits."""
-        try:
-            return self._run(start)
-        finally:
-            self._observers.close()
-
-    def _run(self, start: Alpha | None) -> Solution:
+    def _run(self, start: Start | None) -> Solution:
         stopping, engine = self._stopping, self._engine
-        history: list[ScanRecord] = []
-        warm = start is not None and start.fits(self._problem)
-        self._begin(start if warm else None)
+        assert start is None or isinstance(start, Alpha)
+        self._begin(start)
         target: float | None = None  # unknown before the first scan
         floor = stopping.floor(None)
         ended_by = ""
-        stalled = 0
         while True:
-            if not (warm and not history):
+            if start is None or self._history:
                 ended_by = self._work_inside(target, floor)
             engine.recompute()  # weights from alpha: rounding drift cannot hide in the certificate
-            scan, record = self._scan()
-            history.append(record)
-            asked = self._observers.on_scan(record, engine.weights)
+            scan = self._scan()
+            asked = self._scan_done(scan.primal, scan.dual, scan.violation, engine.active_pairs)
             if stopping.reached(scan):
                 ended_by = ""
                 break
-            if asked:
-                ended_by = "a callback"
-            stalled = stalled + 1 if _no_progress(history, self._problem.X.dtype) else 0
-            if stalled >= _STALLED_SCANS:
-                ended_by = "precision"
-            ended_by = ended_by or self._limit_reached()
+            ended_by = asked if asked in ("a callback", "precision") else ended_by or asked
             if ended_by:
                 break
             target, floor = stopping.target(scan), stopping.floor(scan)
-            engine.merge_found()
+            if not (self._passes >= _SLOW_PASSES and self._start_anew()):
+                engine.merge_found()
             self._arrange()
-        pair, cls, value = engine.alpha()
-        return Solution(
-            weights=engine.weights(),
-            alpha=Alpha(pair, cls, value, self._problem.box),
-            primal=scan.primal,
-            dual=scan.dual,
-            gap=relative_gap(scan),
-            violation=scan.violation,
-            passes=self._passes,
-            converged=not ended_by,
-            ended_by=ended_by,
-            history=history,
-        )
+        problem = self._problem
+        return self._solution(ended_by, Alpha(problem.formulation, *engine.alpha(), problem.box))
+
+    def _weights(self) -> Weights:
+        return csr_weights(self._engine.weights(), self._problem.X.shape[1])
 
     # ------------------------------------------------------------ its parts
 
@@ -205,6 +118,27 @@ class Solver:
             candidates = max(_CANDIDATES, min(self._classes_needed, 4 * _CANDIDATES))
             engine.start_from_centroids(min(candidates, k - 1), _CENTROID_BUDGET)
         self._arrange()
+
+    def _may_start_anew(self) -> bool:
+        few = self._problem.n_classes <= _FEW_CLASSES
+        return few and self._may_use_interior_point()
+
+    def _start_anew(self) -> bool:
+        """Go on from what an interior-point method finds, if that is better."""
+        problem = self._problem
+        found = self._interior_point() if self._may_start_anew() else None
+        if found is None or not found[1].sum() > self._history[-1].dual:
+            return False
+        alpha = found[0]
+        own = np.arange(problem.n_classes)[None, :] == problem.y[:, None]
+        active = (alpha > 0) | own
+        # Own class first, then the others.
+        order = np.argsort(~own, axis=1, kind="stable").astype(np.int32)
+        rows = np.arange(len(problem.y))[:, None]
+        kept = active[rows, order]
+        pair = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
+        self._engine.assign(pair, order[kept], alpha[rows, order][kept])
+        return True
 
     def _arrange(self) -> None:
         """Choose how passes over the present active set are arranged."""
@@ -240,8 +174,7 @@ class Solver:
             if limit := self._limit_reached():
                 return limit
             result = self._pass(everything, target)
-            self._passes += 1
-            self._observers.on_pass(self._passes)
+            self._pass_done()
             if not result.complete:
                 return "time_limit"
             measure = self._stopping.measure(result)
@@ -257,6 +190,8 @@ class Solver:
                 best, stale = result.gap, 0
             else:
                 stale += 1
+            if self._passes >= _SLOW_PASSES and self._may_start_anew():
+                return ""
             if stale >= _STALE_PASSES and self._plan.may_overshoot:
                 self._plan = self._plan.more_cautious()
                 self._least_coupling = self._plan.coupling
@@ -271,8 +206,7 @@ class Solver:
         # A sample with a tenth of that is not worth its own arithmetic.
         leave_below = 0.1 * quiet_gap
         plan = self._plan
-        left = self._seconds_left()
-        self._engine.set_time_limit(-1.0 if left == float("inf") else left)
+        self._limit(self._engine)
         if plan.bundles > 1:
             # A sample is seen once per bundle that it meets: each part has its share of the gap.
             share = 1.0 / min(4, plan.bundles)
@@ -294,7 +228,7 @@ class Solver:
             quiet_violation,
         )
 
-    def _scan(self) -> tuple[_core.ScanReport, ScanRecord]:
+    def _scan(self) -> _core.ScanReport:
         began = time.monotonic()
         self._engine.set_time_limit(-1.0)  # without its end there is no certificate
         wanted = _FOUND_AT_FIRST if self._scans < 2 else _FOUND_PER_SCAN
@@ -302,34 +236,12 @@ class Solver:
         wanted = max(wanted, min(self._classes_needed, 8 * _FOUND_PER_SCAN))
         scan = self._engine.scan(min(wanted, self._problem.n_classes - 1), self._stopping.idle)
         self._scans += 1
-        now = time.monotonic()
-        self._scan_seconds = now - began
-        return scan, ScanRecord(
-            time=now - self._began,
-            primal=scan.primal,
-            dual=scan.dual,
-            violation=scan.violation,
-            active=self._engine.active_pairs,
-            passes=self._passes,
-        )
-
-    # ------------------------------------------------------------ time
+        self._scan_seconds = time.monotonic() - began
+        return scan
 
     def _expected_scan_seconds(self) -> float:
         work = float(self._problem.X.nnz) * self._problem.n_classes
         return work / (_MULTIPLY_ADDS * self._threads)
-
-    def _limit_reached(self) -> str:
-        if self._passes >= self._limits.max_passes:
-            return "max_iter"
-        return "time_limit" if self._seconds_left() <= 0 else ""
-
-    def _seconds_left(self) -> float:
-        """Until the last scan has to begin; infinite without a time limit."""
-        if self._limits.time_limit is None:
-            return float("inf")
-        end = self._began + self._limits.time_limit - self._scan_seconds
-        return max(0.0, end - time.monotonic())
 
 
 def _classes_needed(problem: Problem) -> int:
@@ -341,13 +253,3 @@ def _classes_needed(problem: Problem) -> int:
         return 1
     squares = float(np.dot(problem.X.data, problem.X.data)) / problem.X.shape[0] + problem.bias**2
     return int(min(1e9, 2.0 / max(1e-9, squares * float(np.median(problem.box)))))
-
-
-def _no_progress(history: list[ScanRecord], dtype: Any) -> bool:
-    """Whether the last scan found neither a better dual, beyond rounding, nor a smaller gap."""
-    if len(history) < 2:
-        return False
-    last, before = history[-1], history[-2]
-    better = last.dual - before.dual > 8 * float(np.finfo(dtype).eps) * abs(last.dual)
-    smaller = last.gap < 0.99 * before.gap or last.violation < 0.99 * before.violation
-    return not better and not smaller

@@ -1,0 +1,67 @@
+"""Lee-Lin-Wahba.
+
+primal  min  1/2 sum_c |w_c|^2 + sum_i U_i sum_{c != y_i} max(0, m_ic),   sum_c w_c = 0
+dual    max  sum_ic a_ic - 1/2 sum_c |w_c|^2,    0 <= a_ic <= U_i,  a_{i,y_i} = 0
+with    w_c  = sum_i (A_i / K - a_ic) x_i,   A_i = sum_c a_ic
+        m_ic = 1 + w_c.x_i
+        U_i  = C * sample weight * class weight; infinite for the hard margin
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from multimargin.formulations._base import Array, Formulation
+from multimargin.formulations._ww import WestonWatkins
+
+
+class LeeLinWahba(Formulation):
+    name = "llw"
+    title = "Lee-Lin-Wahba"
+    reference = "Lee, Lin and Wahba, Multicategory support vector machines"
+    separable = True
+    hard_margin = True
+
+    losses = staticmethod(WestonWatkins.losses)
+    violations = staticmethod(WestonWatkins.violations)
+
+    @staticmethod
+    def margins(scores: Array, y: NDArray[np.intp]) -> Array:
+        margins: Array = 1 + scores
+        np.put_along_axis(margins, y[:, None], 0, axis=1)
+        return margins
+
+    @staticmethod
+    def weights(alpha: Array, X: Array, y: NDArray[np.intp]) -> Array:
+        W: Array = (alpha.mean(axis=1, keepdims=True) - alpha).T @ X
+        return W
+
+    @staticmethod
+    def solve_block(
+        margin: Array, alpha: Array, box: float, curvature_own: float, curvature: Array
+    ) -> Array:
+        n_classes = len(margin) + 1
+
+        def rest(d: float) -> float:
+            fresh = np.clip(alpha + margin / curvature + d, 0, box)
+            return float(np.sum(fresh - alpha) - n_classes * d)
+
+        # It falls by at least 1 per unit: the root lies between 0 and its value there.
+        low, high = sorted((0.0, rest(0.0)))
+        d = brentq(rest, low, high, xtol=1e-15, rtol=1e-15) if low < high else 0.0
+        solved: Array = np.clip(alpha + margin / curvature + d, 0, box)
+        return solved
+
+    @staticmethod
+    def normal_matrix(scale: Array, X: Array, y: NDArray[np.intp]) -> list[Array]:
+        """B diag(scale) B', with B from dual variables to weights, class by class."""
+        k, d = scale.shape[1], X.shape[1]
+        full = np.zeros((k, d, k, d))
+        for c in range(k):
+            full[c, :, c, :] = X.T @ (scale[:, c, None] * X)
+        # Weights are centred over the classes, from both sides.
+        full -= full.mean(axis=0, keepdims=True)
+        full -= full.mean(axis=2, keepdims=True)
+        return [full.reshape(k * d, k * d)]
