@@ -78,7 +78,8 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Start from the dual variables of the last fit if it had the same samples and labels,
         also when C or weights changed.
     sparse_coef : bool or "auto", default="auto"
-        Whether `coef_` is a CSR matrix; "auto" if a dense one would be larger than 32 MiB.
+        Whether `coef_` is a CSR matrix; "auto" if a dense one would be larger than 32 MiB and no
+        more than a quarter of it is not zero.
     random_state : int, RandomState or None, default=None
         Seeds the order of visits.
     verbose : int, default=0
@@ -344,8 +345,8 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         wanted = self.sparse_coef
         if wanted == "auto":
             size = coef.shape[0] * coef.shape[1]
-            # At half full the indices take what the zeros would.
-            full = 2 * _nonzeros(coef) > size
+            # An index takes as much as a value or more, so this saves half the memory at least.
+            full = 4 * _nonzeros(coef) > size
             wanted = size * coef.dtype.itemsize > _LARGE_DENSE_BYTES and not full
         if wanted:
             return sp.csr_matrix(coef)
