@@ -9,8 +9,9 @@ from benchmarks._data import DMOZ, GENERATED_SMALL, LSHTC, WORDNET, in_folder
 from benchmarks._outcome import Options, Outcome, Row, at_least, at_most, without_figure
 from benchmarks._run import Runs, measure_in_turns
 
-# LIBLINEAR's default stops 0.2 % and 0.3 % above the optimum on lshtc1-dryrun-task2 and dmoz-108.
-_CS_TOL = 1e-3
+# LIBLINEAR's default stops 0.2 % and 0.3 % above the optimum on lshtc1-dryrun-task2 and dmoz-108,
+# but nearer on wordnet-hypernym, where 1e-3 of ours ends a hundred-thousandth above its objective.
+_CS_TOL = 5e-4
 _OVR_TOL = 1e-3
 _OVR_SLACK = 1.001  # of the peer's objective
 # LIBLINEAR's -e of the run that both are compared with; from there to 1e-4 the dual objective of

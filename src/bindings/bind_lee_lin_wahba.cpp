@@ -1,8 +1,12 @@
 // LeeLinWahba: one Python class per value and index type.
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "bindings.hpp"
 #include "borrowed.hpp"
@@ -131,6 +135,36 @@ void bind_one(nb::module_& m, const char* name) {
       .def("pass_lines", &S::pass_lines, "part"_a, "parts"_a, "everything"_a, "idle"_a);
 }
 
+// One sample solved by the kernel of a given instruction set, to compare with its NumPy twin.
+template <class T>
+void bind_solve_row(nb::module_& m) {
+  m.def(
+      "solve_row",
+      [](int isa, In<T> margin, In<T> alpha, std::int32_t own, double box, double norm2) {
+        const std::int32_t classes = static_cast<std::int32_t>(margin.size());
+        if (alpha.size() != margin.size() || own < 0 || own >= classes)
+          throw nb::value_error("solve_row: margin and alpha of one length, own one of them");
+        const std::int64_t lanes = line_lanes<T>(), width = (classes + lanes - 1) / lanes * lanes;
+        Buffer<T> rows;  // score, alpha, step, work
+        rows.reset(static_cast<std::size_t>(4 * width));
+        std::fill(rows.data(), rows.data() + rows.size(), T(0));
+        for (std::int32_t c = 0; c < classes; ++c) {
+          rows[c] = margin.data()[c] - T(1);
+          rows[width + c] = alpha.data()[c];
+        }
+        T* const row = rows.data();
+        const T price = std::isinf(box) ? T(0) : static_cast<T>(box);
+        RowReport<T> seen;
+        row_kernels<T, std::int32_t>(static_cast<Isa>(isa))
+            .block({width, classes, own, static_cast<T>(box), price, static_cast<T>(norm2)}, row,
+                   row + width, row + 2 * width, row + 3 * width, -std::numeric_limits<T>::max(),
+                   T(-1), &seen);
+        return nb::make_tuple(to_numpy(std::vector<T>(row + width, row + width + classes)),
+                              to_numpy(std::vector<T>(row + 2 * width, row + 2 * width + classes)));
+      },
+      "isa"_a, "margin"_a.noconvert(), "alpha"_a.noconvert(), "own"_a, "box"_a, "norm2"_a);
+}
+
 }  // namespace
 
 void bind_lee_lin_wahba(nb::module_& m) {
@@ -150,6 +184,8 @@ void bind_lee_lin_wahba(nb::module_& m) {
   bind_one<float, std::int64_t>(m, "LeeLinWahbaF32I64");
   bind_one<double, std::int32_t>(m, "LeeLinWahbaF64I32");
   bind_one<double, std::int64_t>(m, "LeeLinWahbaF64I64");
+  bind_solve_row<float>(m);
+  bind_solve_row<double>(m);
 }
 
 }  // namespace multimargin::bindings

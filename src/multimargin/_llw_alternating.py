@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multimargin import _core
 from multimargin._llw_solver import LlwSolver
 from multimargin._solution import Solution, Start
 
@@ -23,6 +24,8 @@ class AlternatingSolver(LlwSolver):
     """One run by alternation."""
 
     takes_reductions = True
+    recalls_dropped = False
+    """Whether variables that were dropped take part again after every certificate."""
 
     def __init__(self, *args: Any, reductions: int = 10, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -44,7 +47,7 @@ class AlternatingSolver(LlwSolver):
                 next_look = self._passes + 1 + self._passes // 8
                 if self._reached() or ended_by:
                     return self._end(ended_by)
-                self._looked()
+                everything = everything or self.recalls_dropped
 
     def _epoch(self, everything: bool) -> tuple[bool, float]:
         """Every class over all samples, with as many reductions as were asked for."""
@@ -64,12 +67,11 @@ class AlternatingSolver(LlwSolver):
     def _hold_mean(self) -> None:
         self._engine.hold_mean(None)
 
-    def _looked(self) -> None:
-        """After a certificate: the core's means now count from the present one."""
-
 
 class ExtrapolatedSolver(AlternatingSolver):
     """One run by alternation with the mean held ahead of where it is."""
+
+    recalls_dropped = True  # the mean moves far between two certificates
 
     def _run(self, start: Start | None) -> Solution:
         self._steps = 0  # since momentum started
@@ -91,14 +93,17 @@ class ExtrapolatedSolver(AlternatingSolver):
             self._engine.hold_mean(shift.astype(self._problem.X.dtype))
         self._mean, self._held = mean, mean + shift
 
-    def _looked(self) -> None:
+    def _certificate(self) -> _core.FullReport:
+        # It makes the weights anew, and the core's means then count from the present one.
+        now = np.asarray(self._engine.hold_mean(None), dtype=np.float64)
+        seen = super()._certificate()
         if self._mean is not None and self._held is not None:
-            # The last look made the weights anew around the mean of its moment.
-            self._held, self._mean = self._held - self._mean, np.zeros_like(self._mean)
-        dual = self._history[-1].dual
-        if dual >= self._best_dual:
-            self._best, self._best_dual = self._alpha(), dual
-            return
-        assert self._best is not None
-        self._engine.assign(self._best)
-        self._steps, self._mean, self._held = 0, None, None
+            self._mean, self._held = self._mean - now, self._held - now
+        dual = seen.alpha - seen.half_norm
+        if self._best is not None and dual < self._best_dual:
+            # Back to the best dual variables known, without momentum.
+            self._engine.assign(self._best)
+            self._steps, self._mean, self._held = 0, None, None
+            return super()._certificate()
+        self._best, self._best_dual = self._alpha(), dual
+        return seen

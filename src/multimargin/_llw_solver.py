@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from multimargin import _core
 from multimargin._base_solver import BaseSolver
 from multimargin._hard_margin import HardMargin
 from multimargin._solution import DenseAlpha, Solution, Start, Weights
@@ -38,7 +39,7 @@ class LlwSolver(BaseSolver):
         super().__init__(*args, **kwargs)
         problem = self._problem
         self._hard = HardMargin(problem) if np.isinf(problem.box[0]) else None
-        self._engine: Any = problem.core(
+        self._engine: _core.LeeLinWahba = problem.core(
             "LeeLinWahba",
             n_classes=problem.n_classes,
             threads=self._threads,
@@ -57,8 +58,7 @@ class LlwSolver(BaseSolver):
         """The certificate at weights made anew; returns why the run has to end here."""
         began = time.monotonic()
         self._engine.set_time_limit(-1.0)
-        self._engine.recompute()  # rounding drift cannot hide in the certificate
-        seen = self._engine.look()
+        seen = self._certificate()
         dual = seen.alpha - seen.half_norm
         primal = seen.half_norm + seen.loss
         if self._hard is not None:
@@ -68,6 +68,10 @@ class LlwSolver(BaseSolver):
         if self._hard is not None and not self._reached():
             self._hard.compare(self._alpha, self._passes)
         return ended_by
+
+    def _certificate(self) -> _core.FullReport:
+        self._engine.recompute()  # rounding drift cannot hide in the certificate
+        return self._engine.look()
 
     def _reached(self) -> bool:
         return self._stopping.reached(self._history[-1])

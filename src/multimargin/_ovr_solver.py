@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multimargin import _core
 from multimargin._base_solver import BaseSolver
 from multimargin._solution import DenseAlpha, Solution, Start, Weights, csr_weights
 from multimargin._stopping import GapStopping
@@ -29,7 +30,7 @@ class OvrSolver(BaseSolver):
         super().__init__(*args, **kwargs)
         problem = self._problem
         two = problem.n_classes == 2
-        self._engine: Any = problem.core(
+        self._engine: _core.OneVsRest = problem.core(
             "OneVsRest",
             machines=problem.machines,
             first_class=1 if two else 0,

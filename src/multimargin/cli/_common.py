@@ -115,6 +115,11 @@ def positive_float(text: str) -> float:
     return value
 
 
+def penalty(text: str) -> float:
+    """Parse C: positive, "inf" included; which formulations take that is the estimator's affair."""
+    return math.inf if text.strip().lower() in ("inf", "infinity") else positive_float(text)
+
+
 def add_threads(parser: argparse.ArgumentParser) -> None:
     """Add the option that every subcommand with work to do has."""
     parser.add_argument(

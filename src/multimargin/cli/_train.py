@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 import warnings
 from typing import Any
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from multimargin._atomic import check_writable
 from multimargin._estimator import MulticlassSVC
 from multimargin._model_file import save_model
+from multimargin._solvers import SOLVERS
 from multimargin.cli._common import (
     EXIT_NOT_CONVERGED,
     EXIT_OK,
@@ -19,6 +21,7 @@ from multimargin.cli._common import (
     add_threads,
     n_jobs,
     note,
+    penalty,
     positive_float,
     positive_int,
     print_json,
@@ -41,8 +44,39 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument("data", metavar="DATA", help="LIBSVM text, plain or compressed")
     parser.add_argument("model", metavar="MODEL", help="the file to write")
     add = parser.add_argument
-    add("--formulation", choices=tuple(FORMULATIONS), default="ww", help="(default: ww)")
-    add("--C", type=positive_float, default=1.0, metavar="C", help="weight of losses (default: 1)")
+    add(
+        "--formulation",
+        choices=tuple(FORMULATIONS),
+        default="ww",
+        help=", ".join(f"{name}: {f.title}" for name, f in FORMULATIONS.items()) + " (default: ww)",
+    )
+    add(
+        "--C",
+        type=penalty,
+        default=1.0,
+        metavar="C",
+        help="weight of losses; inf, for llw, is the hard margin (default: 1)",
+    )
+    add(
+        "--loss",
+        choices=("hinge", "squared_hinge"),
+        default="hinge",
+        help="squared_hinge is for ovr only (default: hinge)",
+    )
+    add(
+        "--solver",
+        choices=tuple(dict.fromkeys(name for each in SOLVERS.values() for name in each)),
+        default="auto",
+        help="for llw only; all reach the same optimum (default: auto, which is block)",
+    )
+    add(
+        "--reductions",
+        type=positive_int,
+        default=10,
+        metavar="N",
+        help="how often per pass llw's alternating and extrapolated solvers take the mean "
+        "(default: 10)",
+    )
     add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance (default: 0.01)")
     add(
         "--stopping",
@@ -128,6 +162,9 @@ def _estimator(args: argparse.Namespace) -> MulticlassSVC:
     return MulticlassSVC(
         args.formulation,
         args.C,
+        loss=args.loss,
+        solver=args.solver,
+        n_reductions=args.reductions,
         tol=args.tol,
         stopping=args.stopping,
         max_iter=args.max_iter,
@@ -151,7 +188,7 @@ def _result(
     return {
         "model": args.model,
         "formulation": args.formulation,
-        "C": args.C,
+        "C": args.C if math.isfinite(args.C) else "inf",  # JSON has no infinity
         "samples": n_samples,
         "features": int(model.n_features_in_),
         "classes": len(model.classes_),
