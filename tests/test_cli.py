@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -116,6 +117,40 @@ def test_train_options_reach_the_estimator(folder):
     assert model.n_features_in_ == 20
     assert not np.any(model.intercept_)
     assert model.preprocessing_ == {"normalize": "l2", "zero_based": False, "dtype": "float64"}
+
+
+def test_options_of_some_formulations_reach_the_estimator(folder):
+    options = "--formulation ovr --loss squared_hinge --quiet"
+    assert main(["train", "train.svm", "m", *options.split()]) == 0
+    assert (load_model("m").formulation, load_model("m").loss) == ("ovr", "squared_hinge")
+    options = "--formulation llw --solver alternating --reductions 3 --quiet"
+    assert main(["train", "train.svm", "m", *options.split()]) == 0
+    assert (load_model("m").solver, load_model("m").n_reductions) == ("alternating", 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ("--loss squared_hinge", "loss"),
+        ("--solver block", "solver"),
+        ("--formulation llw --reductions 3", "n_reductions"),
+        ("--C inf", "C must be"),
+    ],
+)
+def test_options_without_meaning_are_refused(folder, capsys, options, named):
+    assert main(["train", "train.svm", "m", *options.split()]) == 1
+    assert named in capsys.readouterr().err
+    assert not Path("m").exists()
+
+
+def test_hard_margin(folder, capsys):
+    Path("apart.svm").write_text("a 1:1\nb 2:1\nc 3:1\n")
+    assert main(["train", "apart.svm", "m", "--formulation", "llw", "--C", "inf", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["C"] == "inf"
+    assert np.inf == load_model("m").C
+    Path("equal.svm").write_text("a 1:1\nb 1:1\nc 3:1\n")
+    assert main(["train", "equal.svm", "m2", "--formulation", "llw", "--C", "inf"]) == 1
+    assert "infeasible" in capsys.readouterr().err
 
 
 def test_trained_as_in_python(trained):

@@ -1,5 +1,7 @@
 """Compiled kernels against their NumPy twins, for every formulation and instruction set."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,8 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multimargin import _core
+from multimargin._llw_alternating import AlternatingSolver, ExtrapolatedSolver
+from multimargin._llw_solver import BlockSolver
+from multimargin._ovr_solver import OvrSolver
 from multimargin._prediction import LinearScores
 from multimargin._problem import Problem
+from multimargin._solution import Limits
+from multimargin._stopping import GapStopping
 from multimargin.formulations import FORMULATIONS
 
 # Those whose block solve the engine uses; the others have solvers of their own.
@@ -197,3 +204,70 @@ def test_corrupt_coefficients_are_refused(bad):
     coef.indices[3] = bad
     with pytest.raises(IndexError, match="corrupt model"):
         LinearScores(coef, np.zeros(5), threads=2).scores(sp.csr_matrix(np.eye(40)))
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_row_solve(isa, dtype, data):
+    """All classes of a Lee-Lin-Wahba sample, the own class anywhere, any padding of the row."""
+    n_classes = data.draw(st.integers(2, 40))
+    own = data.draw(st.integers(0, n_classes - 1))
+    box = data.draw(st.sampled_from([0.01, 1.0, 100.0, np.inf]))
+    norm2 = data.draw(st.floats(0.05, 20))
+    draw = lambda elements: np.array(  # noqa: E731
+        data.draw(st.lists(elements, min_size=n_classes, max_size=n_classes))
+    )
+    margin, share = draw(numbers), draw(st.sampled_from([0.0, 0.3, 1.0]))
+    alpha = share * (box if np.isfinite(box) else 2.0)
+    alpha[own] = 0.0
+    others = np.arange(n_classes) != own
+    expected = FORMULATIONS["llw"].solve_block(
+        margin[others], alpha[others], box, norm2, np.full(n_classes - 1, norm2)
+    )
+    found, step = _core.solve_row(isa, margin.astype(dtype), alpha.astype(dtype), own, box, norm2)
+    scale = max(1.0, np.abs(expected).max(), 1 / norm2)
+    near = 2e-5 if dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(found[others], expected, atol=near * scale)
+    assert found[own] == 0
+    # What goes to the weights: minus the move, centred over the classes.
+    move = np.zeros(n_classes)
+    move[others] = expected - alpha[others]
+    np.testing.assert_allclose(step, move.mean() - move, atol=2 * near * scale)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_one_vs_rest_on_every_instruction_set(isa, dtype, loss):
+    problem = make_problem(dtype, np.int32, bias=1.0, formulation="ovr")
+    problem = dataclasses.replace(problem, loss=loss)
+    found = OvrSolver(problem, GapStopping(1e-4), Limits(20_000), isa=isa).run()
+    assert found.converged
+    A = np.hstack([problem.X.toarray(), np.ones((len(problem.y), 1))]).astype(float)
+    W = np.hstack([found.weights.coef.toarray(), found.weights.constant[:, None]]).astype(float)
+    margins = FORMULATIONS["ovr"].margins(A @ W.T, problem.y)
+    losses = np.maximum(margins, 0) ** (2 if loss == "squared_hinge" else 1)
+    primal = 0.5 * np.sum(W * W) + np.sum(problem.box[:, None] * losses)
+    assert found.primal == pytest.approx(primal, rel=1e-5)
+    assert primal - found.dual <= 1.1e-4 * primal
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("solver", [BlockSolver, AlternatingSolver, ExtrapolatedSolver])
+def test_lee_lin_wahba_on_every_instruction_set(isa, dtype, solver):
+    problem = make_problem(dtype, np.int32, bias=1.0, formulation="llw")
+    found = solver(problem, GapStopping(1e-3), Limits(20_000), isa=isa, keep_alpha=True).run()
+    assert found.converged
+    twin = FORMULATIONS["llw"]
+    A = np.hstack([problem.X.toarray(), np.ones((len(problem.y), 1))]).astype(float)
+    alpha = found.alpha.value.astype(float)
+    W = twin.weights(alpha, A, problem.y)
+    assert found.dual == pytest.approx(twin.dual(alpha, A, problem.y), rel=1e-5)
+    assert found.primal == pytest.approx(
+        twin.primal(W, A, problem.y, problem.box.astype(float)), rel=1e-4
+    )
+    near = 1e-4 if dtype == np.float32 else 1e-10
+    np.testing.assert_allclose(found.weights.coef, W[:, :-1], atol=near * np.abs(W).max())

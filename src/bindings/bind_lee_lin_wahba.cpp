@@ -155,10 +155,12 @@ void bind_solve_row(nb::module_& m) {
         T* const row = rows.data();
         const T price = std::isinf(box) ? T(0) : static_cast<T>(box);
         RowReport<T> seen;
-        row_kernels<T, std::int32_t>(static_cast<Isa>(isa))
-            .block({width, classes, own, static_cast<T>(box), price, static_cast<T>(norm2)}, row,
-                   row + width, row + 2 * width, row + 3 * width, -std::numeric_limits<T>::max(),
-                   T(-1), &seen);
+        const bool moved =
+            row_kernels<T, std::int32_t>(static_cast<Isa>(isa))
+                .block({width, classes, own, static_cast<T>(box), price, static_cast<T>(norm2)},
+                       row, row + width, row + 2 * width, row + 3 * width,
+                       -std::numeric_limits<T>::max(), T(-1), &seen);
+        if (!moved) std::fill(row + 2 * width, row + 3 * width, T(0));
         return nb::make_tuple(to_numpy(std::vector<T>(row + width, row + width + classes)),
                               to_numpy(std::vector<T>(row + 2 * width, row + 2 * width + classes)));
       },

@@ -46,15 +46,15 @@ class OvrSolver(BaseSolver):
         rounds = [tol] if self._limits.time_limit is None else [max(tol, _ROUGH), tol]
         for target in dict.fromkeys(rounds):
             ended_by = self._round(target, alpha)
-            if not ended_by and self._slow():
+            if not ended_by and not self._stopping.reached(self._history[-1]):
                 ended_by = self._finish(target, alpha)
             if ended_by:
                 break
-        reports = self._engine.reports()
-        if not ended_by and not all(r.reached for r in reports):
-            ended_by = "precision" if any(r.precision for r in reports) else "max_iter"
-        if all(r.reached for r in reports) and self._stopping.reached(self._history[-1]):
-            ended_by = ""
+        if self._stopping.reached(self._history[-1]):
+            ended_by = ""  # all together, if not each by itself
+        elif not ended_by:
+            precision = any(r.precision for r in self._engine.reports())
+            ended_by = "precision" if precision else "max_iter"
         problem = self._problem
         kept = (
             DenseAlpha(problem.formulation, problem.loss, problem.y, alpha, problem.box)
@@ -75,9 +75,6 @@ class OvrSolver(BaseSolver):
             return np.zeros((len(problem.y), problem.machines), dtype=problem.X.dtype)
         return None
 
-    def _slow(self) -> bool:
-        return not all(r.reached for r in self._engine.reports())
-
     def _finish(self, target: float, alpha: NDArray[Any] | None) -> str:
         """The machines that passes did not finish, by other means if there are any."""
         if alpha is None or not self._may_use_interior_point():
@@ -87,17 +84,21 @@ class OvrSolver(BaseSolver):
         for k, report in enumerate(self._engine.reports()):
             if not report.reached and found[1][k] > report.dual:
                 alpha[:, k] = found[0][:, k]
+        ended_by = self._round(target, alpha, most=0)  # certificates only
+        if ended_by or self._stopping.reached(self._history[-1]):
+            return ended_by
         return self._round(target, alpha)
 
-    def _round(self, target: float, alpha: NDArray[Any] | None) -> str:
-        """All classes to the tolerance ``target``; returns what ended it before."""
+    def _round(self, target: float, alpha: NDArray[Any] | None, most: int | None = None) -> str:
+        """All classes to the tolerance ``target``, by ``most`` passes; returns what ended it."""
         lanes, machines = self._engine.lanes, self._problem.machines
         lines = -(-machines // lanes)
         step = lanes * max(2 * self._threads, -(-lines // _GROUPS))
         by_gap = isinstance(self._stopping, GapStopping)
-        most = self._limits.max_passes
-        if self._may_use_interior_point():
-            most = min(most, _SLOW_PASSES)
+        if most is None:
+            most = self._limits.max_passes
+            if self._may_use_interior_point():
+                most = min(most, _SLOW_PASSES)
         for begin in range(0, machines, step):
             self._limit(self._engine)
             end = min(machines, begin + step)

@@ -233,7 +233,8 @@ void abort_is_clean(int threads) {
       ++thrown;
     }
   }
-  CHECK(thrown > 0);
+  // Only the calling thread asks, and on a busy machine others may have done all jobs before it.
+  CHECK(threads > 1 || thrown > 0);
 }
 
 // stop() ends a pass between two batches or rounds: what was moved is whole, and work goes on.

@@ -50,7 +50,8 @@ class LeeLinWahba(Formulation):
 
         # It falls by at least 1 per unit: the root lies between 0 and its value there.
         low, high = sorted((0.0, rest(0.0)))
-        d = brentq(rest, low, high, xtol=1e-15, rtol=1e-15) if low < high else 0.0
+        room = 1e-9 * (high - low)  # for rounding
+        d = brentq(rest, low - room, high + room, xtol=1e-15, rtol=1e-15) if room else 0.0
         solved: Array = np.clip(alpha + margin / curvature + d, 0, box)
         return solved
 
