@@ -147,7 +147,8 @@ std::int64_t line_pass(const Csr<T, I>& X, const LineView<T>& v, const LinePass<
     V fresh = s.a + s.m * (T(1) / curvature);
     fresh = fresh < zero ? zero : fresh;
     fresh = fresh > ceiling ? zero + ceiling : fresh;
-    const V step = active && violation > zero + pass.idle ? fresh - s.a : zero;
+    fresh = active && violation > zero + pass.idle ? fresh : s.a;
+    const V step = fresh - s.a;
     const M out = (s.a == zero && s.m < -threshold) || (s.a >= ceiling && s.m > threshold);
     const std::uint32_t moved = bits_of(step != zero);
     std::uint32_t leaving = bits_of(out);
@@ -156,7 +157,7 @@ std::int64_t line_pass(const Csr<T, I>& X, const LineView<T>& v, const LinePass<
     if (pass.active[i] != 0) pass.order[kept++] = static_cast<std::int32_t>(i);
     if (moved == 0) continue;
     gain.add(step * (s.m - T(0.5) * curvature * step), pass.gain);
-    *reinterpret_cast<V*>(v.alpha + i * v.alpha_stride) = s.a + step;
+    *reinterpret_cast<V*>(v.alpha + i * v.alpha_stride) = fresh;
     State::add(X, v, i, -(s.sign * step));
   }
   gap.flush(pass.gap);
