@@ -266,16 +266,12 @@ PassReport LeeLinWahba<T, I>::pass_rows(T leave_below, T idle) {
 
 // ---------------------------------------------------------------- the face
 
-// Arrays of conjugate gradients, samples x classes.
-template <class T, class I>
-struct LeeLinWahba<T, I>::Face {
-  Buffer<T> r, z, p, q, e, u;
-};
-
 template <class T, class I>
 FaceReport LeeLinWahba<T, I>::polish(std::int32_t iterations, double reduction) {
   FaceReport report;
-  Face f;
+  // Kept from one call to the next: fresh pages cost more than the memory is worth.
+  if (!face_) face_ = std::make_unique<Face>();
+  Face& f = *face_;
   for (Buffer<T>* rows : {&f.r, &f.z, &f.p, &f.q, &f.e}) {
     rows->reset(static_cast<std::size_t>(X_.rows * width_));
     fill_zero(*rows, X_.rows);

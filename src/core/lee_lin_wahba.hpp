@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -95,7 +96,10 @@ class LeeLinWahba {
   bool sweep(const std::vector<std::int32_t>& order, const RowWeights<T>& W, const Visit& visit);
   T inner(std::int64_t i, std::int64_t j) const;
 
-  struct Face;
+  // Arrays of conjugate gradients: samples x classes, and u, features x classes.
+  struct Face {
+    Buffer<T> r, z, p, q, e, u;
+  };
   // A step within the bounds, and what the dual gains along it.
   struct Bent {
     double slope = 0;
@@ -120,6 +124,7 @@ class LeeLinWahba {
   Periodically stop_;
   std::int64_t width_;  // of a row, padding included
   std::vector<T> norm2_;
+  std::unique_ptr<Face> face_;
   Buffer<T> alpha_, w_;  // w_: features + 1 rows, the constant feature's last
 
   // The alternation.

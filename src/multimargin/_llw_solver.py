@@ -182,7 +182,8 @@ class BlockSolver(LlwSolver):
                 self._engine.assign(found[0])
             return
         self._limit(self._engine)
-        face = self._engine.polish(self._iterations, _REDUCTION)
+        left = max(1, (self._limits.max_passes - self._passes) // 2)
+        face = self._engine.polish(min(self._iterations, left), _REDUCTION)
         self._pass_done(2 * face.iterations)
         if face.step < 0.5:
             # Many variables ran into their bounds: passes find out which ones.
