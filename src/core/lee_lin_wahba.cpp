@@ -22,7 +22,7 @@ constexpr int kTogether = 4;
 // Curvature of a direction, of 1 at most, that counts as none.
 template <class T>
 constexpr double kFlat = sizeof(T) == 4 ? 1e-5 : 1e-10;
-constexpr double kShortest = 1e-12;  // share of a step that is still tried
+constexpr double kShortest = 1e-4;  // share of a step that is still tried
 
 // Rows of an odd number of lines: with a power of two every row would start in the same few
 // sets of the cache.
@@ -126,12 +126,49 @@ void LeeLinWahba<T, I>::scatter_all(const T* rows, T factor, const RowWeights<T>
 
 template <class T, class I>
 void LeeLinWahba<T, I>::recompute() {
-  fill_zero(w_, X_.cols + 1);
-  scatter_all(alpha_.data(), T(-1), weights_in(w_));
   sums_at_recompute_.resize(static_cast<std::size_t>(X_.rows));
-  for (std::int64_t i = 0; i < X_.rows; ++i)
-    sums_at_recompute_[i] = rows_.sum(alpha_row(i), width_);
+  sum_samples(
+      [&](int, std::int64_t i) { return sums_at_recompute_[i] = rows_.sum(alpha_row(i), width_); });
+  // In double precision: with a large box the terms are large and nearly cancel.
+  constexpr std::int64_t wide = 2 * line_lanes<T>();
+  std::vector<std::vector<double>> desks(static_cast<std::size_t>(team_.size()));
+  team_.for_each((width_ + wide - 1) / wide, [&](int member, std::int64_t task) {
+    const std::int64_t from = task * wide, to = std::min(width_, from + wide);
+    std::vector<double>& sums = desks[member];
+    sums.assign(static_cast<std::size_t>((X_.cols + 1) * wide), 0.0);
+    for (std::int64_t i = 0; i < X_.rows; ++i) add_row(i, from, to, sums.data(), wide);
+    for (std::int64_t j = 0; j <= X_.cols; ++j)
+      for (std::int64_t c = from; c < to; ++c)
+        w_[j * width_ + c] = static_cast<T>(sums[j * wide + c - from]);
+  });
+  // Rounded one by one the weights of a feature no longer sum to zero, and only those that do
+  // are a point of the primal.
+  team_.for_each((X_.cols + kFeaturesPerTask) / kFeaturesPerTask, [&](int, std::int64_t task) {
+    const std::int64_t end = std::min(X_.cols + 1, (task + 1) * kFeaturesPerTask);
+    for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j) {
+      T* row = w_.data() + j * width_;
+      const T mean = static_cast<T>(rows_.sum(row, width_) / n_classes_);
+      if (mean != 0)
+        for (std::int32_t c = 0; c < n_classes_; ++c) row[c] -= mean;
+    }
+  });
   offset_.assign(static_cast<std::size_t>(X_.rows), T(0));
+}
+
+template <class T, class I>
+void LeeLinWahba<T, I>::add_row(std::int64_t i, std::int64_t from, std::int64_t to, double* sums,
+                                std::int64_t wide) const {
+  if (sums_at_recompute_[i] == 0) return;
+  const double mean = sums_at_recompute_[i] / n_classes_;
+  double step[2 * line_lanes<T>()] = {};
+  for (std::int64_t c = from; c < std::min<std::int64_t>(to, n_classes_); ++c)
+    step[c - from] = mean - static_cast<double>(alpha_row(i)[c]);
+  const auto add = [&](std::int64_t j, double x) {
+    for (std::int64_t c = 0; c < wide; ++c) sums[j * wide + c] += x * step[c];
+  };
+  for (std::int64_t t = X_.begin(i); t < X_.end(i); ++t)
+    add(static_cast<std::int64_t>(X_.indices[t]), static_cast<double>(X_.data[t]));
+  add(X_.cols, static_cast<double>(bias_));
 }
 
 template <class T, class I>
@@ -331,10 +368,10 @@ FaceReport LeeLinWahba<T, I>::polish(std::int32_t iterations, double reduction) 
   }
   report.residual = first > 0 ? std::sqrt(left / first) : 0.0;
 
-  take_step(f, 1, report);
-  if (flat) {
+  report.step = take_step(f, 1, kShortest, report);
+  if (flat && !stop_()) {
     f.e.swap(f.p);
-    take_step(f, 1 / kFlat<T>, report);
+    take_step(f, 1 / kFlat<T>, kFlat<T> * kShortest, report);
   }
   return report;
 }
@@ -362,11 +399,12 @@ typename LeeLinWahba<T, I>::Bent LeeLinWahba<T, I>::bend(Face& f, T length) {
 }
 
 template <class T, class I>
-void LeeLinWahba<T, I>::take_step(Face& f, double longest, FaceReport& report) {
+double LeeLinWahba<T, I>::take_step(Face& f, double longest, double shortest_share,
+                                    FaceReport& report) {
   // Along the step, bent to the bounds, to the best of a few lengths: what reaches a bound stays
   // there, which is how the face changes.
   double best = 0, taken = 0, shortest = longest;
-  for (double length = longest; length > kShortest * longest; length /= 2) {
+  for (double length = longest; length > shortest_share * longest; length /= 2) {
     const double gain = bend(f, static_cast<T>(length)).gain(1);
     shortest = length;
     if (gain > best) {
@@ -380,11 +418,10 @@ void LeeLinWahba<T, I>::take_step(Face& f, double longest, FaceReport& report) {
   const Bent bent = bend(f, static_cast<T>(best > 0 ? taken : shortest));
   double share = 1;
   if (!(best > 0)) {
-    if (!(bent.slope > 0)) return;
+    if (!(bent.slope > 0)) return 0;
     share = std::min(1.0, bent.slope / bent.curvature);
     taken = shortest * share;
   }
-  report.step = taken / longest;
   report.gain += bent.gain(share);
   const T length = static_cast<T>(share);
   const auto row = [&](Buffer<T>& b, std::int64_t i) { return b.data() + i * width_; };
@@ -397,6 +434,7 @@ void LeeLinWahba<T, I>::take_step(Face& f, double longest, FaceReport& report) {
     for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j)
       rows_.add(-length, row(f.u, j), w_.data() + j * width_, width_);
   });
+  return taken / longest;
 }
 
 // ---------------------------------------------------------------- class by class

@@ -88,6 +88,9 @@ class LeeLinWahba {
   // Sums of something per sample, added up in the samples' order.
   template <class Each>
   double sum_samples(const Each& each);
+  // Adds what sample i contributes to classes [from, to), in rows of `wide` sums.
+  void add_row(std::int64_t i, std::int64_t from, std::int64_t to, double* sums,
+               std::int64_t wide) const;
   // W = factor * sum_i x_i (row_i - its mean)
   void scatter_all(const T* rows, T factor, const RowWeights<T>& W);
   // Visits samples one after the other, a few at a time so that threads can share the classes.
@@ -108,8 +111,9 @@ class LeeLinWahba {
   };
   // z = what is left of length * e within the bounds, u = its weights.
   Bent bend(Face& f, T length);
-  // Along e as far as the dual grows, with the given longest multiple of it.
-  void take_step(Face& f, double longest, FaceReport& report);
+  // Along e as far as the dual grows, from the longest multiple of it down to a share of that.
+  // Returns the share that was taken.
+  double take_step(Face& f, double longest, double shortest_share, FaceReport& report);
 
   Csr<T, I> X_;
   const std::int32_t* y_;

@@ -239,22 +239,38 @@ bool OneVsRest<T, I>::solve(std::int32_t begin, std::int32_t end, const LineStop
                             T* alpha) {
   constexpr int lanes = line_lanes<T>();
   const std::int64_t lines = (end - begin + lanes - 1) / lanes;
-  std::vector<std::unique_ptr<Line>> desks(static_cast<std::size_t>(team_.size()));
+  const int members = team_.size();
+  std::vector<std::unique_ptr<Line>> desks(static_cast<std::size_t>(members));
+  for (auto& desk : desks) desk = std::make_unique<Line>(*this);
   std::atomic<bool> ending{false}, all{true};
-  team_.for_each(lines, [&](int member, std::int64_t k) {
-    if (ending) {
-      all = false;
-      return;
-    }
-    if (!desks[member]) desks[member] = std::make_unique<Line>(*this);
+  std::atomic<std::int64_t> next{0};
+  std::atomic<int> working{members};
+  team_.run([&](int member) {
+    // Counted down on every way out: member 0 waits for the others.
+    struct Leave {
+      std::atomic<int>& working;
+      ~Leave() { --working; }
+    } leave{working};
     const auto ask = [&] {
       if (member == 0 && stop_()) ending = true;
       return ending.load();
     };
-    const std::int32_t first = begin + static_cast<std::int32_t>(k) * lanes;
-    if (!desks[member]->solve(first, std::min(lanes, end - first), stopping, alpha, ask))
-      all = false;
-    keep(*desks[member]);
+    for (std::int64_t k; (k = next.fetch_add(1)) < lines;) {
+      if (ending) {
+        all = false;
+        break;
+      }
+      const std::int32_t first = begin + static_cast<std::int32_t>(k) * lanes;
+      if (!desks[member]->solve(first, std::min(lanes, end - first), stopping, alpha, ask))
+        all = false;
+      keep(*desks[member]);
+    }
+    // The calling thread goes on asking while others have a line left.
+    Backoff backoff;
+    while (member == 0 && working > 1) {
+      ask();
+      backoff.wait();
+    }
   });
   return all;
 }

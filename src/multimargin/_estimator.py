@@ -85,7 +85,9 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     verbose : int, default=0
         1 shows a progress bar on stderr.
     time_limit : float or None, default=None
-        Seconds after which the fit ends with what it has, and a warning with the gap.
+        Seconds after which the fit ends with what it has, and a warning with the gap. "ovr" then
+        trains all classes roughly first, and keeps samples x classes dual variables for that
+        (up to 2 GiB; beyond, the last classes may remain untrained).
 
     Attributes
     ----------
@@ -260,8 +262,11 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             # What has to hold for every sample needs the digits; the model is rounded afterwards.
             X = X.astype(np.float64)
         box = np.ascontiguousarray(float(self.C) * weight, dtype=X.dtype)
-        large = box * len(classes) >= np.finfo(X.dtype).max ** 0.5
-        if (np.isfinite(self.C) and np.any(large)) or not np.all(box > 0):
+        most = np.finfo(X.dtype).max ** 0.5
+        # The squared hinge divides by it.
+        least = 1 / most if self.loss == "squared_hinge" else 0.0
+        large = box * len(classes) >= most
+        if (np.isfinite(self.C) and np.any(large)) or not np.all(box > least):
             raise ValueError(
                 f"C times the weights is too large or too small for {X.dtype.name}: it spans "
                 f"{float(self.C) * weight.min():g} .. {float(self.C) * weight.max():g}"

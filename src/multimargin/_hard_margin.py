@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from multimargin._problem import Problem
 
 # A solution's norm is at most sqrt(n) K over the least singular value of X. Where |x| over that
-# would have to exceed this, samples that have to be told apart are as good as equal: single
-# precision tells scores of 1 apart from weights of this size only just.
-_LARGEST_CONDITION = 1e5
+# would have to exceed the first of these, there is no solution that double precision could hold;
+# beyond the second nothing is expected any more from passes that have not found one.
+_IMPOSSIBLE = 1e9
+_HOPELESS = 1e5
 
 
 class HardMargin:
@@ -43,7 +44,7 @@ class HardMargin:
                 "are 0 with any weights. Leave such samples out, or use a finite C."
             )
         n, k = len(problem.y), problem.n_classes
-        self._largest_norm = _LARGEST_CONDITION * k * np.sqrt(n / norms.max())
+        self._unit = k * np.sqrt(n / norms.max())  # of a solution's norm
 
     def primal(self, seen: Any) -> float:
         """Objective of the nearest weights that obey the constraints; infinite if none is near."""
@@ -56,15 +57,15 @@ class HardMargin:
             coef /= 1 - self._margin
             constant /= 1 - self._margin
 
-    def goes_on(self, alpha: NDArray[Any]) -> bool:
+    def goes_on(self, alpha: NDArray[Any], limit: float = _IMPOSSIBLE) -> bool:
         """True, or ValueError if these dual variables show that nothing can obey."""
         least = self._least_norm(alpha)
-        if least > self._largest_norm:
+        if least > limit * self._unit:
             raise ValueError(
-                "C=inf is infeasible: weights that keep all training samples at their margin "
-                f"would have a norm of at least {least:.2g}, if there are any. Samples of "
-                "different classes may be equal or dependent, or the classes overlap. Use a "
-                "finite C."
+                "C=inf is infeasible, or as good as: weights that keep all training samples at "
+                f"their margin would have a norm of at least {least:.2g}, if there are any. "
+                "Samples of different classes may be equal or dependent, or the classes overlap. "
+                "Use a finite C, or scale the features."
             )
         return True
 
@@ -74,8 +75,9 @@ class HardMargin:
             return
         self._compare_after = 2 * passes
         now = alpha()
+        self.goes_on(now, _HOPELESS)
         if self._before is not None:
-            self.goes_on(np.maximum(now - self._before, 0))
+            self.goes_on(np.maximum(now - self._before, 0), _HOPELESS)
         self._before = now
 
     def _least_norm(self, p: NDArray[Any]) -> float:

@@ -5,8 +5,9 @@
 Data of few dense features and large C make the dual so ill-conditioned that visiting one sample
 after the other takes tens of thousands of passes. A Newton step costs little there: with
 D = diag(q + z / a + v / (u - a)) it is (D + B'B)^-1, which by the matrix inversion lemma needs
-only I + B D^-1 B', a matrix of as many rows as there are weights. Twenty to forty steps, whatever
-the conditioning (Mehrotra's predictor and corrector).
+only I + B D^-1 B', a matrix of as many rows as there are weights. Twenty to forty steps (Mehrotra's
+predictor and corrector) go as far as the digits do; badly scaled features with a very large C can
+still end before the tolerance.
 
 One thread of BLAS does the work, so that the result does not depend on how many there are.
 """
@@ -28,10 +29,12 @@ Array = NDArray[np.float64]
 
 _MOST_WEIGHTS = 1500
 _MOST_VARIABLES = 2_000_000
-_MOST_ENTRIES = 20_000_000  # of the dense data
+_MOST_ENTRIES = 20_000_000  # of the dense data, and of all matrices to be factored
+_MOST_WORK = 5e9  # multiply-adds of one step
 _STEPS = 100
 _ITERATIONS = 12  # of conjugate gradients in one Newton step
 _ACCURACY = 1e-8
+_NEAR = 0.01  # relative gap
 _STALE_STEPS = 12  # without a smaller gap: rounding allows no more
 
 
@@ -46,13 +49,15 @@ class InteriorPoint:
     @staticmethod
     def suits(problem: Problem) -> bool:
         """Whether the problem has few enough weights, and a method to build the matrix."""
-        n, d = problem.X.shape
-        weights = (d + 1) * (problem.machines if problem.formulation != "ovr" else 1)
+        n, d, k = len(problem.y), problem.X.shape[1] + 1, problem.machines
+        alone = problem.formulation == "ovr"  # every class has a matrix of its own
         return (
             hasattr(FORMULATIONS[problem.formulation], "normal_matrix")
-            and weights <= _MOST_WEIGHTS
-            and n * problem.machines <= _MOST_VARIABLES
+            and (d if alone else d * k) <= _MOST_WEIGHTS
+            and (k * d * d if alone else 0) <= _MOST_ENTRIES
+            and n * k <= _MOST_VARIABLES
             and n * d <= _MOST_ENTRIES
+            and float(n) * k * d * d <= _MOST_WORK
         )
 
     def __init__(self, problem: Problem) -> None:
@@ -70,9 +75,11 @@ class InteriorPoint:
         self._q = np.broadcast_to((0.5 / box if squared else 0 * np.isinf(box))[:, None], shape)
         ceiling = np.full(len(X), np.inf) if squared else box
         self._u = np.broadcast_to(ceiling[:, None], shape)
-        self._mask = (
-            self._twin.variables(self._y, problem.machines) & np.any(X != 0, axis=1)[:, None]
-        )
+        variables = self._twin.variables(self._y, problem.machines)
+        filled = np.any(X != 0, axis=1)[:, None]
+        self._mask = variables & filled
+        # Samples without entries: their variables are at the bound, whatever the weights.
+        self._empty_value = np.where(variables & ~filled, box[:, None], 0.0).sum(axis=0)
         self._box = box
         self._squared = squared
 
@@ -101,13 +108,18 @@ class InteriorPoint:
         size = max(1.0, float(np.abs(self._margins(a)).max()))
         z = np.where(mask, size, 0.0)
         v = np.where(bounded, size, 0.0)
-        best, best_gap, stale = a, np.inf, 0
+        best, best_dual, best_gap, stale = a, -np.inf, np.inf, 0
         for _ in range(_STEPS):
             margins = self._margins(a)
             gap, size = self._gap(a, margins)
-            stale = 0 if gap < 0.9 * best_gap or np.isinf(gap) else stale + 1
-            if gap < best_gap:
-                best, best_gap = a, gap
+            dual = float(self.duals(a).sum())
+            better = dual - best_dual > 1e-3 * abs(dual) or gap < 0.9 * best_gap
+            stale = 0 if better else stale + 1
+            # Every point is feasible for the dual, whose value tells how good it is to start
+            # from; the primal at its weights may be far off for long. Near the end the gap tells.
+            if gap < best_gap if min(gap, best_gap) <= _NEAR * size else dual > best_dual:
+                best = a
+            best_gap, best_dual = min(gap, best_gap), max(dual, best_dual)
             mu = float(np.sum(a * z) + np.sum(room * v * bounded)) / max(1, mask.sum())
             done = gap <= tol * size or not np.isfinite(mu) or stale > _STALE_STEPS
             if done or not goes_on(a):
@@ -123,7 +135,7 @@ class InteriorPoint:
         """The dual objective, class by class."""
         W = self._twin.weights(a, self._X, self._y)
         values: Array = np.sum(a - 0.5 * self._q * a * a, axis=0) - 0.5 * np.sum(W * W, axis=1)
-        return values
+        return values + self._empty_value
 
     def _snapped(self, a: Array) -> Array:
         """With what is next to a bound put there: inside, nothing ever is."""
@@ -146,7 +158,7 @@ class InteriorPoint:
             primal = self._half_norm(a) / (1 - largest) ** 2 if largest < 1 else np.inf
         else:
             loss = hinge * hinge if self._squared else hinge
-            primal = self._half_norm(a) + float(np.sum(box * loss))
+            primal = self._half_norm(a) + float(np.sum(box * loss) + self._empty_value.sum())
         return primal - dual, max(abs(dual), 1e-300)
 
     def _half_norm(self, a: Array) -> float:

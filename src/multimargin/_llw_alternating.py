@@ -104,6 +104,7 @@ class ExtrapolatedSolver(AlternatingSolver):
             # Back to the best dual variables known, without momentum.
             self._engine.assign(self._best)
             self._steps, self._mean, self._held = 0, None, None
+            self._stalled = -1  # the same point twice is not the end of precision
             return super()._certificate()
         self._best, self._best_dual = self._alpha(), dual
         return seen

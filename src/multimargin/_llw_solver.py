@@ -162,8 +162,9 @@ class BlockSolver(LlwSolver):
             if seen[-1] <= target:
                 return ""
             if count % self._phase == 0 and self._passes_needed(seen, target) > _PATIENCE:
-                self._accelerate()
-                return ""
+                if not (limit := self._limit_reached()):
+                    self._accelerate()
+                return limit
         return ""
 
     def _passes_needed(self, seen: list[float], target: float) -> float:
@@ -178,7 +179,8 @@ class BlockSolver(LlwSolver):
         goes_on = self._hard.goes_on if self._hard is not None else lambda _: True
         found = self._interior_point(goes_on)
         if found is not None:
-            if found[1].sum() > self._history[-1].dual:
+            now = self._engine.look()
+            if found[1].sum() > now.alpha - now.half_norm:
                 self._engine.assign(found[0])
             return
         self._limit(self._engine)

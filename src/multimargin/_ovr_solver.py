@@ -16,10 +16,13 @@ from multimargin._base_solver import BaseSolver
 from multimargin._solution import DenseAlpha, Solution, Start, Weights, csr_weights
 from multimargin._stopping import GapStopping
 
-_GROUPS = 16  # at most, between two looks at the whole
+# Lines handed over at a time, but no more than 16 times in all; the same for any number of
+# threads, since the history shows it.
+_LINES, _GROUPS = 64, 16
 # With a time limit all classes come this far first: one that was never trained scores 0, and so
 # above all that have learnt to say no.
 _ROUGH = 0.2
+_MOST_ALPHA_BYTES = 2**31  # kept for that; above, a time limit leaves the last classes untrained
 _SLOW_PASSES = 300  # after which an interior point is tried, where it suits
 
 
@@ -43,10 +46,11 @@ class OvrSolver(BaseSolver):
     def _run(self, start: Start | None) -> Solution:
         alpha = self._first_alpha(start)
         tol, ended_by = self._stopping.tol, ""
-        rounds = [tol] if self._limits.time_limit is None else [max(tol, _ROUGH), tol]
+        in_two = self._limits.time_limit is not None and alpha is not None
+        rounds = [max(tol, _ROUGH), tol] if in_two else [tol]
         for target in dict.fromkeys(rounds):
             ended_by = self._round(target, alpha)
-            if not ended_by and not self._stopping.reached(self._history[-1]):
+            if not ended_by and not self._all_reached(target):
                 ended_by = self._finish(target, alpha)
             if ended_by:
                 break
@@ -67,16 +71,16 @@ class OvrSolver(BaseSolver):
         problem = self._problem
         if isinstance(start, DenseAlpha):
             return start.scaled_to(problem)
-        if (
-            self._keep_alpha
-            or self._limits.time_limit is not None
-            or self._may_use_interior_point()
-        ):
+        size = len(problem.y) * problem.machines * problem.X.dtype.itemsize
+        limited = self._limits.time_limit is not None and size <= _MOST_ALPHA_BYTES
+        if self._keep_alpha or limited or self._may_use_interior_point():
             return np.zeros((len(problem.y), problem.machines), dtype=problem.X.dtype)
         return None
 
     def _finish(self, target: float, alpha: NDArray[Any] | None) -> str:
         """The machines that passes did not finish, by other means if there are any."""
+        if limit := self._limit_reached():
+            return limit
         if alpha is None or not self._may_use_interior_point():
             return ""
         found = self._interior_point()
@@ -85,18 +89,23 @@ class OvrSolver(BaseSolver):
             if not report.reached and found[1][k] > report.dual:
                 alpha[:, k] = found[0][:, k]
         ended_by = self._round(target, alpha, most=0)  # certificates only
-        if ended_by or self._stopping.reached(self._history[-1]):
+        if ended_by or self._all_reached(target):
             return ended_by
         return self._round(target, alpha)
+
+    def _all_reached(self, target: float) -> bool:
+        """Whether all machines together, if not each by itself, are within ``target``."""
+        return type(self._stopping)(target).reached(self._history[-1])
 
     def _round(self, target: float, alpha: NDArray[Any] | None, most: int | None = None) -> str:
         """All classes to the tolerance ``target``, by ``most`` passes; returns what ended it."""
         lanes, machines = self._engine.lanes, self._problem.machines
         lines = -(-machines // lanes)
-        step = lanes * max(2 * self._threads, -(-lines // _GROUPS))
+        step = lanes * max(_LINES, -(-lines // _GROUPS))
         by_gap = isinstance(self._stopping, GapStopping)
+        before = self._passes
         if most is None:
-            most = self._limits.max_passes
+            most = max(0, self._limits.max_passes - before)
             if self._may_use_interior_point():
                 most = min(most, _SLOW_PASSES)
         for begin in range(0, machines, step):
@@ -104,7 +113,7 @@ class OvrSolver(BaseSolver):
             end = min(machines, begin + step)
             complete = self._engine.solve(begin, end, target, by_gap, most, alpha)
             reports = self._engine.reports()
-            passes = max(r.passes for r in reports)
+            passes = before + max(r.passes for r in reports[begin:end])
             if passes > self._passes:
                 self._pass_done(passes - self._passes)
             asked = self._scan_done(

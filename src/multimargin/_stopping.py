@@ -29,6 +29,8 @@ class PassResult(Protocol):
 
 def relative_gap(scan: Certificate) -> float:
     """(primal - dual) / primal; the primal is positive except where everything is zero."""
+    if math.isnan(scan.primal) or math.isnan(scan.dual):
+        return math.inf  # proves nothing
     if math.isinf(scan.primal):
         return 1.0  # a hard margin that is not met yet
     scale = max(abs(scan.primal), abs(scan.dual))
