@@ -135,7 +135,8 @@ class InteriorPoint:
         """The dual objective, class by class."""
         W = self._twin.weights(a, self._X, self._y)
         values: Array = np.sum(a - 0.5 * self._q * a * a, axis=0) - 0.5 * np.sum(W * W, axis=1)
-        return values + self._empty_value
+        with_empty: Array = values + self._empty_value
+        return with_empty
 
     def _snapped(self, a: Array) -> Array:
         """With what is next to a bound put there: inside, nothing ever is."""
