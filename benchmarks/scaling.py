@@ -1,4 +1,4 @@
-"""Time over threads on WordNet, 12,582 classes, and whether the model keeps its bits.
+"""Time over threads, on WordNet with 12,582 classes by default, and whether the bits stay.
 
 Run as ``python -m benchmarks.scaling --threads 1,2,4,8,16``. It takes the data that are part of
 the package, so it runs wherever multimargin does.
@@ -51,6 +51,9 @@ def _parse() -> argparse.Namespace:
         help="train on this matrix of scipy.sparse.save_npz instead; labels as array 'y' in it "
         "or in the file of the same name that ends in .y.npy",
     )
+    parser.add_argument("--formulation", choices=("ww", "cs", "ovr", "llw"), default="ww")
+    parser.add_argument("--C", type=float, default=1.0, metavar="C", help="penalty (default 1)")
+    parser.add_argument("--tol", type=float, metavar="T", help="relative gap (default 0.01)")
     parser.add_argument(
         "--repeats", type=positive, default=3, metavar="N", help="runs of each (default 3)"
     )
@@ -96,7 +99,10 @@ def main() -> int:
         print(f"more threads than the {cores} cores: these lines say little", file=sys.stderr)
     all_runs = measure_in_turns(
         {
-            str(n): (Job("multimargin", dataset, data, Task(threads=n)), args.repeats)
+            str(n): (
+                Job("multimargin", dataset, data, Task(args.formulation, args.C, n, args.tol)),
+                args.repeats,
+            )
             for n in args.threads
         }
     )
