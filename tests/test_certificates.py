@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_iris, load_wine, make_classification
 
 from multimargin import MulticlassSVC
 from multimargin._interior_point import InteriorPoint
@@ -131,3 +131,40 @@ def test_hard_margin_of_near_samples_is_found(apart):
     scores = X @ model.coef_[0] / 2  # of the second class; those of the first are minus these
     assert scores[0] <= -1 + 1e-6
     assert scores[1] >= 1 - 1e-6
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.usefixtures("quiet")
+def test_hard_margin_is_found_or_refused(seed):
+    # Overlapping and separable ones alike: never a fitted model that does not obey.
+    rng = np.random.default_rng(1000 + seed)
+    n, k, d = int(rng.integers(20, 60)), int(rng.integers(2, 5)), int(rng.integers(2, 15))
+    X = rng.normal(size=(n, d))
+    y = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
+    X[np.arange(n), y % d] += rng.choice([0.0, 3.0, 6.0])
+    model = MulticlassSVC("llw", np.inf, random_state=0)
+    try:
+        model.fit(X, y)
+    except ValueError as error:
+        assert "infeasible" in str(error)
+        return
+    assert model.converged_
+
+
+def test_a_run_that_ends_early_returns_its_best_certificate():
+    X, y = load_wine(return_X_y=True)
+    for formulation in ("ww", "llw"):
+        with pytest.warns(match="tol was not reached"):
+            model = MulticlassSVC(formulation, 1e3, tol=1e-12, max_iter=330, random_state=0)
+            model.fit(X, y)
+        assert model.dual_gap_ == min(record["gap"] for record in model.history_)
+        assert model.history_[-1]["gap"] == model.dual_gap_
+
+
+def test_alternation_brings_dropped_variables_back_before_it_gives_up():
+    X, y = make_classification(200, 20, n_informative=10, n_classes=5, random_state=0)
+    model = MulticlassSVC("llw", 0.1, solver="alternating", tol=1e-12, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    assert model.dual_gap_ <= 1e-5  # without them 0.008

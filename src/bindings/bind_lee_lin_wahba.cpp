@@ -42,6 +42,8 @@ class PyLeeLinWahba {
 
   void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
 
+  void set_least_shared(double lines) { solver_->set_least_shared(lines); }
+
   void assign(Matrix<const T> alpha) {
     check_alpha(alpha.shape(0), alpha.shape(1));
     unlocked(interrupt_, [&] { solver_->assign(alpha.data()); });
@@ -124,6 +126,7 @@ void bind_one(nb::module_& m, const char* name) {
            "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a, "isa"_a, "threads"_a,
            "seed"_a)
       .def("set_time_limit", &S::set_time_limit, "seconds"_a)
+      .def("set_least_shared", &S::set_least_shared, "lines"_a)
       .def("assign", &S::assign, "alpha"_a.noconvert())
       .def("alpha", &S::alpha, "out"_a.noconvert())
       .def("weights", &S::weights, "out"_a.noconvert(), "constant"_a.noconvert())

@@ -50,6 +50,9 @@ class LeeLinWahba {
   void set_stop(std::function<bool()> stop) { stop_ = Periodically(std::move(stop)); }
   void set_abort(std::function<bool()> abort) { team_.set_abort(Periodically(std::move(abort))); }
 
+  // Threads share samples from this many cache lines of work between two meetings.
+  void set_least_shared(double lines) { least_shared_ = lines; }
+
   // Dual variables, samples x classes; nullptr: all zero.
   void assign(const T* alpha);
   void alpha(T* out) const;
@@ -98,6 +101,7 @@ class LeeLinWahba {
   template <class Visit>
   bool sweep(const std::vector<std::int32_t>& order, const RowWeights<T>& W, const Visit& visit);
   T inner(std::int64_t i, std::int64_t j) const;
+  bool worth_sharing() const;
 
   // Arrays of conjugate gradients: samples x classes, and u, features x classes.
   struct Face {
@@ -126,6 +130,7 @@ class LeeLinWahba {
   LineKernels<T, I> lines_;
   Team team_;
   Periodically stop_;
+  double least_shared_ = 5000;
   std::int64_t width_;  // of a row, padding included
   std::vector<T> norm2_;
   std::unique_ptr<Face> face_;

@@ -96,8 +96,16 @@ class ActiveSetSolver(BaseSolver):
             if not (self._passes >= _SLOW_PASSES and self._start_anew()):
                 engine.merge_found()
             self._arrange()
+        if ended_by:
+            self._back_to_best()
         problem = self._problem
         return self._solution(ended_by, Alpha(problem.formulation, *engine.alpha(), problem.box))
+
+    def _snapshot(self) -> Any:
+        return self._engine.alpha()
+
+    def _restore(self, snapshot: Any) -> None:
+        self._engine.assign(*snapshot)
 
     def _weights(self) -> Weights:
         return csr_weights(self._engine.weights(), self._problem.X.shape[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,7 @@ class BaseSolver(ABC):
         self._isa = isa
         self._passes = 0
         self._history: list[ScanRecord] = []
+        self._best_scan: tuple[float, ScanRecord, Any] | None = None
         self._stalled = 0
         self._tried_interior_point = False
         self._scan_seconds = 0.0  # kept free at the end of a time limit
@@ -95,10 +97,36 @@ class BaseSolver(ABC):
                 passes=self._passes,
             )
         )
+        if self._best_scan is None or self._measured(-1) < self._best_scan[0]:
+            self._best_scan = (self._measured(-1), self._history[-1], self._snapshot())
         if self._observers.on_scan(self._history[-1], self._weights):
             return "a callback"
         self._stalled = self._stalled + 1 if self._no_progress() else 0
         return "precision" if self._stalled >= _STALLED_SCANS else self._limit_reached()
+
+    def _measured(self, at: int) -> float:
+        record = self._history[at]
+        return record.gap if isinstance(self._stopping, GapStopping) else record.violation
+
+    def _snapshot(self) -> Any:
+        """What `_restore` needs to come back to the last scan; None where that is too much."""
+        return None
+
+    def _restore(self, snapshot: Any) -> None:
+        raise NotImplementedError
+
+    def _back_to_best(self) -> None:
+        """For a run that ends before its tolerance: the best certificate seen, not the last."""
+        if (
+            self._best_scan is None
+            or self._best_scan[2] is None
+            or self._best_scan[0] >= self._measured(-1)
+        ):
+            return
+        self._restore(self._best_scan[2])
+        self._history.append(
+            replace(self._best_scan[1], time=time.monotonic() - self._began, passes=self._passes)
+        )
 
     def _no_progress(self) -> bool:
         """Whether the last scan found neither a better dual, beyond rounding, nor a smaller gap."""
@@ -128,8 +156,8 @@ class BaseSolver(ABC):
 
     def _interior_point(
         self, goes_on: Callable[[Any], bool] = lambda _: True
-    ) -> tuple[Any, Any] | None:
-        """Dual variables (samples x machines) by an interior-point method, and their dual values.
+    ) -> tuple[Any, Any, float] | None:
+        """Dual variables (samples x machines) by an interior-point method, duals, relative gap.
 
         None where the problem has too many weights for it, or when it was tried before.
         """
@@ -145,7 +173,8 @@ class BaseSolver(ABC):
         tol = (0.1 if by_gap else 0.001) * self._stopping.tol
         method = InteriorPoint(self._problem)
         alpha = method.solve(tol, counted)
-        return np.ascontiguousarray(alpha, dtype=self._problem.X.dtype), method.duals(alpha)
+        kept = np.ascontiguousarray(alpha, dtype=self._problem.X.dtype)
+        return kept, method.duals(alpha), method.relative_gap(alpha)
 
     def _may_use_interior_point(self) -> bool:
         return not self._tried_interior_point and InteriorPoint.suits(self._problem)

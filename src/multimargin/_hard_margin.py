@@ -16,7 +16,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.optimize import linprog
 
 from multimargin._problem import Problem
 
@@ -25,6 +27,7 @@ from multimargin._problem import Problem
 # beyond the second nothing is expected any more from passes that have not found one.
 _IMPOSSIBLE = 1e9
 _HOPELESS = 1e5
+_MOST_CONSTRAINTS = 20_000  # of a linear program
 
 
 class HardMargin:
@@ -68,6 +71,36 @@ class HardMargin:
                 "Use a finite C, or scale the features."
             )
         return True
+
+    def refuse_by_linear_program(self) -> None:
+        """Raise ValueError if a linear program finds no weights at all that obey.
+
+        For problems of few weights, when the way to the least ones has failed.
+        """
+        problem = self._problem
+        n, k = len(problem.y), problem.n_classes
+        if n * k > _MOST_CONSTRAINTS:
+            return
+        X = problem.X.toarray()
+        if problem.bias:
+            X = np.hstack([X, np.full((n, 1), problem.bias)])
+        others = np.arange(k)[None, :] != problem.y[:, None]
+        rows = [sp.csr_matrix(X[others[:, c]]) for c in range(k)]
+        found = linprog(
+            np.zeros(k * X.shape[1]),
+            A_ub=sp.block_diag(rows, format="csr"),
+            b_ub=-np.ones(int(others.sum())),
+            A_eq=sp.hstack([sp.identity(X.shape[1])] * k, format="csr"),
+            b_eq=np.zeros(X.shape[1]),
+            bounds=(None, None),
+            method="highs",
+            options={"time_limit": 30.0},
+        )
+        if found.status == 2:
+            raise ValueError(
+                "C=inf is infeasible: a linear program shows that no weights keep all training "
+                "samples at their margin. Use a finite C."
+            )
 
     def compare(self, alpha: Callable[[], NDArray[Any]], passes: int) -> None:
         """Look, now and then, at how the dual variables grow."""

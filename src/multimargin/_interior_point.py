@@ -138,6 +138,11 @@ class InteriorPoint:
         with_empty: Array = values + self._empty_value
         return with_empty
 
+    def relative_gap(self, a: Array) -> float:
+        with np.errstate(all="ignore"):
+            gap, size = self._gap(a, self._margins(a))
+            return gap / size
+
     def _snapped(self, a: Array) -> Array:
         """With what is next to a bound put there: inside, nothing ever is."""
         a = np.where(a < 1e-10 * a.max(), 0.0, a)

@@ -36,6 +36,7 @@ class AlternatingSolver(LlwSolver):
         ended_by, everything, next_look = "", True, 1
         while True:
             complete, measure = self._epoch(everything)
+            full = everything
             limit = "" if complete else "time_limit"
             limit = limit or self._limit_reached()
             quiet = bool(self._history) and measure <= self._target()
@@ -44,6 +45,9 @@ class AlternatingSolver(LlwSolver):
             # Within the held mean all may be well long before it is: looks are spaced out.
             if limit or (self._passes >= next_look and (confirmed or not quiet)):
                 ended_by = self._look() or limit
+                if ended_by == "precision" and not full:
+                    # Perhaps it is the dropped variables that are wrong.
+                    ended_by, everything, self._stalled = "", True, 0
                 next_look = self._passes + 1 + self._passes // 8
                 if self._reached() or ended_by:
                     return self._end(ended_by)
@@ -87,7 +91,8 @@ class ExtrapolatedSolver(AlternatingSolver):
         if self._mean is not None and self._held is not None:
             move = mean - self._mean
             self._steps += 1
-            if float((mean - self._held) @ move) < 0:
+            # Not a dot product: BLAS would use threads of its own.
+            if float(np.sum((mean - self._held) * move)) < 0:
                 self._steps = 0
             shift = max(0.0, (self._steps - 1) / (self._steps + 2)) * move
             self._engine.hold_mean(shift.astype(self._problem.X.dtype))

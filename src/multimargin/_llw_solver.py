@@ -30,6 +30,8 @@ _ITERATIONS = 30  # of conjugate gradients
 _MOST_ITERATIONS = 60
 _REDUCTION = 0.01  # of the residual
 _LOOK_EVERY = 64  # passes
+_MULTIPLY_ADDS = 2e9  # per second and thread, to plan the end of a time limit
+_KEPT_VARIABLES = 2_000_000  # dual variables of the best certificate, kept up to this many
 
 
 class LlwSolver(BaseSolver):
@@ -39,6 +41,9 @@ class LlwSolver(BaseSolver):
         super().__init__(*args, **kwargs)
         problem = self._problem
         self._hard = HardMargin(problem) if np.isinf(problem.box[0]) else None
+        # Until the first certificate has been timed: three passes over the data, one over W.
+        work = 3.0 * problem.X.nnz * problem.n_classes + problem.X.shape[1] * problem.n_classes
+        self._scan_seconds = work / (_MULTIPLY_ADDS * self._threads)
         self._engine: _core.LeeLinWahba = problem.core(
             "LeeLinWahba",
             n_classes=problem.n_classes,
@@ -76,6 +81,15 @@ class LlwSolver(BaseSolver):
     def _reached(self) -> bool:
         return self._stopping.reached(self._history[-1])
 
+    def _snapshot(self) -> Any:
+        size = len(self._problem.y) * self._problem.n_classes
+        return self._alpha() if size <= _KEPT_VARIABLES else None
+
+    def _restore(self, snapshot: Any) -> None:
+        self._engine.assign(snapshot)
+        if self._hard is not None:
+            self._hard.primal(self._engine.look())  # the margin that the weights are scaled by
+
     def _alpha(self) -> np.ndarray[Any, Any]:
         problem = self._problem
         value = np.empty((len(problem.y), problem.n_classes), dtype=problem.X.dtype)
@@ -93,6 +107,8 @@ class LlwSolver(BaseSolver):
 
     def _end(self, ended_by: str) -> Solution:
         problem, kept = self._problem, None
+        if not self._reached():
+            self._back_to_best()
         if self._keep_alpha:
             kept = DenseAlpha(
                 problem.formulation, problem.loss, problem.y, self._alpha(), problem.box
@@ -182,6 +198,8 @@ class BlockSolver(LlwSolver):
             now = self._engine.look()
             if found[1].sum() > now.alpha - now.half_norm:
                 self._engine.assign(found[0])
+            if self._hard is not None and not found[2] <= self._stopping.tol:
+                self._hard.refuse_by_linear_program()
             return
         self._limit(self._engine)
         left = max(1, (self._limits.max_passes - self._passes) // 2)

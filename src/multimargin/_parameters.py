@@ -28,7 +28,12 @@ def _require(estimator: Any, ok: bool, name: str, allowed: str) -> None:
 
 
 def _number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and not np.isnan(float(value))
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return not np.isnan(float(value))
+    except OverflowError:  # an integer of hundreds of digits
+        return False
 
 
 def _whole(value: object) -> bool:
@@ -53,9 +58,9 @@ def _check_formulation(estimator: Any) -> None:
     _one_of(estimator, "solver", solvers, where)
     _require(
         estimator,
-        _whole(estimator.n_reductions),
+        _whole(estimator.n_reductions) and estimator.n_reductions <= 10**6,
         "n_reductions",
-        "an integer of at least 1",
+        "an integer between 1 and 1,000,000",
     )
     # A value that would do nothing is refused.
     takes = solvers[estimator.solver].takes_reductions
@@ -93,18 +98,29 @@ def _check_numbers(estimator: Any) -> None:
 
 
 def _check_choices(estimator: Any) -> None:
+    for name in ("fit_intercept", "warm_start"):
+        value = getattr(estimator, name)
+        _require(estimator, isinstance(value, (bool, np.bool_)), name, "True or False")
+    _require(
+        estimator,
+        isinstance(estimator.verbose, (Integral, np.bool_)),
+        "verbose",
+        "an integer: 0 for silence",
+    )
     _one_of(estimator, "stopping", STOPPINGS)
     sparse = estimator.sparse_coef
     _require(
         estimator,
-        isinstance(sparse, (bool, np.bool_)) or sparse == "auto",
+        isinstance(sparse, (bool, np.bool_)) or (isinstance(sparse, str) and sparse == "auto"),
         "sparse_coef",
         "True, False or 'auto'",
     )
     weight = estimator.class_weight
     _require(
         estimator,
-        weight is None or weight == "balanced" or isinstance(weight, Mapping),
+        weight is None
+        or (isinstance(weight, str) and weight == "balanced")
+        or isinstance(weight, Mapping),
         "class_weight",
         "None, 'balanced' or a dict of class to weight",
     )

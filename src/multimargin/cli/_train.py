@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from multimargin._atomic import check_writable
 from multimargin._estimator import MulticlassSVC
 from multimargin._model_file import save_model
+from multimargin._parameters import check_parameters
 from multimargin._solvers import SOLVERS
 from multimargin.cli._common import (
     EXIT_NOT_CONVERGED,
@@ -129,6 +130,8 @@ def run(args: argparse.Namespace) -> int:
     refuse_same_file(args.model, args.data)
     # Hours of training must not end with a folder that does not exist.
     check_writable(args.model)
+    model = _estimator(args)
+    check_parameters(model)  # before a long file is read
     preprocessing = {
         "normalize": args.normalize,
         "zero_based": args.zero_based,
@@ -139,7 +142,6 @@ def run(args: argparse.Namespace) -> int:
     load_seconds = time.perf_counter() - started
     if not args.quiet:
         note(f"read {X.shape[0]:,} samples with {X.shape[1]:,} features in {load_seconds:.1f} s")
-    model = _estimator(args)
     started = time.perf_counter()
     with warnings.catch_warnings():
         # It says how far the training came and what to change; the exit status says it too.
