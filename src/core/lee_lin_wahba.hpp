@@ -130,7 +130,7 @@ class LeeLinWahba {
   LineKernels<T, I> lines_;
   Team team_;
   Periodically stop_;
-  double least_shared_ = 5000;
+  double least_shared_ = 400;
   std::int64_t width_;  // of a row, padding included
   std::vector<T> norm2_;
   std::unique_ptr<Face> face_;

@@ -124,9 +124,8 @@ class BaseSolver(ABC):
         ):
             return
         self._restore(self._best_scan[2])
-        self._history.append(
-            replace(self._best_scan[1], time=time.monotonic() - self._began, passes=self._passes)
-        )
+        now = time.monotonic() - self._began
+        self._history.append(replace(record, time=now, passes=self._passes))
 
     def _no_progress(self) -> bool:
         """Whether the last scan found neither a better dual, beyond rounding, nor a smaller gap."""

@@ -86,7 +86,8 @@ class HardMargin:
             X = np.hstack([X, np.full((n, 1), problem.bias)])
         others = np.arange(k)[None, :] != problem.y[:, None]
         rows = [sp.csr_matrix(X[others[:, c]]) for c in range(k)]
-        found = linprog(
+        program: Any = linprog  # its types do not know sparse matrices
+        found = program(
             np.zeros(k * X.shape[1]),
             A_ub=sp.block_diag(rows, format="csr"),
             b_ub=-np.ones(int(others.sum())),
