@@ -117,13 +117,12 @@ class BaseSolver(ABC):
 
     def _back_to_best(self) -> None:
         """For a run that ends before its tolerance: the best certificate seen, not the last."""
-        if (
-            self._best_scan is None
-            or self._best_scan[2] is None
-            or self._best_scan[0] >= self._measured(-1)
-        ):
+        if self._best_scan is None:
             return
-        self._restore(self._best_scan[2])
+        measured, record, snapshot = self._best_scan
+        if snapshot is None or measured >= self._measured(-1):
+            return
+        self._restore(snapshot)
         now = time.monotonic() - self._began
         self._history.append(replace(record, time=now, passes=self._passes))
 
