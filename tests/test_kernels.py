@@ -127,7 +127,7 @@ def twin_scan(engine, problem):
     margins = twin.margins(A @ W.T, problem.y)
     box = problem.box.astype(float)
     nonempty = np.any(A != 0, axis=1)
-    violation = float(np.max(twin.violations(margins, alpha, problem.y, box)[nonempty]))
+    violation = float(np.max(twin.violations(margins, alpha, box)[nonempty]))
     return twin.primal(W, A, problem.y, box), twin.dual(alpha, A, problem.y), violation, W
 
 

@@ -14,6 +14,9 @@ template <class U>
 using In = nanobind::ndarray<const U, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 
 template <class U>
+using Matrix = nanobind::ndarray<U, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+
+template <class U>
 using Out = nanobind::ndarray<nanobind::numpy, U, nanobind::ndim<1>>;
 
 template <class U>

@@ -7,11 +7,10 @@
 #include <string>
 #include <tuple>
 
-#include "arrays.hpp"
 #include "bindings.hpp"
 #include "block.hpp"
+#include "borrowed.hpp"
 #include "engine.hpp"
-#include "interrupt.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -26,23 +25,19 @@ Formulation formulation_of(const std::string& name) {
   throw nb::value_error(("unknown formulation: " + name).c_str());
 }
 
-// Keeps the arrays alive that the engine borrows.
 template <class T, class I>
 class PyEngine {
  public:
   PyEngine(In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y,
            In<T> box, std::int32_t n_classes, double bias, const std::string& formulation, int isa,
            int threads, std::uint64_t seed)
-      : data_(data), indices_(indices), indptr_(indptr), y_(y), box_(box) {
-    const Csr<T, I> X = csr_view(data_, indices_, indptr_, cols);
-    if (static_cast<std::int64_t>(y.size()) != X.rows ||
-        static_cast<std::int64_t>(box.size()) != X.rows)
-      throw nb::value_error("y and box must have one entry per row of X");
+      : borrowed_{data, indices, indptr, y, box, cols} {
+    const Csr<T, I> X = borrowed_.csr();
     const Formulation f = formulation_of(formulation);
-    nb::gil_scoped_release unlocked;
+    nb::gil_scoped_release unlock;
     engine_ =
-        std::make_unique<Engine<T, I>>(X, y_.data(), box_.data(), n_classes, static_cast<T>(bias),
-                                       f, static_cast<Isa>(isa), threads, seed);
+        std::make_unique<Engine<T, I>>(X, y.data(), box.data(), n_classes, static_cast<T>(bias), f,
+                                       static_cast<Isa>(isa), threads, seed);
     engine_->set_stop([this] { return interrupt_.stop(); });
     engine_->set_abort([this] { return interrupt_.interrupted(); });
   }
@@ -50,7 +45,7 @@ class PyEngine {
   void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
 
   void start_from_centroids(std::int32_t candidates, std::int64_t budget) {
-    unlocked([&] { engine_->start_from_centroids(candidates, budget); });
+    unlocked(interrupt_, [&] { engine_->start_from_centroids(candidates, budget); });
   }
 
   void assign(In<std::int64_t> pair, In<std::int32_t> cls, In<T> alpha) {
@@ -58,7 +53,7 @@ class PyEngine {
         cls.size() != alpha.size() ||
         pair.data()[pair.size() - 1] != static_cast<std::int64_t>(cls.size()))
       throw nb::value_error("assign: pair, cls and alpha do not fit each other");
-    unlocked([&] {
+    unlocked(interrupt_, [&] {
       engine_->assign({pair.data(), pair.data() + pair.size()},
                       {cls.data(), cls.data() + cls.size()},
                       {alpha.data(), alpha.data() + alpha.size()});
@@ -66,11 +61,11 @@ class PyEngine {
   }
 
   void merge_found() {
-    unlocked([&] { engine_->merge_found(); });
+    unlocked(interrupt_, [&] { engine_->merge_found(); });
   }
 
   void recompute() {
-    unlocked([&] { engine_->recompute(); });
+    unlocked(interrupt_, [&] { engine_->recompute(); });
   }
 
   PassReport pass_batches(std::int32_t batch, bool everything, double leave_below, double idle,
@@ -78,7 +73,7 @@ class PyEngine {
     PassReport report;
     const VisitRule<T> rule{static_cast<T>(leave_below), static_cast<T>(idle), everything,
                             static_cast<T>(coupling)};
-    unlocked([&] {
+    unlocked(interrupt_, [&] {
       report = engine_->pass_batches(batch, rule,
                                      {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)});
     });
@@ -92,7 +87,7 @@ class PyEngine {
       if (bundle_of.data()[c] < 0 || bundle_of.data()[c] >= bundles)
         throw nb::value_error("arrange_league: bundle out of range");
     bundles_ = bundles;
-    unlocked([&] {
+    unlocked(interrupt_, [&] {
       engine_->arrange_league({bundle_of.data(), bundle_of.data() + bundle_of.size()}, bundles);
     });
   }
@@ -114,7 +109,7 @@ class PyEngine {
     }
     PassReport report;
     const VisitRule<T> rule{static_cast<T>(leave_below), static_cast<T>(idle), everything, T(0)};
-    unlocked([&] {
+    unlocked(interrupt_, [&] {
       report = engine_->pass_league(plan, rule,
                                     {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)});
     });
@@ -123,7 +118,7 @@ class PyEngine {
 
   ScanReport scan(std::int32_t capacity, double idle) {
     ScanReport report;
-    unlocked([&] { report = engine_->scan(capacity, static_cast<T>(idle)); });
+    unlocked(interrupt_, [&] { report = engine_->scan(capacity, static_cast<T>(idle)); });
     return report;
   }
 
@@ -136,7 +131,7 @@ class PyEngine {
   // The weights as CSR parts with sorted features and no zeros, and the constant's weights.
   nb::tuple weights() {
     SparseRows<T> rows;
-    unlocked([&] { rows = engine_->weights(); });
+    unlocked(interrupt_, [&] { rows = engine_->weights(); });
     return nb::make_tuple(to_numpy(std::move(rows.value)), to_numpy(std::move(rows.index)),
                           to_numpy(std::move(rows.begin)), to_numpy(engine_->active().w_bias()));
   }
@@ -144,21 +139,7 @@ class PyEngine {
   std::int64_t active_pairs() const { return engine_->active().pairs(); }
 
  private:
-  template <class Work>
-  void unlocked(const Work& work) {
-    try {
-      nb::gil_scoped_release unlock;
-      work();
-    } catch (const Aborted&) {
-      // The reason is the Python exception that is thrown next.
-    }
-    interrupt_.rethrow();
-  }
-
-  In<T> data_;
-  In<I> indices_, indptr_;
-  In<std::int32_t> y_;
-  In<T> box_;
+  Borrowed<T, I> borrowed_;
   Interrupt interrupt_;
   std::int32_t bundles_ = 0;
   std::unique_ptr<Engine<T, I>> engine_;

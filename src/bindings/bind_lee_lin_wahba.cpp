@@ -20,8 +20,6 @@ namespace multimargin::bindings {
 namespace {
 
 template <class T>
-using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
 using Values = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class T, class I>
@@ -182,7 +180,6 @@ void bind_lee_lin_wahba(nb::module_& m) {
       .def_ro("free", &FullReport::free);
   nb::class_<FaceReport>(m, "FaceReport")
       .def_ro("iterations", &FaceReport::iterations)
-      .def_ro("residual", &FaceReport::residual)
       .def_ro("step", &FaceReport::step)
       .def_ro("gain", &FaceReport::gain);
   bind_one<float, std::int32_t>(m, "LeeLinWahbaF32I32");

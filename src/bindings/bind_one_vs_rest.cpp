@@ -24,9 +24,6 @@ LineLoss loss_of(const std::string& name) {
   throw nb::value_error(("unknown loss: " + name).c_str());
 }
 
-template <class T>
-using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
 template <class T, class I>
 class PyOneVsRest {
  public:

@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "clock.hpp"
 #include "interrupt.hpp"
 #include "predict.hpp"
 
@@ -12,11 +13,6 @@ using namespace nb::literals;
 namespace multimargin::bindings {
 
 namespace {
-
-template <class T>
-using In2 = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class U>
-using InOut2 = nb::ndarray<U, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 template <class T>
 Coefficients<T> sparse_coefficients(const In<T>& data, const In<std::int32_t>& indices,
@@ -34,7 +30,7 @@ Coefficients<T> sparse_coefficients(const In<T>& data, const In<std::int32_t>& i
 }
 
 template <class T>
-Coefficients<T> dense_coefficients(const In2<T>& dense, const In<T>& intercept) {
+Coefficients<T> dense_coefficients(const Matrix<const T>& dense, const In<T>& intercept) {
   Coefficients<T> c;
   c.dense = dense.data();
   c.classes = static_cast<std::int64_t>(dense.shape(0));
@@ -50,20 +46,14 @@ void interruptible(const Work& work) {
   Interrupt interrupt;
   {
     nb::gil_scoped_release unlock;
-    auto last = Interrupt::Clock::now();
-    work([&] {
-      const auto now = Interrupt::Clock::now();
-      if (now - last < std::chrono::milliseconds(10)) return false;
-      last = now;
-      return interrupt.stop();
-    });
+    work(Periodically([&] { return interrupt.stop(); }));
   }
   interrupt.rethrow();
 }
 
 template <class T, class I>
 void top(const Csr<T, I>& X, const Coefficients<T>& coef, int isa, int threads,
-         InOut2<std::int32_t>& cls, InOut2<T>& score) {
+         Matrix<std::int32_t>& cls, Matrix<T>& score) {
   if (static_cast<std::int64_t>(cls.shape(0)) != X.rows || cls.shape(0) != score.shape(0) ||
       cls.shape(1) != score.shape(1) || static_cast<std::int64_t>(cls.shape(1)) > coef.classes)
     throw nb::value_error("outputs must be (rows, k) with k <= classes");
@@ -74,7 +64,7 @@ void top(const Csr<T, I>& X, const Coefficients<T>& coef, int isa, int threads,
 }
 
 template <class T, class I>
-void scores(const Csr<T, I>& X, const Coefficients<T>& coef, int isa, int threads, InOut2<T>& out) {
+void scores(const Csr<T, I>& X, const Coefficients<T>& coef, int isa, int threads, Matrix<T>& out) {
   if (static_cast<std::int64_t>(out.shape(0)) != X.rows ||
       static_cast<std::int64_t>(out.shape(1)) != coef.classes)
     throw nb::value_error("output must be (rows, classes)");
@@ -89,7 +79,7 @@ void bind_one(nb::module_& m) {
       "top_sparse",
       [](In<T> data, In<I> indices, In<I> indptr, In<T> coef, In<std::int32_t> coef_indices,
          In<std::int32_t> coef_indptr, In<T> intercept, std::int64_t cols, int isa, int threads,
-         InOut2<std::int32_t> cls_out, InOut2<T> score_out) {
+         Matrix<std::int32_t> cls_out, Matrix<T> score_out) {
         top(csr_view(data, indices, indptr, cols),
             sparse_coefficients(coef, coef_indices, coef_indptr, cols, intercept), isa, threads,
             cls_out, score_out);
@@ -99,8 +89,8 @@ void bind_one(nb::module_& m) {
       "cols"_a, "isa"_a, "threads"_a, "cls_out"_a.noconvert(), "score_out"_a.noconvert());
   m.def(
       "top_dense",
-      [](In<T> data, In<I> indices, In<I> indptr, In2<T> coef, In<T> intercept, int isa,
-         int threads, InOut2<std::int32_t> cls_out, InOut2<T> score_out) {
+      [](In<T> data, In<I> indices, In<I> indptr, Matrix<const T> coef, In<T> intercept, int isa,
+         int threads, Matrix<std::int32_t> cls_out, Matrix<T> score_out) {
         top(csr_view(data, indices, indptr, static_cast<std::int64_t>(coef.shape(1))),
             dense_coefficients(coef, intercept), isa, threads, cls_out, score_out);
       },
@@ -111,7 +101,7 @@ void bind_one(nb::module_& m) {
       "scores_sparse",
       [](In<T> data, In<I> indices, In<I> indptr, In<T> coef, In<std::int32_t> coef_indices,
          In<std::int32_t> coef_indptr, In<T> intercept, std::int64_t cols, int isa, int threads,
-         InOut2<T> out) {
+         Matrix<T> out) {
         scores(csr_view(data, indices, indptr, cols),
                sparse_coefficients(coef, coef_indices, coef_indptr, cols, intercept), isa, threads,
                out);
@@ -121,8 +111,8 @@ void bind_one(nb::module_& m) {
       "cols"_a, "isa"_a, "threads"_a, "out"_a.noconvert());
   m.def(
       "scores_dense",
-      [](In<T> data, In<I> indices, In<I> indptr, In2<T> coef, In<T> intercept, int isa,
-         int threads, InOut2<T> out) {
+      [](In<T> data, In<I> indices, In<I> indptr, Matrix<const T> coef, In<T> intercept, int isa,
+         int threads, Matrix<T> out) {
         scores(csr_view(data, indices, indptr, static_cast<std::int64_t>(coef.shape(1))),
                dense_coefficients(coef, intercept), isa, threads, out);
       },

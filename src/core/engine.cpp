@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <stdexcept>
 #include <utility>
 
 #include "block_product.hpp"
+#include "norms.hpp"
 
 namespace multimargin {
 
@@ -15,11 +15,6 @@ namespace {
 constexpr std::int64_t kSamplesPerTask = 512;
 constexpr std::int32_t kClassesPerTask = 64;
 constexpr std::int64_t kEntriesAtOnce = 256;  // between two looks at the clock
-
-std::int64_t milliseconds() {
-  using namespace std::chrono;
-  return duration_cast<std::chrono::milliseconds>(steady_clock::now().time_since_epoch()).count();
-}
 
 }  // namespace
 
@@ -35,38 +30,13 @@ Engine<T, I>::Engine(const Csr<T, I>& X, const std::int32_t* y, const T* box,
       seed_(seed),
       solver_(solver_kernels<T>(formulation, isa)),
       product_(product_kernels<T, I>(formulation, isa)),
-      team_(threads) {
+      team_(threads),
+      norm2_(row_norms(X, bias)) {
   row_.resize(X.rows + 1);
-  norm2_.resize(X.rows);
   for (std::int64_t i = 0; i <= X.rows; ++i) row_[i] = static_cast<std::int64_t>(X.indptr[i]);
-  const double constant = static_cast<double>(bias) * static_cast<double>(bias);
-  for (std::int64_t i = 0; i < X.rows; ++i) {
-    double sum = constant;
-    for (std::int64_t t = row_[i]; t < row_[i + 1]; ++t)
-      sum += static_cast<double>(X.data[t]) * static_cast<double>(X.data[t]);
-    norm2_[i] = static_cast<T>(sum);
+  for (std::int64_t i = 0; i < X.rows; ++i)
     if (!(norm2_[i] > 0))
       empty_value_ += static_cast<double>(box[i]) * solver_.empty_loss(n_classes);
-  }
-}
-
-template <class T, class I>
-bool Engine<T, I>::asked_to_stop() {
-  if (!stop_) return false;
-  const std::int64_t now = milliseconds();
-  if (now < next_ask_) return false;
-  next_ask_ = now + 10;
-  return stop_();
-}
-
-template <class T, class I>
-void Engine<T, I>::set_abort(std::function<bool()> abort) {
-  team_.set_abort([this, abort = std::move(abort)] {
-    const std::int64_t now = milliseconds();
-    if (now < next_abort_ask_) return false;
-    next_abort_ask_ = now + 10;
-    return abort();
-  });
 }
 
 template <class T, class I>
@@ -182,7 +152,7 @@ PassReport Engine<T, I>::pass_batches(std::int32_t batch, const VisitRule<T>& ru
         gap[due[at + k]] = g[k];
         violation[due[at + k]] = viol[k];
       }
-      if (asked_to_stop()) {
+      if (stop_()) {
         done = at + part;
         break;
       }
@@ -206,7 +176,7 @@ PassReport Engine<T, I>::pass_batches(std::int32_t batch, const VisitRule<T>& ru
         b.begin = k * batch;
         b.end = std::min<std::int64_t>(count, b.begin + batch);
         solver_.solve_batch(v, b, rule, member, members);
-        if (member == 0 && asked_to_stop()) {
+        if (member == 0 && stop_()) {
           reached = b.end;
           ending.store(true, std::memory_order_relaxed);
         }
@@ -306,7 +276,7 @@ PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& ro
         const std::int64_t part = std::min(kEntriesAtOnce, all - seen);
         solver_.visit_entries(v, desk.entries.data() + seen, part, rule, desk.gap.data() + seen,
                               desk.violation.data() + seen, desk.work.data());
-        if (member == 0 && asked_to_stop()) ending = true;
+        if (member == 0 && stop_()) ending = true;
       }
       desk.due.resize(std::min(seen, all));
       for (std::size_t e = 0; e < desk.due.size(); ++e) {
@@ -321,7 +291,7 @@ PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& ro
       report.violation = std::max(report.violation, part.violation);
       report.visits += part.visits;
     }
-    if (ending || asked_to_stop()) {
+    if (ending || stop_()) {
       report.complete = false;
       break;
     }
@@ -375,8 +345,8 @@ ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle) {
     product_.scan(X_, y_, block, scan, begin, end);
   };
   ScanReport report;
-  report.complete = block_product<T>(team_, X_.rows, X_.cols, n_classes_, fill, use,
-                                     [this] { return asked_to_stop(); });
+  report.complete =
+      block_product<T>(team_, X_.rows, X_.cols, n_classes_, fill, use, [this] { return stop_(); });
   const double half_norm = active_.squared_norm(team_) / 2;
   double total = 0;
   for (std::int64_t i = 0; i < X_.rows; ++i) {

@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "active_set.hpp"
 #include "centroids.hpp"
+#include "clock.hpp"
 #include "crowding.hpp"
 #include "csr.hpp"
 #include "kernels.hpp"
@@ -50,8 +52,8 @@ class Engine {
   // Both are asked about every 10 ms by the calling thread, and must not throw.
   // stop: true ends a pass or a scan early; the state stays whole.
   // abort: true ends any step at once; the engine must not be used afterwards.
-  void set_stop(std::function<bool()> stop) { stop_ = std::move(stop); }
-  void set_abort(std::function<bool()> abort);
+  void set_stop(std::function<bool()> stop) { stop_ = Periodically(std::move(stop)); }
+  void set_abort(std::function<bool()> abort) { team_.set_abort(Periodically(std::move(abort))); }
 
   // --- the active set
   void start_from_centroids(std::int32_t candidates, std::int64_t budget);
@@ -83,7 +85,6 @@ class Engine {
 
  private:
   WorkView<T> view();
-  bool asked_to_stop();
   std::size_t work_size() const { return static_cast<std::size_t>(active_.widest()) * 8 + 16; }
   void look_at_active();
 
@@ -97,9 +98,7 @@ class Engine {
   SolverKernels<T> solver_;
   ProductKernels<T, I> product_;
   Team team_;
-  std::function<bool()> stop_;
-  std::int64_t next_ask_ = 0;  // milliseconds
-  std::int64_t next_abort_ask_ = 0;
+  Periodically stop_;
 
   std::vector<std::int64_t> row_;
   std::vector<T> norm2_;

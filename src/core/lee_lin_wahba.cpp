@@ -106,7 +106,7 @@ void LeeLinWahba<T, I>::fill_zero(Buffer<T>& buffer, std::int64_t rows) {
 }
 
 template <class T, class I>
-void LeeLinWahba<T, I>::scatter_all(const T* rows, T factor, const RowWeights<T>& W) {
+void LeeLinWahba<T, I>::scatter_all(const T* rows, const RowWeights<T>& W) {
   constexpr std::int64_t wide = 4 * line_lanes<T>();
   std::vector<T> mean(static_cast<std::size_t>(X_.rows));
   sum_samples([&](int, std::int64_t i) {
@@ -118,7 +118,7 @@ void LeeLinWahba<T, I>::scatter_all(const T* rows, T factor, const RowWeights<T>
     alignas(64) T step[wide];
     for (std::int64_t i = 0; i < X_.rows; ++i) {
       for (std::int64_t c = from; c < to; ++c)
-        step[c - from] = c < n_classes_ ? factor * (rows[i * width_ + c] - mean[i]) : T(0);
+        step[c - from] = c < n_classes_ ? rows[i * width_ + c] - mean[i] : T(0);
       rows_.scatter(X_, W, i, from, to, step);
     }
   });
@@ -386,7 +386,6 @@ FaceReport LeeLinWahba<T, I>::polish(std::int32_t iterations, double reduction) 
     ++report.iterations;
     if (stop_()) break;
   }
-  report.residual = first > 0 ? std::sqrt(left / first) : 0.0;
 
   report.step = take_step(f, 1, kShortest, report);
   if (flat && !stop_()) {
@@ -404,7 +403,7 @@ typename LeeLinWahba<T, I>::Bent LeeLinWahba<T, I>::bend(Face& f, T length) {
     return rows_.face_project(block(i), length, row(f.e, i), alpha_row(i), row(f.z, i));
   });
   fill_zero(f.u, X_.cols + 1);
-  scatter_all(f.z.data(), T(1), weights_in(f.u));
+  scatter_all(f.z.data(), weights_in(f.u));
   std::vector<double> along(static_cast<std::size_t>(X_.cols + 1)), squares(along.size());
   team_.for_each((X_.cols + kFeaturesPerTask) / kFeaturesPerTask, [&](int, std::int64_t task) {
     const std::int64_t end = std::min(X_.cols + 1, (task + 1) * kFeaturesPerTask);

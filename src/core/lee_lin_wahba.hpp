@@ -34,9 +34,8 @@ struct FullReport {
 // What conjugate gradients on the free variables came to.
 struct FaceReport {
   std::int32_t iterations = 0;
-  double residual = 0;  // of the gradient's norm on the face, what was left
-  double step = 0;      // share of the step that was taken, 0 .. 1
-  double gain = 0;      // by how much the dual grew
+  double step = 0;  // share of the step that was taken, 0 .. 1
+  double gain = 0;  // by how much the dual grew
 };
 
 template <class T, class I>
@@ -94,8 +93,8 @@ class LeeLinWahba {
   // Adds what sample i contributes to classes [from, to), in rows of `wide` sums.
   void add_row(std::int64_t i, std::int64_t from, std::int64_t to, double* sums,
                std::int64_t wide) const;
-  // W = factor * sum_i x_i (row_i - its mean)
-  void scatter_all(const T* rows, T factor, const RowWeights<T>& W);
+  // W += sum_i x_i (row_i - its mean)
+  void scatter_all(const T* rows, const RowWeights<T>& W);
   // Visits samples one after the other, a few at a time so that threads can share the classes.
   // visit(i, score, step) may change step and returns whether it has to be added to W.
   template <class Visit>

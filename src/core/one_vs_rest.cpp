@@ -222,13 +222,14 @@ OneVsRest<T, I>::OneVsRest(const Csr<T, I>& X, const std::int32_t* y, const T* b
       reports_(machines),
       rows_(machines),
       w_bias_(machines, T(0)) {
+  double loss_at_zero = 0;
   for (std::int64_t i = 0; i < X.rows; ++i) {
     // max(0, 1)^2 is max(0, 1): the same for both losses.
-    loss_at_zero_ += static_cast<double>(box[i]);
+    loss_at_zero += static_cast<double>(box[i]);
     if (!(norm2_[i] > 0)) empty_value_ += static_cast<double>(box[i]);
   }
   for (MachineReport& r : reports_) {
-    r.primal = loss_at_zero_;
+    r.primal = loss_at_zero;
     r.dual = empty_value_;
     r.violation = 1;
   }

@@ -60,8 +60,6 @@ class OneVsRest {
   const std::vector<MachineReport>& reports() const { return reports_; }
   SparseRows<T> weights() const;
   const std::vector<T>& w_bias() const { return w_bias_; }
-  // Weighted losses of a machine whose weights are all zero.
-  double loss_at_zero() const { return loss_at_zero_; }
 
  private:
   class Line;
@@ -78,7 +76,6 @@ class OneVsRest {
   Team team_;
   Periodically stop_;
   std::vector<T> norm2_;
-  double loss_at_zero_ = 0;
   double empty_value_ = 0;  // primal = dual contribution of samples without entries
   std::vector<MachineReport> reports_;
   std::vector<std::vector<std::pair<std::int32_t, T>>> rows_;  // weights of each machine

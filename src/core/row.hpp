@@ -79,8 +79,6 @@ struct RowKernels {
   double (*face_project)(const RowBlock<T>&, T length, const T* e, const T* alpha, T* out);
   // alpha += length e, within the bounds
   void (*face_move)(const RowBlock<T>&, T length, const T* e, T* alpha);
-  // row - mean over the classes, padding zero
-  void (*centre)(const RowBlock<T>&, const T* row, T factor, T* out);
 };
 
 }  // namespace multimargin

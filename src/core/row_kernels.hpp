@@ -357,7 +357,7 @@ RowKernels<T, I> row_kernels() {
   return {&row_gather<T, I>, &row_scatter<T, I>, &row_add<T>,        &row_dot<T>,
           &row_sum<T>,       &row_block<T>,      &row_look<T>,       &face_gradient<T>,
           &face_forward<T>,  &face_backward<T>,  &face_direction<T>, &face_advance<T>,
-          &face_project<T>,  &face_move<T>,      &row_centre<T>};
+          &face_project<T>,  &face_move<T>};
 }
 
 }  // namespace MM_ISA

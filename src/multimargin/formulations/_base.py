@@ -39,9 +39,12 @@ class Formulation(ABC):
         """Loss of each sample, not yet multiplied by its box."""
 
     @staticmethod
-    @abstractmethod
-    def violations(margins: Array, alpha: Array, y: NDArray[np.intp], box: Array) -> Array:
-        """Largest projected gradient of each sample."""
+    def violations(margins: Array, alpha: Array, box: Array) -> Array:
+        """Largest projected gradient of each sample; that of bounds for each variable alone."""
+        up = np.where(alpha < box[:, None], np.maximum(margins, 0), 0)
+        down = np.where(alpha > 0, np.maximum(-margins, 0), 0)
+        worst: Array = np.maximum(up, down).max(axis=1)
+        return worst
 
     @staticmethod
     @abstractmethod

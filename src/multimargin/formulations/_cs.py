@@ -10,7 +10,6 @@ with    w_c  = sum_{i: y_i = c} A_i x_i - sum_{i: y_i != c} a_ic x_i,   A_i = su
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from multimargin.formulations._base import Array, Formulation
@@ -35,7 +34,7 @@ class CrammerSinger(Formulation):
         return largest
 
     @staticmethod
-    def violations(margins: Array, alpha: Array, y: NDArray[np.intp], box: Array) -> Array:
+    def violations(margins: Array, alpha: Array, box: Array) -> Array:
         # What is left of the budget is one more class, with margin 0.
         left = box - alpha.sum(axis=1)
         giving = np.where(alpha > 0, margins, np.inf).min(axis=1)

@@ -25,7 +25,6 @@ class LeeLinWahba(Formulation):
     hard_margin = True
 
     losses = staticmethod(WestonWatkins.losses)
-    violations = staticmethod(WestonWatkins.violations)
 
     @staticmethod
     def margins(scores: Array, y: NDArray[np.intp]) -> Array:

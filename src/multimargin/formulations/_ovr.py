@@ -35,13 +35,6 @@ class OneVsRest(Formulation):
         return total
 
     @staticmethod
-    def violations(margins: Array, alpha: Array, y: NDArray[np.intp], box: Array) -> Array:
-        up = np.where(alpha < box[:, None], np.maximum(margins, 0), 0)
-        down = np.where(alpha > 0, np.maximum(-margins, 0), 0)
-        worst: Array = np.maximum(up, down).max(axis=1)
-        return worst
-
-    @staticmethod
     def weights(alpha: Array, X: Array, y: NDArray[np.intp]) -> Array:
         W: Array = (_signs(y, alpha.shape[1]) * alpha).T @ X
         return W

@@ -37,15 +37,6 @@ class WestonWatkins(Formulation):
         return total
 
     @staticmethod
-    def violations(margins: Array, alpha: Array, y: NDArray[np.intp], box: Array) -> Array:
-        up = np.where(alpha < box[:, None], np.maximum(margins, 0), 0)
-        down = np.where(alpha > 0, np.maximum(-margins, 0), 0)
-        each = np.maximum(up, down)
-        np.put_along_axis(each, y[:, None], 0, axis=1)
-        worst: Array = each.max(axis=1)
-        return worst
-
-    @staticmethod
     def weights(alpha: Array, X: Array, y: NDArray[np.intp]) -> Array:
         coefficients = -np.asarray(alpha, dtype=np.float64)
         np.put_along_axis(coefficients, y[:, None], alpha.sum(axis=1, keepdims=True), axis=1)
