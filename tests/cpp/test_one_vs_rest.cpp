@@ -78,7 +78,8 @@ void ends_early() {
     const auto solver = make(p, LineLoss::hinge, best_isa(), threads);
     solver->set_stop([] { return true; });
     CHECK(!solver->solve(0, 60, {1e-9, true, 10000}, nullptr));
-    for (const MachineReport& r : solver->reports()) CHECK(r.primal >= r.dual);
+    // Other threads may have finished machines before the first question: up to rounding, then.
+    for (const MachineReport& r : solver->reports()) CHECK(r.primal - r.dual >= -1e-5 * r.primal);
     // Passes can run out, too; then every machine still has its certificate.
     const auto short_run = make(p, LineLoss::hinge, best_isa(), threads);
     CHECK(short_run->solve(0, 60, {1e-9, true, 1}, nullptr));
