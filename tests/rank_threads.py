@@ -1,0 +1,93 @@
+"""Ranks as threads of one process: a communicator for tests that need no mpiexec."""
+
+from __future__ import annotations
+
+import queue
+import threading
+
+import numpy as np
+
+from multimargin._communicator import Communicator, check_reduction
+
+
+class _Sent:
+    def wait(self):
+        pass
+
+
+class ThreadCommunicator(Communicator):
+    def __init__(self, rank, size, mail, barrier):
+        self.rank, self.size, self.bytes_sent = rank, size, 0
+        self._mail, self._barrier = mail, barrier
+
+    @property
+    def host(self):
+        return self
+
+    def send(self, message, to):
+        copies = [np.array(array, order="C", copy=True) for array in message]
+        if to != self.rank:
+            self.bytes_sent += sum(array.nbytes for array in copies)
+        self._mail[self.rank, to].put(copies)
+        return _Sent()
+
+    def receive(self, source):
+        while True:
+            try:
+                return self._mail[source, self.rank].get(timeout=0.2)
+            except queue.Empty:
+                if self._barrier.broken:
+                    raise threading.BrokenBarrierError from None
+
+    def broadcast(self, message, root=0):
+        if self.rank == root:
+            for to in range(self.size):
+                self.send(message, to)
+        return self.receive(root)
+
+    def gather(self, message):
+        return self.exchange([message] * self.size)
+
+    def exchange(self, messages):
+        assert len(messages) == self.size
+        for to, message in enumerate(messages):
+            self.send(message, to)
+        return [self.receive(source) for source in range(self.size)]
+
+    def reduce(self, values, how):
+        check_reduction(values, how)
+        everyones = [message[0] for message in self.gather([values])]
+        return {"max": np.maximum, "min": np.minimum, "sum": np.add}[how].reduce(everyones)
+
+    def barrier(self):
+        self._barrier.wait()
+
+    def abort(self, status=1):
+        self._barrier.abort()
+        raise SystemExit(status)
+
+
+def run_ranks(size, function):
+    """What ``function(comm)`` returned on each of ``size`` ranks; raises what one of them raised."""
+    mail = {(a, b): queue.Queue() for a in range(size) for b in range(size)}
+    barrier = threading.Barrier(size)
+    results, errors = [None] * size, []
+
+    def work(rank):
+        try:
+            results[rank] = function(ThreadCommunicator(rank, size, mail, barrier))
+        except threading.BrokenBarrierError:
+            pass
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+            barrier.abort()
+
+    threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(size)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=240)
+        assert not thread.is_alive(), "the ranks wait for each other"
+    if errors:
+        raise errors[0]
+    return results
