@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from multimargin._checkpoint import Checkpoints
+from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._interior_point import InteriorPoint
 from multimargin._problem import Problem
 from multimargin._progress import Observers, ScanRecord
@@ -35,6 +37,14 @@ class BaseSolver(ABC):
         they take samples x classes.
     isa : int, default=None
         Instruction set of the kernels; the best that the processor has if not given.
+    comm : Communicator, default=None
+        The ranks that solve the problem together; this process alone if not given. Every rank
+        has the whole problem, and in the end the weights of a share of the classes.
+    bundles : int, default=None
+        Bundles of classes that ranks hold and pass on. The solution depends on it, not on the
+        number of ranks; None: chosen by the solver.
+    checkpoints : Checkpoints, default=None
+        Where the state is written now and then, and where it is found again.
     """
 
     takes_reductions = False
@@ -51,7 +61,13 @@ class BaseSolver(ABC):
         observers: Observers | None = None,
         keep_alpha: bool = False,
         isa: int | None = None,
+        comm: Communicator | None = None,
+        bundles: int | None = None,
+        checkpoints: Checkpoints | None = None,
     ) -> None:
+        self._comm = comm or SerialCommunicator()
+        self._bundles = bundles
+        self._checkpoints = checkpoints
         self._began = time.monotonic()
         self._problem = problem
         self._stopping = stopping

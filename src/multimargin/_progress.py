@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
@@ -16,10 +17,14 @@ from multimargin._stopping import relative_gap
 
 @dataclass(frozen=True)
 class Weights:
-    """W as a CSR matrix or an array, one row per class, and the constant feature's weights."""
+    """W as a CSR matrix or an array, one row per class, and the constant feature's weights.
+
+    ``classes`` are the rows' classes where a rank holds a share of them; None: all, in order.
+    """
 
     coef: Any
     constant: NDArray[Any]
+    classes: NDArray[np.int32] | None = None
 
 
 @dataclass(frozen=True)
