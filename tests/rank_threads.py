@@ -25,16 +25,22 @@ class ThreadCommunicator(Communicator):
         return self
 
     def send(self, message, to):
+        return self._send(message, to, "own")
+
+    def _send(self, message, to, kind):
         copies = [np.array(array, order="C", copy=True) for array in message]
         if to != self.rank:
             self.bytes_sent += sum(array.nbytes for array in copies)
-        self._mail[self.rank, to].put(copies)
+        self._mail[self.rank, to, kind].put(copies)
         return _Sent()
 
     def receive(self, source):
+        return self._receive(source, "own")
+
+    def _receive(self, source, kind):
         while True:
             try:
-                return self._mail[source, self.rank].get(timeout=0.2)
+                return self._mail[source, self.rank, kind].get(timeout=0.2)
             except queue.Empty:
                 if self._barrier.broken:
                     raise threading.BrokenBarrierError from None
@@ -42,8 +48,8 @@ class ThreadCommunicator(Communicator):
     def broadcast(self, message, root=0):
         if self.rank == root:
             for to in range(self.size):
-                self.send(message, to)
-        return self.receive(root)
+                self._send(message, to, "shared")
+        return self._receive(root, "shared")
 
     def gather(self, message):
         return self.exchange([message] * self.size)
@@ -51,8 +57,8 @@ class ThreadCommunicator(Communicator):
     def exchange(self, messages):
         assert len(messages) == self.size
         for to, message in enumerate(messages):
-            self.send(message, to)
-        return [self.receive(source) for source in range(self.size)]
+            self._send(message, to, "shared")
+        return [self._receive(source, "shared") for source in range(self.size)]
 
     def reduce(self, values, how):
         check_reduction(values, how)
@@ -68,8 +74,13 @@ class ThreadCommunicator(Communicator):
 
 
 def run_ranks(size, function):
-    """What ``function(comm)`` returned on each of ``size`` ranks; raises what one of them raised."""
-    mail = {(a, b): queue.Queue() for a in range(size) for b in range(size)}
+    """What ``function(comm)`` returned on each of ``size`` ranks; raises what one of them did."""
+    mail = {
+        (a, b, kind): queue.Queue()
+        for a in range(size)
+        for b in range(size)
+        for kind in ("own", "shared")
+    }
     barrier = threading.Barrier(size)
     results, errors = [None] * size, []
 
@@ -78,7 +89,7 @@ def run_ranks(size, function):
             results[rank] = function(ThreadCommunicator(rank, size, mail, barrier))
         except threading.BrokenBarrierError:
             pass
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:
             errors.append(error)
             barrier.abort()
 
