@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["atomic_write", "check_writable"]
+__all__ = ["atomic_write", "check_writable", "sync_folder"]
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
@@ -68,7 +68,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _check_replaceable(target: Path) -> None:
@@ -95,8 +95,9 @@ def _open_temporary(target: Path) -> tuple[Path, int]:
     return temporary, fd
 
 
-def _sync_folder(folder: Path) -> None:
-    # Makes the rename itself durable. The file is complete by now, so a file system that
+def sync_folder(folder: Path) -> None:
+    """Make renames and new names in a folder durable, where the file system can."""
+    # The file is complete by now, so a file system that
     # cannot synchronise folders is no reason to report a failure.
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
