@@ -16,13 +16,13 @@ class _Sent:
 
 
 class ThreadCommunicator(Communicator):
-    def __init__(self, rank, size, mail, barrier):
+    def __init__(self, rank, size, mail, barrier, host=None):
         self.rank, self.size, self.bytes_sent = rank, size, 0
-        self._mail, self._barrier = mail, barrier
+        self._mail, self._barrier, self._host = mail, barrier, host
 
     @property
     def host(self):
-        return self
+        return self if self._host is None else self._host
 
     def send(self, message, to):
         return self._send(message, to, "own")
@@ -73,8 +73,8 @@ class ThreadCommunicator(Communicator):
         raise SystemExit(status)
 
 
-def run_ranks(size, function):
-    """What ``function(comm)`` returned on each of ``size`` ranks; raises what one of them did."""
+def _communicators(size, hosts=None):
+    """One per rank; with ``hosts``, the host of each rank, also those of the hosts."""
     mail = {
         (a, b, kind): queue.Queue()
         for a in range(size)
@@ -82,16 +82,32 @@ def run_ranks(size, function):
         for kind in ("own", "shared")
     }
     barrier = threading.Barrier(size)
+    inner = [None] * size
+    for host in set(hosts or []):
+        ranks = [rank for rank in range(size) if hosts[rank] == host]
+        for rank, comm in zip(ranks, _communicators(len(ranks)), strict=True):
+            inner[rank] = comm
+    return [ThreadCommunicator(rank, size, mail, barrier, inner[rank]) for rank in range(size)]
+
+
+def run_ranks(size, function, hosts=None):
+    """What ``function(comm)`` returned on each of ``size`` ranks; raises what one of them raised.
+
+    ``hosts`` says on which host each rank is, such as ``[0, 0, 1]``; by default all are on one.
+    """
+    comms = _communicators(size, hosts)
     results, errors = [None] * size, []
 
     def work(rank):
         try:
-            results[rank] = function(ThreadCommunicator(rank, size, mail, barrier))
+            results[rank] = function(comms[rank])
         except threading.BrokenBarrierError:
             pass
         except BaseException as error:
             errors.append(error)
-            barrier.abort()
+            for comm in comms:
+                comm._barrier.abort()
+                comm.host._barrier.abort()
 
     threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(size)]
     for thread in threads:

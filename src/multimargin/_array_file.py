@@ -9,8 +9,8 @@ import re
 import stat
 import struct
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
@@ -45,7 +45,9 @@ class ModelFileError(ValueError):
 
 
 @dataclass(frozen=True)
-class _Entry:
+class Entry:
+    """A line of the table: what an array is, and where it lies."""
+
     name: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
@@ -86,6 +88,8 @@ def write_arrays(
     path: str | os.PathLike[str],
     meta: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
+    *,
+    durable: bool = True,
 ) -> None:
     """Write metadata and arrays to one file, atomically.
 
@@ -100,6 +104,8 @@ def write_arrays(
     arrays : dict of str to ndarray
         At most four dimensions, of a boolean, integer or float dtype up to 64 bits. Names are
         ASCII identifiers (dots allowed) of at most 32 characters. The order is kept.
+    durable : bool, default=True
+        Return when the disk has it. False is for files that need not outlive the process.
 
     Raises
     ------
@@ -108,22 +114,73 @@ def write_arrays(
     OSError
         If the file cannot be written; what was at `path` before is still there.
     """
-    metadata = _encode_metadata(path, meta)
-    data_offset = _aligned(_HEADER.size + len(metadata) + _ENTRY.size * len(arrays))
-    plain = {name: _plain_array(path, name, array) for name, array in arrays.items()}
-    with atomic_write(path) as file:
+    plain = {name: plain_array(path, name, array) for name, array in arrays.items()}
+    layout = Layout(path, meta, {name: (a.dtype, a.shape) for name, a in plain.items()})
+    with atomic_write(path, durable=durable) as file:
         # The checksums are known only after the arrays were written: a single pass over
         # the arrays, then back to the start for the header.
-        file.write(bytes(data_offset))
-        entries = []
-        for name, array in plain.items():
-            offset = file.tell()
-            crc = _write_array(file, array)
-            file.write(bytes(_aligned(file.tell()) - file.tell()))
-            entries.append(_Entry(name, array.dtype, array.shape, offset, array.nbytes, crc))
-        length = file.tell()
+        checksums = []
+        for entry, array in zip(layout.entries, plain.values(), strict=True):
+            file.seek(entry.offset)
+            checksums.append(_write_array(file, array))
+        # To the full length: what was skipped is read as zeros.
+        file.truncate(layout.length)
         file.seek(0)
-        file.write(_prefix(metadata, entries, data_offset, length))
+        file.write(layout.prefix(checksums))
+
+
+class Layout:
+    """Where everything lies in a file, which is known before any of it is written.
+
+    Parameters
+    ----------
+    path : path-like
+        For messages.
+    meta : dict of JSON values
+    arrays : dict of str to (dtype, shape)
+
+    Attributes
+    ----------
+    entries : list of Entry
+        Without checksums.
+    length : int
+        Of the file.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        meta: Mapping[str, Any],
+        arrays: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]],
+    ) -> None:
+        self._metadata = _encode_metadata(path, meta)
+        self._begin = _aligned(_HEADER.size + len(self._metadata) + _ENTRY.size * len(arrays))
+        self.entries: list[Entry] = []
+        self.length = self._begin
+        for name, (dtype, shape) in arrays.items():
+            nbytes = math.prod(shape) * dtype.itemsize
+            self.entries.append(Entry(name, dtype, shape, self.length, nbytes, 0))
+            self.length += _aligned(nbytes)
+
+    def prefix(self, checksums: Sequence[int]) -> bytes:
+        """Header, metadata and table, for the checksums of the arrays in their order."""
+        header = _HEADER.pack(
+            MAGIC,
+            FORMAT_VERSION,
+            len(self.entries),
+            self.length,
+            len(self._metadata),
+            self._begin,
+            bytes(20),
+            0,
+        )
+        table = (
+            replace(entry, crc=crc).pack()
+            for entry, crc in zip(self.entries, checksums, strict=True)
+        )
+        body = (self._metadata + b"".join(table)).ljust(self._begin - len(header), b"\0")
+        crc = zlib.crc32(body, zlib.crc32(header[:_CRC_AT]))
+        return header[:_CRC_AT] + struct.pack("<I", crc) + body
 
 
 def _encode_metadata(path: str | os.PathLike[str], meta: Mapping[str, Any]) -> bytes:
@@ -140,7 +197,7 @@ def _encode_metadata(path: str | os.PathLike[str], meta: Mapping[str, Any]) -> b
     return text.encode("ascii")
 
 
-def _plain_array(path: str | os.PathLike[str], name: str, array: NDArray[Any]) -> NDArray[Any]:
+def plain_array(path: str | os.PathLike[str], name: str, array: NDArray[Any]) -> NDArray[Any]:
     """Return `array` itself or a C-contiguous little-endian copy of it."""
     if _NAME.fullmatch(name) is None:
         _refuse(path, f"{name!r} is no array name: use at most 32 ASCII letters, digits, '_', '.'")
@@ -156,28 +213,21 @@ def _plain_array(path: str | os.PathLike[str], name: str, array: NDArray[Any]) -
     return np.asarray(array, dtype=dtype, order="C")
 
 
-def _write_array(file: BinaryIO, array: NDArray[Any]) -> int:
-    crc = 0
+def chunks(array: NDArray[Any]) -> Iterator[memoryview]:
+    """The bytes of a contiguous array, a few MB at a time."""
     if array.size == 0:  # has no flat memory view
-        return crc
+        return
     view = array.reshape(-1).view(np.uint8).data
     for start in range(0, len(view), _CHUNK):
-        chunk = view[start : start + _CHUNK]
+        yield view[start : start + _CHUNK]
+
+
+def _write_array(file: BinaryIO, array: NDArray[Any]) -> int:
+    crc = 0
+    for chunk in chunks(array):
         crc = zlib.crc32(chunk, crc)
         file.write(chunk)
     return crc
-
-
-def _prefix(metadata: bytes, entries: list[_Entry], data_offset: int, length: int) -> bytes:
-    """Everything before the first array: header, metadata, table, padding."""
-    header = _HEADER.pack(
-        MAGIC, FORMAT_VERSION, len(entries), length, len(metadata), data_offset, bytes(20), 0
-    )
-    body = (metadata + b"".join(entry.pack() for entry in entries)).ljust(
-        data_offset - len(header), b"\0"
-    )
-    crc = zlib.crc32(body, zlib.crc32(header[:_CRC_AT]))
-    return header[:_CRC_AT] + struct.pack("<I", crc) + body
 
 
 # ---------------------------------------------------------------- reading
@@ -230,7 +280,7 @@ def read_arrays(
 
 def _read_prefix(
     path: str | os.PathLike[str], file: BinaryIO, size: int
-) -> tuple[dict[str, Any], list[_Entry], int]:
+) -> tuple[dict[str, Any], list[Entry], int]:
     header = file.read(_HEADER.size)
     if header[: len(MAGIC)] != MAGIC[: len(header)]:
         _refuse(path, "not a multimargin model")
@@ -284,9 +334,9 @@ def _decode_metadata(path: str | os.PathLike[str], raw: bytes) -> dict[str, Any]
 
 def _decode_table(
     path: str | os.PathLike[str], table: bytes, data_offset: int, length: int
-) -> list[_Entry]:
+) -> list[Entry]:
     """Decode and check the table: each array lies exactly where the one before it ends."""
-    entries: dict[str, _Entry] = {}
+    entries: dict[str, Entry] = {}
     expected = data_offset
     for i, fields in enumerate(_ENTRY.iter_unpack(table)):
         entry = _decode_entry(path, i, fields)
@@ -305,7 +355,7 @@ def _decode_table(
     return list(entries.values())
 
 
-def _decode_entry(path: str | os.PathLike[str], i: int, fields: tuple[Any, ...]) -> _Entry:
+def _decode_entry(path: str | os.PathLike[str], i: int, fields: tuple[Any, ...]) -> Entry:
     raw_name, raw_dtype, ndim, *numbers = fields
     shape, (offset, nbytes, crc, reserved) = numbers[:MAX_NDIM], numbers[MAX_NDIM:]
     name = raw_name.rstrip(b"\0").decode("latin-1")
@@ -323,15 +373,15 @@ def _decode_entry(path: str | os.PathLike[str], i: int, fields: tuple[Any, ...])
         or math.prod(max(n, 1) for n in shape) * dtype.itemsize >= 1 << 62
     ):
         _refuse(path, f"damaged: array {name!r} of shape {shape} cannot have {nbytes} bytes")
-    return _Entry(name, dtype, tuple(shape), offset, nbytes, crc)
+    return Entry(name, dtype, tuple(shape), offset, nbytes, crc)
 
 
-def _view(flat: NDArray[np.uint8], entry: _Entry) -> NDArray[Any]:
+def _view(flat: NDArray[np.uint8], entry: Entry) -> NDArray[Any]:
     array: NDArray[Any] = flat[entry.offset : entry.end].view(entry.dtype).reshape(entry.shape)
     return array
 
 
-def _verify(path: str | os.PathLike[str], flat: NDArray[np.uint8], entries: list[_Entry]) -> None:
+def _verify(path: str | os.PathLike[str], flat: NDArray[np.uint8], entries: list[Entry]) -> None:
     for entry in entries:
         crc = 0
         for start in range(entry.offset, entry.end, _CHUNK):

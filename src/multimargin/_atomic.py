@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["atomic_write", "check_writable"]
+__all__ = ["Replacement", "atomic_write", "check_writable", "sync_folder"]
 
 
 def _target(path: str | os.PathLike[str]) -> Path:
@@ -30,15 +30,57 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     path : path-like
         The file that will be written.
     """
-    target = _target(path)
-    _check_replaceable(target)
-    temporary, fd = _open_temporary(target)
-    os.close(fd)
-    temporary.unlink()
+    Replacement(path).discard()
+
+
+class Replacement:
+    """A temporary file that is to take the place of another one.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to write; its folder must exist. An existing file keeps its permissions.
+
+    Attributes
+    ----------
+    temporary : Path
+        In the same folder, of a name that nothing else has.
+    fd : int
+        Open for writing until `commit` or `discard`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._target = _target(path)
+        _check_replaceable(self._target)
+        self.temporary, self.fd = _open_temporary(self._target)
+
+    def commit(self, *, durable: bool = True) -> None:
+        """Put the file in its place, by default only when the disk has all of it."""
+        with contextlib.suppress(FileNotFoundError):
+            os.fchmod(self.fd, stat.S_IMODE(self._target.stat().st_mode))
+        if durable:
+            os.fsync(self.fd)
+        self._close()
+        os.replace(self.temporary, self._target)  # noqa: PTH105 (the documented atomic call)
+        if durable:
+            sync_folder(self._target.parent)
+
+    def discard(self) -> None:
+        """Remove the temporary file. What was in its place before stays."""
+        with contextlib.suppress(OSError):
+            self._close()
+        with contextlib.suppress(OSError):
+            self.temporary.unlink()
+
+    def _close(self) -> None:
+        # Marked first: a close that fails has closed all the same.
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
 
 
 @contextlib.contextmanager
-def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def atomic_write(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces `path` when the block ends without an exception.
 
     The data is flushed to the disk before the rename, so after a crash the name holds
@@ -48,27 +90,21 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ----------
     path : path-like
         The file to write; its folder must exist. An existing file keeps its permissions.
+    durable : bool, default=True
+        False spares the wait for the disk, for files that are not meant to outlive the process.
 
     Yields
     ------
     file : binary file, open for writing and seekable
     """
-    target = _target(path)
-    _check_replaceable(target)
-    temporary, fd = _open_temporary(target)
+    replacement = Replacement(path)
     try:
-        with os.fdopen(fd, "wb") as file:
+        with os.fdopen(replacement.fd, "wb", closefd=False) as file:
             yield file
-            file.flush()
-            with contextlib.suppress(FileNotFoundError):
-                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
-            os.fsync(file.fileno())
-        os.replace(temporary, target)  # noqa: PTH105 (the documented atomic call)
+        replacement.commit(durable=durable)
     except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
+        replacement.discard()
         raise
-    _sync_folder(target.parent)
 
 
 def _check_replaceable(target: Path) -> None:
@@ -95,8 +131,9 @@ def _open_temporary(target: Path) -> tuple[Path, int]:
     return temporary, fd
 
 
-def _sync_folder(folder: Path) -> None:
-    # Makes the rename itself durable. The file is complete by now, so a file system that
+def sync_folder(folder: Path) -> None:
+    """Make renames and new names in a folder durable, where the file system can."""
+    # The file is complete by now, so a file system that
     # cannot synchronise folders is no reason to report a failure.
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

@@ -1,0 +1,140 @@
+"""One run per folder."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import socket
+import time
+import warnings
+import weakref
+from pathlib import Path
+from typing import Any
+
+NAME = "multimargin.lock"
+# File systems without locks, such as Lustre mounted without them.
+_NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EOPNOTSUPP)
+
+
+class FolderLock:
+    """A folder's lock file, held by this process.
+
+    The kernel lets go of it when the process ends, however it ends, so that no lock is left
+    behind by a run that was killed.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is not there; its parent must be.
+    patience : float
+        Seconds to wait for another holder: one that was told to end may need a moment.
+
+    Raises
+    ------
+    OSError
+        If another process keeps holding it, or nothing can be written there.
+    """
+
+    def __init__(self, folder: Path, patience: float) -> None:
+        self._path = folder / NAME
+        # Whether the folder goes when all is done: not if somebody else had made it.
+        self._made_folder = False
+        fd = self._acquire(time.monotonic() + patience)
+        self._close = weakref.finalize(self, os.close, fd)
+        self._made_folder |= bool(_read(fd).get("made_folder", False))
+        self._say(fd)
+
+    def release(self) -> None:
+        """Let others have the folder. The lock file stays."""
+        self._close()
+
+    def remove(self) -> None:
+        """Remove the lock file, and the folder if a run had made it and it is empty."""
+        with contextlib.suppress(FileNotFoundError):
+            self._path.unlink()
+        if self._made_folder:
+            # Not empty: somebody keeps something there, which is theirs.
+            with contextlib.suppress(OSError):
+                self._path.parent.rmdir()
+        self.release()
+
+    def _open(self) -> int:
+        folder = self._path.parent
+        try:
+            folder.mkdir()
+            self._made_folder = True
+        except FileExistsError:
+            if not folder.is_dir():
+                raise NotADirectoryError(
+                    errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)
+                ) from None
+        return os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+
+    def _acquire(self, deadline: float) -> int:
+        while True:
+            try:
+                fd = self._open()
+            except FileNotFoundError:
+                # The holder before may just have removed the folder; or its parent is not there.
+                if not self._path.parent.parent.is_dir() or time.monotonic() > deadline:
+                    raise
+                continue
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = _read(fd)
+                os.close(fd)
+                if time.monotonic() > deadline:
+                    raise OSError(self._refusal(holder)) from None
+                time.sleep(0.1)
+                continue
+            except OSError as error:
+                if error.errno not in _NO_LOCKS:
+                    os.close(fd)
+                    raise
+                warnings.warn(
+                    f"{self._path.parent}: this file system has no locks, so nothing keeps a "
+                    "second run from writing its checkpoints there",
+                    stacklevel=2,
+                )
+                return fd
+            if self._is_current(fd):
+                return fd
+            os.close(fd)
+
+    def _is_current(self, fd: int) -> bool:
+        # The holder before may have removed the file between our open and our lock.
+        try:
+            return os.path.samestat(os.fstat(fd), self._path.stat())
+        except FileNotFoundError:
+            return False
+
+    def _refusal(self, holder: dict[str, Any]) -> str:
+        who = "another run"
+        if "pid" in holder:
+            who += f" (process {holder['pid']} on {holder.get('host')})"
+        return (
+            f"{self._path.parent}: {who} keeps its checkpoints there. "
+            "Wait until it has ended, or name another folder"
+        )
+
+    def _say(self, fd: int) -> None:
+        content = {
+            "pid": os.getpid(),
+            "host": socket.gethostname(),
+            "made_folder": self._made_folder,
+        }
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, json.dumps(content).encode(), 0)
+
+
+def _read(fd: int) -> dict[str, Any]:
+    # Empty or half written if its writer was killed just then.
+    try:
+        content = json.loads(os.pread(fd, 4096, 0))
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
