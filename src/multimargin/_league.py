@@ -175,9 +175,7 @@ class League:
         n, size = len(self._problem.y), self._comm.size
         cut = [n * r // size for r in range(size + 1)]
         rank = self._comm.rank
-        found = self._timed(
-            self._core.candidates, candidates, budget, cut[rank], cut[rank + 1]
-        )
+        found = self._timed(self._core.candidates, candidates, budget, cut[rank], cut[rank + 1])
         lengths, cls = zip(
             *((np.diff(pair), cls) for pair, cls in self._comm.gather(found)), strict=True
         )
@@ -225,7 +223,10 @@ class League:
 
     def _total(self, values: dict[int, float]) -> float:
         """Sum of one number per bundle, in the order of bundles."""
-        mine = [np.array(list(values), dtype=np.int64), np.array(list(values.values()), dtype=float)]
+        mine = [
+            np.array(list(values), dtype=np.int64),
+            np.array(list(values.values()), dtype=float),
+        ]
         everyones = {
             int(b): float(v)
             for numbers, amounts in self._comm.gather(mine)
@@ -461,9 +462,7 @@ class League:
         return Weights(stacked[order], constant[order], None if whole else classes[order])
 
     def snapshot(self) -> dict[int, tuple[NDArray[Any], ...]]:
-        return {
-            b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.homes
-        }
+        return {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.homes}
 
     def restore(self, snapshot: dict[int, tuple[NDArray[Any], ...]]) -> None:
         for bundle, columns in snapshot.items():
