@@ -266,7 +266,7 @@ class League:
         slots = sum(self._core.slots(a, b) for _, (a, b) in self._my_fixtures())
         total = int(self._comm.reduce(np.array([slots]), "sum")[0])
         # Where a pair takes part in several fixtures, passes measure it several times.
-        self._overlap = max(1.0, total / max(1, self.active_pairs)) if self._shared else 1.0
+        self._overlap = max(1.0, total / max(1, self.active_pairs))
 
     def _my_fixtures(self) -> Iterator[tuple[int, tuple[int, int]]]:
         for round_, meetings in enumerate(self._rounds):
@@ -347,26 +347,26 @@ class League:
 
     def recompute(self) -> None:
         """Bring dual variables home and make the weights anew."""
-        if self._shared:
-            moves = self._moves(self._round, 0)
-            self._send_off(moves, self._pack)
-            self._welcome(moves, self._unpack)
-            for bundle in self.homes:
-                self._core.unpack_alpha(bundle)
-        else:
-            self._collect()
-            for bundle in range(2 * len(self._rounds[0])):
-                self._core.drop(bundle)
+        for seat in self._my_seats():
+            for bundle in self._rounds[self._round][seat]:
+                self._core.keep_alpha_only(bundle)
+        moves = self._moves(self._round, 0)
+        self._send_off(moves, self._pack)
+        self._welcome(moves, self._unpack)
+        for bundle in self.homes:
+            self._core.unpack_alpha(bundle)
+        self._collect()
         self._make_luggage()
 
     def _collect(self) -> None:
+        """Dual variables that stayed where their bundles meet."""
+        if self._shared:
+            return
         outgoing: list[list[NDArray[Any]]] = [[] for _ in range(self._comm.size)]
         for _, fixture in self._my_fixtures():
             for which, bundle in enumerate(fixture):
                 pair, value = self._core.collect(*fixture, which)
                 outgoing[self._home_rank(bundle)] += [np.array([bundle]), pair, value]
-        for bundle in self.homes:
-            self._core.clear_alpha(bundle)
         for message in self._comm.exchange(outgoing):
             for number, pair, value in zip(*(iter(message),) * 3, strict=True):
                 self._core.put_alpha(int(number[0]), pair, value)
