@@ -161,6 +161,29 @@ def test_ranks_that_do_not_see_the_file_send_theirs(tmp_path, expected, monkeypa
     assert (tmp_path / "file").read_bytes() == expected
 
 
+def test_what_is_sent_does_not_pile_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(_array_file, "_CHUNK", 1000)
+    hide(monkeypatch, [1, 2])
+    waiting = []
+
+    def work(comm):
+        RANK.number = comm.rank
+        receive = comm.receive
+
+        def counted(source):
+            if comm.rank == 0 and source in (1, 2):
+                waiting.append(sum(comm._mail[other, 0].qsize() for other in (1, 2)))
+            return receive(source)
+
+        comm.receive = counted
+        pieces = {"a": cut(np.arange(3000.0), even(3000, 3), comm.rank)}
+        write_arrays_together(comm, tmp_path / "file", META, pieces)
+
+    run_ranks(3, work)
+    assert len(waiting) > 16
+    assert max(waiting) <= 2
+
+
 # ---------------------------------------------------------------- errors
 
 

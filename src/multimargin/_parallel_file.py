@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from multimargin._agreement import agreed, everyones, told
 from multimargin._array_file import Layout, chunks, plain_array
 from multimargin._atomic import Replacement
-from multimargin._communicator import Communicator
+from multimargin._communicator import Communicator, Message
 from multimargin._crc32 import crc32_combine
 
 
@@ -187,7 +187,7 @@ class _SharedFile:
         failed: OSError | None = None
         if fd is None:
             crcs = [self._send(each.array, at) for each, at in self._placed(own)]
-            comm.send([], 0).wait()
+            self._answer([])
         else:
             try:
                 crcs = [_write_at(fd, each.array, at) for each, at in self._placed(own)]
@@ -225,15 +225,21 @@ class _SharedFile:
         crc = 0
         for chunk in chunks(array):
             where = np.array([position], dtype=np.int64)
-            sending = self._comm.send([where, np.frombuffer(chunk, dtype=np.uint8)], 0)
+            self._answer([where, np.frombuffer(chunk, dtype=np.uint8)])
             crc = zlib.crc32(chunk, crc)
             position += len(chunk)
-            sending.wait()  # one at a time, so that rank 0 is not flooded
         return crc
+
+    def _answer(self, message: Message) -> None:
+        # Only when asked: what arrives unasked lies in rank 0's memory, all of it.
+        self._comm.receive(0)
+        self._comm.send(message, 0).wait()
 
     def _receive(self, rank: int, fd: int, failed: OSError | None) -> OSError | None:
         """Write what a rank sends. After a failure it is heard to its end all the same."""
+        self._comm.send([], rank).wait()
         while message := self._comm.receive(rank):
+            self._comm.send([], rank).wait()  # the next one travels while this one is written
             where, chunk = message
             if failed is None:
                 try:
