@@ -103,6 +103,7 @@ def test_defaults():
         "random_state": None,
         "verbose": 0,
         "time_limit": None,
+        "n_bundles": None,
     }
     with pytest.raises(TypeError):
         MulticlassSVC("ww", 1.0, 0.1)  # all but the first two are keywords

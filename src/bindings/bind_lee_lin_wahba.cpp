@@ -1,11 +1,10 @@
 // LeeLinWahba: one Python class per value and index type.
-#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "bindings.hpp"
@@ -27,13 +26,17 @@ class PyLeeLinWahba {
  public:
   PyLeeLinWahba(In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y,
                 In<T> box, std::int32_t n_classes, double bias, int isa, int threads,
-                std::uint64_t seed)
-      : borrowed_{data, indices, indptr, y, box, cols} {
+                std::uint64_t seed, const std::vector<std::int32_t>& cuts)
+      : borrowed_{data, indices, indptr, y, box, cols}, n_classes_(n_classes) {
     const Csr<T, I> X = borrowed_.csr();
+    for (std::size_t k = 0; k < cuts.size(); ++k)
+      if (cuts[k] < (k == 0 ? 0 : cuts[k - 1] + 1) || cuts[k] > n_classes ||
+          (cuts[k] % line_lanes<T>() != 0 && cuts[k] != n_classes))
+        throw nb::value_error("cuts must rise and be multiples of a line, or the last class's end");
     nb::gil_scoped_release unlock;
     solver_ = std::make_unique<LeeLinWahba<T, I>>(X, y.data(), box.data(), n_classes,
                                                   static_cast<T>(bias), static_cast<Isa>(isa),
-                                                  threads, seed);
+                                                  threads, seed, cuts);
     solver_->set_stop([this] { return interrupt_.stop(); });
     solver_->set_abort([this] { return interrupt_.interrupted(); });
   }
@@ -42,9 +45,9 @@ class PyLeeLinWahba {
 
   void set_least_shared(double lines) { solver_->set_least_shared(lines); }
 
-  void assign(Matrix<const T> alpha) {
+  void set_alpha(Matrix<const T> alpha) {
     check_alpha(alpha.shape(0), alpha.shape(1));
-    unlocked(interrupt_, [&] { solver_->assign(alpha.data()); });
+    unlocked(interrupt_, [&] { solver_->set_alpha(alpha.data()); });
   }
 
   void alpha(Matrix<T> out) const {
@@ -53,24 +56,34 @@ class PyLeeLinWahba {
   }
 
   void weights(Matrix<T> out, Values<T> constant) {
-    if (static_cast<std::int32_t>(out.shape(0)) != solver_->n_classes() ||
-        static_cast<std::int64_t>(out.shape(1)) != solver_->X().cols ||
-        constant.size() != out.shape(0))
+    if (static_cast<std::int32_t>(out.shape(0)) != solver_->held() ||
+        static_cast<std::int64_t>(out.shape(1)) != features() || constant.size() != out.shape(0))
       throw nb::value_error("weights: out must be of classes x features");
     unlocked(interrupt_, [&] { solver_->weights(out.data(), constant.data()); });
   }
 
+  // ---------------------------------------------------------- all classes in one place
+
+  void assign(Matrix<const T> alpha) {
+    check_whole();
+    check_alpha(alpha.shape(0), alpha.shape(1));
+    unlocked(interrupt_, [&] { solver_->assign(alpha.data()); });
+  }
+
   void recompute() {
+    check_whole();
     unlocked(interrupt_, [&] { solver_->recompute(); });
   }
 
   FullReport look() {
+    check_whole();
     FullReport report;
     unlocked(interrupt_, [&] { report = solver_->look(); });
     return report;
   }
 
   PassReport pass_rows(double leave_below, double idle) {
+    check_whole();
     PassReport report;
     unlocked(interrupt_, [&] {
       report = solver_->pass_rows(static_cast<T>(leave_below), static_cast<T>(idle));
@@ -79,37 +92,141 @@ class PyLeeLinWahba {
   }
 
   FaceReport polish(std::int32_t iterations, double reduction) {
+    check_whole();
     FaceReport report;
     unlocked(interrupt_, [&] { report = solver_->polish(iterations, reduction); });
     return report;
   }
 
-  nb::object hold_mean(std::optional<Values<const T>> shift) {
-    if (shift && static_cast<std::int64_t>(shift->size()) != solver_->X().cols + 1)
-      throw nb::value_error("hold_mean: one number per feature and one for the constant");
-    const T* const values = shift ? shift->data() : nullptr;
-    std::vector<T> mean;
-    unlocked(interrupt_, [&] { mean = solver_->hold_mean(values); });
-    return nb::cast(to_numpy(std::move(mean)));
+  // ---------------------------------------------------------- bundles of classes
+
+  void alpha_sums(In<std::int32_t> samples, Matrix<double> out) {
+    check_samples(samples);
+    check_rows(out.shape(0), out.shape(1), samples.size());
+    unlocked(interrupt_, [&] {
+      solver_->alpha_sums(samples.data(), static_cast<std::int64_t>(samples.size()), out.data());
+    });
   }
 
-  PassReport pass_lines(std::int32_t part, std::int32_t parts, bool everything, double idle) {
-    if (parts < 1 || part < 0 || part >= parts)
-      throw nb::value_error("pass_lines: part out of range");
-    PassReport report;
-    unlocked(interrupt_,
-             [&] { report = solver_->pass_lines(part, parts, everything, static_cast<T>(idle)); });
-    return report;
+  void recompute_from(In<double> sums) {
+    check_length(sums.size(), solver_->X().rows);
+    unlocked(interrupt_, [&] { solver_->recompute(sums.data()); });
   }
+
+  void weight_sums(Matrix<double> out) {
+    check_rows(out.shape(0), out.shape(1), static_cast<std::size_t>(features() + 1));
+    unlocked(interrupt_, [&] { solver_->weight_sums(out.data()); });
+  }
+
+  void centre(In<double> sums) {
+    check_length(sums.size(), features() + 1);
+    unlocked(interrupt_, [&] { solver_->centre(sums.data()); });
+  }
+
+  std::vector<FullReport> look_bundles() {
+    std::vector<FullReport> reports;
+    unlocked(interrupt_, [&] { reports = solver_->look_bundles(); });
+    return reports;
+  }
+
+  nb::object shuffled_samples(std::uint64_t epoch) const {
+    return nb::cast(to_numpy(solver_->shuffled_samples(epoch)));
+  }
+
+  nb::object mean() const { return nb::cast(to_numpy(solver_->mean())); }
+
+  void move_mean(In<std::int32_t> samples, In<double> sums) {
+    check_samples(samples);
+    check_length(sums.size(), static_cast<std::int64_t>(samples.size()));
+    unlocked(interrupt_, [&] {
+      solver_->move_mean(samples.data(), static_cast<std::int64_t>(samples.size()), sums.data());
+    });
+  }
+
+  void hold_mean(In<double> mean, In<std::int32_t> samples) {
+    check_samples(samples);
+    check_length(mean.size(), features() + 1);
+    unlocked(interrupt_, [&] {
+      solver_->hold_mean(mean.data(), samples.data(), static_cast<std::int64_t>(samples.size()));
+    });
+  }
+
+  std::vector<PassReport> pass_lines(In<std::int32_t> samples, bool everything, double idle) {
+    check_samples(samples);
+    std::vector<PassReport> reports;
+    unlocked(interrupt_, [&] {
+      reports = solver_->pass_lines(samples.data(), static_cast<std::int64_t>(samples.size()),
+                                    everything, static_cast<T>(idle));
+    });
+    return reports;
+  }
+
+  void save(std::int64_t bundle, Matrix<T> alpha, Matrix<T> w, Matrix<std::uint16_t> drops) {
+    check_bundle(bundle, alpha, w, drops);
+    unlocked(interrupt_, [&] { solver_->save(bundle, alpha.data(), w.data(), drops.data()); });
+  }
+
+  void load(std::int64_t bundle, Matrix<const T> alpha, Matrix<const T> w,
+            Matrix<const std::uint16_t> drops) {
+    check_bundle(bundle, alpha, w, drops);
+    unlocked(interrupt_, [&] { solver_->load(bundle, alpha.data(), w.data(), drops.data()); });
+  }
+
+  void loaded(In<double> sums, In<double> mean) {
+    check_length(sums.size(), solver_->X().rows);
+    check_length(mean.size(), features() + 1);
+    solver_->loaded(sums.data(), mean.data());
+  }
+
+  std::int32_t held() const { return solver_->held(); }
+  std::int64_t bytes() const { return solver_->bytes(); }
 
  private:
+  std::int64_t features() const { return solver_->X().cols; }
+
+  void check_whole() const {
+    if (solver_->held() != n_classes_)
+      throw nb::value_error("a share of the classes cannot do what all of them are needed for");
+  }
+
   void check_alpha(std::size_t samples, std::size_t classes) const {
     if (static_cast<std::int64_t>(samples) != solver_->X().rows ||
-        static_cast<std::int32_t>(classes) != solver_->n_classes())
+        static_cast<std::int32_t>(classes) != solver_->held())
       throw nb::value_error("alpha must be of samples x classes");
   }
 
+  void check_samples(const In<std::int32_t>& samples) const {
+    for (std::size_t k = 0; k < samples.size(); ++k)
+      if (samples.data()[k] < 0 || samples.data()[k] >= solver_->X().rows)
+        throw nb::value_error("there is no such sample");
+  }
+
+  void check_rows(std::size_t rows, std::size_t length, std::size_t wanted) const {
+    if (static_cast<std::int64_t>(rows) != solver_->bundles() || length != wanted)
+      throw nb::value_error("out must have a row per bundle, of the right length");
+  }
+
+  static void check_length(std::size_t length, std::int64_t wanted) {
+    if (static_cast<std::int64_t>(length) != wanted)
+      throw nb::value_error("an array is not of the length that the problem has");
+  }
+
+  template <class A, class W, class D>
+  void check_bundle(std::int64_t bundle, const A& alpha, const W& w, const D& drops) const {
+    if (bundle < 0 || bundle >= solver_->bundles())
+      throw nb::value_error("there is no such bundle");
+    const std::int64_t classes = solver_->classes_of(bundle), n = solver_->X().rows;
+    const std::int64_t lines = (classes + line_lanes<T>() - 1) / line_lanes<T>();
+    const auto fits = [](const auto& array, std::int64_t rows, std::int64_t columns) {
+      return static_cast<std::int64_t>(array.shape(0)) == rows &&
+             static_cast<std::int64_t>(array.shape(1)) == columns;
+    };
+    if (!fits(alpha, n, classes) || !fits(w, features() + 1, classes) || !fits(drops, 3 * lines, n))
+      throw nb::value_error("a bundle's arrays are not of the shapes that the problem has");
+  }
+
   Borrowed<T, I> borrowed_;
+  std::int32_t n_classes_;
   Interrupt interrupt_;
   std::unique_ptr<LeeLinWahba<T, I>> solver_;
 };
@@ -119,21 +236,38 @@ void bind_one(nb::module_& m, const char* name) {
   using S = PyLeeLinWahba<T, I>;
   nb::class_<S>(m, name)
       .def(nb::init<In<T>, In<I>, In<I>, std::int64_t, In<std::int32_t>, In<T>, std::int32_t,
-                    double, int, int, std::uint64_t>(),
+                    double, int, int, std::uint64_t, const std::vector<std::int32_t>&>(),
            "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "cols"_a,
            "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a, "isa"_a, "threads"_a,
-           "seed"_a)
+           "seed"_a, "cuts"_a = std::vector<std::int32_t>{})
       .def("set_time_limit", &S::set_time_limit, "seconds"_a)
       .def("set_least_shared", &S::set_least_shared, "lines"_a)
-      .def("assign", &S::assign, "alpha"_a.noconvert())
+      .def("set_alpha", &S::set_alpha, "alpha"_a.noconvert())
       .def("alpha", &S::alpha, "out"_a.noconvert())
       .def("weights", &S::weights, "out"_a.noconvert(), "constant"_a.noconvert())
+      .def("assign", &S::assign, "alpha"_a.noconvert())
       .def("recompute", &S::recompute)
       .def("look", &S::look)
       .def("pass_rows", &S::pass_rows, "leave_below"_a, "idle"_a)
       .def("polish", &S::polish, "iterations"_a, "reduction"_a)
-      .def("hold_mean", &S::hold_mean, "shift"_a.noconvert().none())
-      .def("pass_lines", &S::pass_lines, "part"_a, "parts"_a, "everything"_a, "idle"_a);
+      .def("alpha_sums", &S::alpha_sums, "samples"_a.noconvert(), "out"_a.noconvert())
+      .def("recompute_from", &S::recompute_from, "sums"_a.noconvert())
+      .def("weight_sums", &S::weight_sums, "out"_a.noconvert())
+      .def("centre", &S::centre, "sums"_a.noconvert())
+      .def("look_bundles", &S::look_bundles)
+      .def("shuffled_samples", &S::shuffled_samples, "epoch"_a)
+      .def("mean", &S::mean)
+      .def("move_mean", &S::move_mean, "samples"_a.noconvert(), "sums"_a.noconvert())
+      .def("hold_mean", &S::hold_mean, "mean"_a.noconvert(), "samples"_a.noconvert())
+      .def("pass_lines", &S::pass_lines, "samples"_a.noconvert(), "everything"_a, "idle"_a)
+      .def("save", &S::save, "bundle"_a, "alpha"_a.noconvert(), "w"_a.noconvert(),
+           "drops"_a.noconvert())
+      .def("load", &S::load, "bundle"_a, "alpha"_a.noconvert(), "w"_a.noconvert(),
+           "drops"_a.noconvert())
+      .def("loaded", &S::loaded, "sums"_a.noconvert(), "mean"_a.noconvert())
+      .def_prop_ro("held", &S::held)
+      .def_prop_ro("bytes", &S::bytes)
+      .def_prop_ro_static("lanes", [](nb::handle) { return line_lanes<T>(); });
 }
 
 // One sample solved by the kernel of a given instruction set, to compare with its NumPy twin.

@@ -43,29 +43,54 @@ class PyOneVsRest {
   void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
 
   bool solve(std::int32_t begin, std::int32_t end, double tol, bool by_gap, std::int32_t max_passes,
-             std::optional<Matrix<T>> alpha) {
-    if (begin < 0 || begin % line_lanes<T>() != 0 || end > machines_)
-      throw nb::value_error("solve: machines out of range");
-    if (alpha && (static_cast<std::int32_t>(alpha->shape(1)) != machines_ ||
-                  alpha->shape(0) != borrowed_.y.size()))
+             std::optional<Matrix<T>> alpha, std::int64_t column) {
+    check_range(begin, end);
+    const std::int64_t stride = alpha ? static_cast<std::int64_t>(alpha->shape(1)) : 0;
+    if (alpha &&
+        (column < 0 || column + end - begin > stride || alpha->shape(0) != borrowed_.y.size()))
       throw nb::value_error("solve: alpha must be of samples x machines");
-    T* const values = alpha ? alpha->data() : nullptr;
+    T* const values = alpha ? alpha->data() + column : nullptr;
     bool all = false;
     unlocked(interrupt_,
-             [&] { all = solver_->solve(begin, end, {tol, by_gap, max_passes}, values); });
+             [&] { all = solver_->solve(begin, end, {tol, by_gap, max_passes}, values, stride); });
     return all;
   }
 
   const std::vector<MachineReport>& reports() const { return solver_->reports(); }
 
-  nb::tuple weights() {
+  nb::tuple weights(std::int32_t begin, std::int32_t end) {
+    check_range(begin, end);
     SparseRows<T> rows;
-    unlocked(interrupt_, [&] { rows = solver_->weights(); });
-    return nb::make_tuple(to_numpy(std::move(rows.value)), to_numpy(std::move(rows.index)),
-                          to_numpy(std::move(rows.begin)), to_numpy(solver_->w_bias()));
+    unlocked(interrupt_, [&] { rows = solver_->weights(begin, end); });
+    const std::vector<T>& constant = solver_->w_bias();
+    return nb::make_tuple(
+        to_numpy(std::move(rows.value)), to_numpy(std::move(rows.index)),
+        to_numpy(std::move(rows.begin)),
+        to_numpy(std::vector<T>(constant.begin() + begin, constant.begin() + end)));
   }
 
+  void put_weights(std::int32_t begin, In<T> value, In<std::int32_t> index,
+                   In<std::int64_t> row_begin, In<T> constant) {
+    const std::int64_t rows = static_cast<std::int64_t>(constant.size());
+    check_range(begin, begin + static_cast<std::int32_t>(rows));
+    bool fits = static_cast<std::int64_t>(row_begin.size()) == rows + 1 &&
+                value.size() == index.size() && row_begin.data()[0] == 0 &&
+                row_begin.data()[rows] == static_cast<std::int64_t>(value.size());
+    for (std::int64_t k = 0; fits && k < rows; ++k)
+      fits = row_begin.data()[k] <= row_begin.data()[k + 1];
+    if (!fits) throw nb::value_error("put_weights: these are not rows of weights");
+    solver_->put_weights(begin, row_begin.data(), index.data(), value.data(), constant.data(),
+                         rows);
+  }
+
+  std::int64_t bytes() const { return solver_->bytes(); }
+
  private:
+  void check_range(std::int32_t begin, std::int32_t end) const {
+    if (begin < 0 || begin % line_lanes<T>() != 0 || end < begin || end > machines_)
+      throw nb::value_error("machines out of range");
+  }
+
   Borrowed<T, I> borrowed_;
   std::int32_t machines_;
   Interrupt interrupt_;
@@ -83,9 +108,12 @@ void bind_one(nb::module_& m, const char* name) {
            "loss"_a, "isa"_a, "threads"_a, "seed"_a)
       .def("set_time_limit", &S::set_time_limit, "seconds"_a)
       .def("solve", &S::solve, "begin"_a, "end"_a, "tol"_a, "by_gap"_a, "max_passes"_a,
-           "alpha"_a.noconvert().none())
+           "alpha"_a.noconvert().none(), "column"_a)
       .def("reports", &S::reports)
-      .def("weights", &S::weights)
+      .def("weights", &S::weights, "begin"_a, "end"_a)
+      .def("put_weights", &S::put_weights, "begin"_a, "value"_a.noconvert(), "index"_a.noconvert(),
+           "row_begin"_a.noconvert(), "constant"_a.noconvert())
+      .def_prop_ro("bytes", &S::bytes)
       .def_prop_ro_static("lanes", [](nb::handle) { return line_lanes<T>(); });
 }
 

@@ -27,9 +27,9 @@ constexpr double kShortest = 1e-4;  // share of a step that is still tried
 // Rows of an odd number of lines: with a power of two every row would start in the same few
 // sets of the cache.
 template <class T>
-std::int64_t padded(std::int32_t n_classes) {
-  const std::int64_t lines = (n_classes + line_lanes<T>() - 1) / line_lanes<T>();
-  return (lines | 1) * line_lanes<T>();
+std::int64_t padded(std::int32_t classes) {
+  const std::int64_t lines = (classes + line_lanes<T>() - 1) / line_lanes<T>();
+  return lines == 0 ? 0 : (lines | 1) * line_lanes<T>();
 }
 
 }  // namespace
@@ -37,26 +37,52 @@ std::int64_t padded(std::int32_t n_classes) {
 template <class T, class I>
 LeeLinWahba<T, I>::LeeLinWahba(const Csr<T, I>& X, const std::int32_t* y, const T* box,
                                std::int32_t n_classes, T bias, Isa isa, int threads,
-                               std::uint64_t seed)
+                               std::uint64_t seed, const std::vector<std::int32_t>& cuts)
     : X_(X),
       y_(y),
       box_(box),
       n_classes_(n_classes),
+      first_(cuts.empty() ? 0 : cuts.front()),
+      cuts_(cuts),
       bias_(bias),
       seed_(seed),
       rows_(row_kernels<T, I>(isa)),
       lines_(line_kernels<T, I>(LineLoss::others_hinge, isa)),
       team_(threads),
-      width_(padded<T>(n_classes)),
       norm2_(row_norms(X, bias)) {
+  if (cuts.empty()) cuts_ = {0, n_classes};
+  for (std::int32_t& cut : cuts_) cut -= first_;
+  width_ = padded<T>(held());
   alpha_.reset(static_cast<std::size_t>(X.rows * width_));
   w_.reset(static_cast<std::size_t>((X.cols + 1) * width_));
-  assign(nullptr);
+  set_alpha(nullptr);
+  fill_zero(w_, X.cols + 1);
+  // Samples without entries have alphas, but no part in any weight.
+  sums_.assign(static_cast<std::size_t>(X.rows), 0.0);
+  mean_.assign(static_cast<std::size_t>(X.cols + 1), 0.0);
+  offset_.assign(static_cast<std::size_t>(X.rows), T(0));
 }
 
 template <class T, class I>
 RowBlock<T> LeeLinWahba<T, I>::block(std::int64_t i) const {
   return {width_, n_classes_, y_[i], box_[i], std::isinf(box_[i]) ? T(0) : box_[i], norm2_[i]};
+}
+
+template <class T, class I>
+RowBlock<T> LeeLinWahba<T, I>::block(std::int64_t i, std::int64_t bundle) const {
+  const std::int32_t own = y_[i] - first_ - cuts_[bundle], classes = classes_of(bundle);
+  return {width_of(bundle),
+          classes,
+          own >= 0 && own < classes ? own : -1,
+          box_[i],
+          std::isinf(box_[i]) ? T(0) : box_[i],
+          norm2_[i]};
+}
+
+template <class T, class I>
+std::int64_t LeeLinWahba<T, I>::width_of(std::int64_t bundle) const {
+  constexpr std::int64_t lanes = line_lanes<T>();
+  return (classes_of(bundle) + lanes - 1) / lanes * lanes;
 }
 
 template <class T, class I>
@@ -67,22 +93,28 @@ RowWeights<T> LeeLinWahba<T, I>::weights_in(Buffer<T>& rows) {
 // ---------------------------------------------------------------- state
 
 template <class T, class I>
-void LeeLinWahba<T, I>::assign(const T* alpha) {
+void LeeLinWahba<T, I>::set_alpha(const T* alpha) {
+  const std::int32_t held = this->held();
   for (std::int64_t i = 0; i < X_.rows; ++i) {
     T* row = alpha_row(i);
     std::fill(row, row + width_, T(0));
-    if (alpha != nullptr) std::copy_n(alpha + i * n_classes_, n_classes_, row);
-    if (!(norm2_[i] > 0)) std::fill(row, row + n_classes_, std::isinf(box_[i]) ? T(0) : box_[i]);
-    row[y_[i]] = 0;
+    if (alpha != nullptr) std::copy_n(alpha + i * held, held, row);
+    if (!(norm2_[i] > 0)) std::fill(row, row + held, std::isinf(box_[i]) ? T(0) : box_[i]);
+    const std::int32_t own = y_[i] - first_;
+    if (own >= 0 && own < held) row[own] = 0;
   }
   active_.clear();
+}
+
+template <class T, class I>
+void LeeLinWahba<T, I>::assign(const T* alpha) {
+  set_alpha(alpha);
   recompute();
 }
 
 template <class T, class I>
 void LeeLinWahba<T, I>::alpha(T* out) const {
-  for (std::int64_t i = 0; i < X_.rows; ++i)
-    std::copy_n(alpha_row(i), n_classes_, out + i * n_classes_);
+  for (std::int64_t i = 0; i < X_.rows; ++i) std::copy_n(alpha_row(i), held(), out + i * held());
 }
 
 template <class T, class I>
@@ -90,11 +122,11 @@ void LeeLinWahba<T, I>::weights(T* out, T* constant) {
   const std::int64_t tasks = (X_.cols + kFeaturesPerTask - 1) / kFeaturesPerTask;
   team_.for_each(tasks, [&](int, std::int64_t task) {
     const std::int64_t end = std::min(X_.cols, (task + 1) * kFeaturesPerTask);
-    for (std::int32_t c = 0; c < n_classes_; ++c)
+    for (std::int32_t c = 0; c < held(); ++c)
       for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j)
         out[c * X_.cols + j] = w_[j * width_ + c];
   });
-  std::copy_n(w_.data() + X_.cols * width_, n_classes_, constant);
+  std::copy_n(w_.data() + X_.cols * width_, held(), constant);
 }
 
 template <class T, class I>
@@ -125,46 +157,85 @@ void LeeLinWahba<T, I>::scatter_all(const T* rows, const RowWeights<T>& W) {
 }
 
 template <class T, class I>
+void LeeLinWahba<T, I>::alpha_sums(const std::int32_t* samples, std::int64_t count, double* out) {
+  team_.for_each((count + kSamplesPerTask - 1) / kSamplesPerTask, [&](int, std::int64_t task) {
+    const std::int64_t end = std::min(count, (task + 1) * kSamplesPerTask);
+    for (std::int64_t k = task * kSamplesPerTask; k < end; ++k)
+      for (std::int64_t b = 0; b < bundles(); ++b)
+        out[b * count + k] =
+            rows_.sum(alpha_row(samples == nullptr ? k : samples[k]) + cuts_[b], width_of(b));
+  });
+}
+
+template <class T, class I>
+void LeeLinWahba<T, I>::weight_sums(double* out) {
+  team_.for_each((X_.cols + kFeaturesPerTask) / kFeaturesPerTask, [&](int, std::int64_t task) {
+    const std::int64_t end = std::min(X_.cols + 1, (task + 1) * kFeaturesPerTask);
+    for (std::int64_t b = 0; b < bundles(); ++b)
+      for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j)
+        out[b * (X_.cols + 1) + j] = rows_.sum(w_.data() + j * width_ + cuts_[b], width_of(b));
+  });
+}
+
+template <class T, class I>
 void LeeLinWahba<T, I>::recompute() {
-  sums_at_recompute_.resize(static_cast<std::size_t>(X_.rows));
-  sum_samples(
-      [&](int, std::int64_t i) { return sums_at_recompute_[i] = rows_.sum(alpha_row(i), width_); });
+  const auto add_up = [&](const std::vector<double>& parts, std::vector<double>& total) {
+    for (std::size_t k = 0; k < parts.size(); ++k) total[k % total.size()] += parts[k];
+  };
+  std::vector<double> parts(static_cast<std::size_t>(bundles() * X_.rows));
+  std::vector<double> total(static_cast<std::size_t>(X_.rows), 0.0);
+  alpha_sums(nullptr, X_.rows, parts.data());
+  add_up(parts, total);
+  recompute(total.data());
+  parts.resize(static_cast<std::size_t>(bundles() * (X_.cols + 1)));
+  total.assign(static_cast<std::size_t>(X_.cols + 1), 0.0);
+  weight_sums(parts.data());
+  add_up(parts, total);
+  centre(total.data());
+}
+
+template <class T, class I>
+void LeeLinWahba<T, I>::recompute(const double* sums) {
+  sums_.assign(sums, sums + X_.rows);
   // In double precision: with a large box the terms are large and nearly cancel.
   constexpr std::int64_t wide = 2 * line_lanes<T>();
   std::vector<std::vector<double>> desks(static_cast<std::size_t>(team_.size()));
   team_.for_each((width_ + wide - 1) / wide, [&](int member, std::int64_t task) {
     const std::int64_t from = task * wide, to = std::min(width_, from + wide);
-    std::vector<double>& sums = desks[member];
-    sums.assign(static_cast<std::size_t>((X_.cols + 1) * wide), 0.0);
-    for (std::int64_t i = 0; i < X_.rows; ++i) add_row(i, from, to, sums.data(), wide);
+    std::vector<double>& desk = desks[member];
+    desk.assign(static_cast<std::size_t>((X_.cols + 1) * wide), 0.0);
+    for (std::int64_t i = 0; i < X_.rows; ++i) add_row(i, from, to, desk.data(), wide);
     for (std::int64_t j = 0; j <= X_.cols; ++j)
       for (std::int64_t c = from; c < to; ++c)
-        w_[j * width_ + c] = static_cast<T>(sums[j * wide + c - from]);
+        w_[j * width_ + c] = static_cast<T>(desk[j * wide + c - from]);
   });
-  // Rounded one by one the weights of a feature no longer sum to zero, and only those that do
-  // are a point of the primal.
+  std::fill(mean_.begin(), mean_.end(), 0.0);
+  std::fill(offset_.begin(), offset_.end(), T(0));
+}
+
+template <class T, class I>
+void LeeLinWahba<T, I>::centre(const double* sums) {
   team_.for_each((X_.cols + kFeaturesPerTask) / kFeaturesPerTask, [&](int, std::int64_t task) {
     const std::int64_t end = std::min(X_.cols + 1, (task + 1) * kFeaturesPerTask);
     for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j) {
       T* row = w_.data() + j * width_;
-      const T mean = static_cast<T>(rows_.sum(row, width_) / n_classes_);
+      const T mean = static_cast<T>(sums[j] / n_classes_);
       if (mean != 0)
-        for (std::int32_t c = 0; c < n_classes_; ++c) row[c] -= mean;
+        for (std::int32_t c = 0; c < held(); ++c) row[c] -= mean;
     }
   });
-  offset_.assign(static_cast<std::size_t>(X_.rows), T(0));
 }
 
 template <class T, class I>
-void LeeLinWahba<T, I>::add_row(std::int64_t i, std::int64_t from, std::int64_t to, double* sums,
+void LeeLinWahba<T, I>::add_row(std::int64_t i, std::int64_t from, std::int64_t to, double* out,
                                 std::int64_t wide) const {
-  if (sums_at_recompute_[i] == 0) return;
-  const double mean = sums_at_recompute_[i] / n_classes_;
+  if (sums_[i] == 0) return;
+  const double mean = sums_[i] / n_classes_;
   double step[2 * line_lanes<T>()] = {};
-  for (std::int64_t c = from; c < std::min<std::int64_t>(to, n_classes_); ++c)
+  for (std::int64_t c = from; c < std::min<std::int64_t>(to, held()); ++c)
     step[c - from] = mean - static_cast<double>(alpha_row(i)[c]);
   const auto add = [&](std::int64_t j, double x) {
-    for (std::int64_t c = 0; c < wide; ++c) sums[j * wide + c] += x * step[c];
+    for (std::int64_t c = 0; c < wide; ++c) out[j * wide + c] += x * step[c];
   };
   for (std::int64_t t = X_.begin(i); t < X_.end(i); ++t)
     add(static_cast<std::int64_t>(X_.indices[t]), static_cast<double>(X_.data[t]));
@@ -188,14 +259,37 @@ double LeeLinWahba<T, I>::sum_samples(const Each& each) {
 
 template <class T, class I>
 FullReport LeeLinWahba<T, I>::look() {
+  FullReport all;
+  for (const FullReport& one : look_bundles()) {
+    all.half_norm += one.half_norm;
+    all.loss += one.loss;
+    all.alpha += one.alpha;
+    all.violation = std::max(all.violation, one.violation);
+    all.margin = std::max(all.margin, one.margin);
+    all.free += one.free;
+  }
+  return all;
+}
+
+template <class T, class I>
+std::vector<FullReport> LeeLinWahba<T, I>::look_bundles() {
+  std::vector<FullReport> reports;
+  for (std::int64_t b = 0; b < bundles(); ++b) reports.push_back(look_bundle(b));
+  return reports;
+}
+
+template <class T, class I>
+FullReport LeeLinWahba<T, I>::look_bundle(std::int64_t bundle) {
   FullReport report;
+  const std::int64_t from = cuts_[bundle], wide = width_of(bundle);
   std::vector<RowSums> sums(static_cast<std::size_t>(X_.rows));
   std::vector<Buffer<T>> score(static_cast<std::size_t>(team_.size()));
-  for (Buffer<T>& s : score) s.reset(static_cast<std::size_t>(width_));
-  const RowWeights<T> W = weights_in(w_);
+  for (Buffer<T>& s : score) s.reset(static_cast<std::size_t>(wide));
+  // Begins with the bundle, so that its lines go through the kernel in the same fours anywhere.
+  const RowWeights<T> W{w_.data() + from, w_.data() + X_.cols * width_ + from, bias_, width_};
   sum_samples([&](int member, std::int64_t i) {
-    rows_.gather(X_, W, i, 0, width_, score[member].data());
-    sums[i] = rows_.look(block(i), score[member].data(), alpha_row(i));
+    rows_.gather(X_, W, i, 0, wide, score[member].data());
+    sums[i] = rows_.look(block(i, bundle), score[member].data(), alpha_row(i) + from);
     return 0.0;
   });
   for (std::int64_t i = 0; i < X_.rows; ++i) {
@@ -208,8 +302,10 @@ FullReport LeeLinWahba<T, I>::look() {
   std::vector<double> squares(static_cast<std::size_t>(X_.cols + 1));
   team_.for_each((X_.cols + kFeaturesPerTask) / kFeaturesPerTask, [&](int, std::int64_t task) {
     const std::int64_t end = std::min(X_.cols + 1, (task + 1) * kFeaturesPerTask);
-    for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j)
-      squares[j] = rows_.dot(w_.data() + j * width_, w_.data() + j * width_, width_);
+    for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j) {
+      const T* row = w_.data() + j * width_ + from;
+      squares[j] = rows_.dot(row, row, wide);
+    }
   });
   report.half_norm = std::accumulate(squares.begin(), squares.end(), 0.0) / 2;
   return report;
@@ -295,11 +391,11 @@ bool LeeLinWahba<T, I>::sweep(const std::vector<std::int32_t>& order, const RowW
 }
 
 template <class T, class I>
-std::vector<std::int32_t> LeeLinWahba<T, I>::shuffled_samples() {
+std::vector<std::int32_t> LeeLinWahba<T, I>::shuffled_samples(std::uint64_t epoch) const {
   std::vector<std::int32_t> order;
   for (std::int64_t i = 0; i < X_.rows; ++i)
     if (norm2_[i] > 0) order.push_back(static_cast<std::int32_t>(i));
-  Random(seed_, passes_++).shuffle(order.data(), static_cast<std::int64_t>(order.size()));
+  Random(seed_, epoch).shuffle(order.data(), static_cast<std::int64_t>(order.size()));
   return order;
 }
 
@@ -308,7 +404,7 @@ PassReport LeeLinWahba<T, I>::pass_rows(T leave_below, T idle) {
   PassReport report;
   Buffer<T> work;
   work.reset(static_cast<std::size_t>(width_));
-  const std::vector<std::int32_t> order = shuffled_samples();
+  const std::vector<std::int32_t> order = shuffled_samples(passes_++);
   report.complete = sweep(order, weights_in(w_), [&](std::int32_t i, T* score, T* step) {
     RowReport<T> seen;
     const bool moved =
@@ -340,7 +436,7 @@ FaceReport LeeLinWahba<T, I>::polish(std::int32_t iterations, double reduction) 
   work.reset(static_cast<std::size_t>(width_));
   const RowWeights<T> W = weights_in(w_), U = weights_in(f.u);
   const auto row = [&](Buffer<T>& b, std::int64_t i) { return b.data() + i * width_; };
-  const std::vector<std::int32_t> order = shuffled_samples();
+  const std::vector<std::int32_t> order = shuffled_samples(passes_++);
   const std::vector<std::int32_t> backward(order.rbegin(), order.rend());
 
   const double first = sum_samples([&](int member, std::int64_t i) {

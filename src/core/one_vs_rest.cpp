@@ -45,8 +45,8 @@ class OneVsRest<T, I>::Line {
 
   // Returns whether every machine of the line came to an end of its own.
   bool solve(std::int32_t begin, std::int32_t count, const LineStopping& stopping, T* alpha,
-             const std::function<bool()>& ending) {
-    start(begin, count, alpha);
+             std::int64_t stride, const std::function<bool()>& ending) {
+    start(begin, count, alpha, stride);
     if (alpha != nullptr) certify(stopping);
     while (open() != 0 && passes_ < stopping.max_passes) {
       one_pass(stopping, ending);
@@ -56,7 +56,7 @@ class OneVsRest<T, I>::Line {
     }
     const bool finished = open() == 0 || passes_ >= stopping.max_passes;
     if (open() != 0 || !certified_) certify(stopping);
-    if (alpha != nullptr) write_alpha(alpha);
+    if (alpha != nullptr) write_alpha(alpha, stride);
     return finished;
   }
 
@@ -70,7 +70,7 @@ class OneVsRest<T, I>::Line {
   std::uint16_t all() const { return static_cast<std::uint16_t>((1u << count_) - 1); }
   std::uint16_t open() const { return static_cast<std::uint16_t>(all() & ~done_); }
 
-  void start(std::int32_t begin, std::int32_t count, const T* alpha) {
+  void start(std::int32_t begin, std::int32_t count, const T* alpha, std::int64_t stride) {
     begin_ = begin;
     count_ = count;
     view_.first_class = begin + of_.first_class_;
@@ -88,13 +88,13 @@ class OneVsRest<T, I>::Line {
     }
     if (alpha != nullptr)
       for (std::int64_t i = 0; i < of_.X_.rows; ++i)
-        std::copy_n(alpha + i * of_.machines_ + begin, count, alpha_.data() + i * lanes);
+        std::copy_n(alpha + i * stride, count, alpha_.data() + i * lanes);
     open_all();
   }
 
-  void write_alpha(T* alpha) const {
+  void write_alpha(T* alpha, std::int64_t stride) const {
     for (std::int64_t i = 0; i < of_.X_.rows; ++i)
-      std::copy_n(alpha_.data() + i * lanes, count_, alpha + i * of_.machines_ + begin_);
+      std::copy_n(alpha_.data() + i * lanes, count_, alpha + i * stride);
   }
 
   // Every sample takes part again, in the lanes that are not done.
@@ -237,7 +237,7 @@ OneVsRest<T, I>::OneVsRest(const Csr<T, I>& X, const std::int32_t* y, const T* b
 
 template <class T, class I>
 bool OneVsRest<T, I>::solve(std::int32_t begin, std::int32_t end, const LineStopping& stopping,
-                            T* alpha) {
+                            T* alpha, std::int64_t stride) {
   constexpr int lanes = line_lanes<T>();
   const std::int64_t lines = (end - begin + lanes - 1) / lanes;
   const int members = team_.size();
@@ -262,7 +262,8 @@ bool OneVsRest<T, I>::solve(std::int32_t begin, std::int32_t end, const LineStop
         break;
       }
       const std::int32_t first = begin + static_cast<std::int32_t>(k) * lanes;
-      if (!desks[member]->solve(first, std::min(lanes, end - first), stopping, alpha, ask))
+      T* const mine = alpha == nullptr ? nullptr : alpha + (first - begin);
+      if (!desks[member]->solve(first, std::min(lanes, end - first), stopping, mine, stride, ask))
         all = false;
       keep(*desks[member]);
     }
@@ -296,19 +297,40 @@ void OneVsRest<T, I>::keep(const Line& line) {
 }
 
 template <class T, class I>
-SparseRows<T> OneVsRest<T, I>::weights() const {
+SparseRows<T> OneVsRest<T, I>::weights(std::int32_t begin, std::int32_t end) const {
   SparseRows<T> out;
   out.begin.assign(1, 0);
-  for (const auto& row : rows_)
-    out.begin.push_back(out.begin.back() + static_cast<std::int64_t>(row.size()));
+  for (std::int32_t p = begin; p < end; ++p)
+    out.begin.push_back(out.begin.back() + static_cast<std::int64_t>(rows_[p].size()));
   out.index.reserve(static_cast<std::size_t>(out.begin.back()));
   out.value.reserve(static_cast<std::size_t>(out.begin.back()));
-  for (const auto& row : rows_)
-    for (const auto& [j, w] : row) {
+  for (std::int32_t p = begin; p < end; ++p)
+    for (const auto& [j, w] : rows_[p]) {
       out.index.push_back(j);
       out.value.push_back(w);
     }
   return out;
+}
+
+template <class T, class I>
+void OneVsRest<T, I>::put_weights(std::int32_t begin, const std::int64_t* row_begin,
+                                  const std::int32_t* index, const T* value, const T* w_bias,
+                                  std::int64_t rows) {
+  for (std::int64_t k = 0; k < rows; ++k) {
+    auto& row = rows_[begin + k];
+    row.clear();
+    row.reserve(static_cast<std::size_t>(row_begin[k + 1] - row_begin[k]));
+    for (std::int64_t t = row_begin[k]; t < row_begin[k + 1]; ++t)
+      row.emplace_back(index[t], value[t]);
+    w_bias_[begin + k] = w_bias[k];
+  }
+}
+
+template <class T, class I>
+std::int64_t OneVsRest<T, I>::bytes() const {
+  std::size_t held = 0;
+  for (const auto& row : rows_) held += row.capacity();
+  return static_cast<std::int64_t>(held * sizeof(std::pair<std::int32_t, T>));
 }
 
 template class OneVsRest<float, std::int32_t>;

@@ -52,14 +52,23 @@ class OneVsRest {
   // See Engine: true ends the work early, and the state stays whole.
   void set_stop(std::function<bool()> stop) { stop_ = Periodically(std::move(stop)); }
 
-  // Solves machines [begin, end), begin a multiple of a line. `alpha`, of n x machines, is
-  // where they start and where they end; nullptr: from zero, and not kept. Reports and weights
-  // of machines that were reached before stop() are written; returns whether all were.
-  bool solve(std::int32_t begin, std::int32_t end, const LineStopping& stopping, T* alpha);
+  // Solves machines [begin, end), begin a multiple of a line. `alpha` is where they start and
+  // where they end: that of machine begin and sample i at alpha + i * stride; nullptr: from zero,
+  // and not kept. Reports and weights of machines that were reached before stop() are written;
+  // returns whether all were.
+  bool solve(std::int32_t begin, std::int32_t end, const LineStopping& stopping, T* alpha,
+             std::int64_t stride);
 
   const std::vector<MachineReport>& reports() const { return reports_; }
-  SparseRows<T> weights() const;
+  // Of machines [begin, end).
+  SparseRows<T> weights(std::int32_t begin, std::int32_t end) const;
   const std::vector<T>& w_bias() const { return w_bias_; }
+  // Puts back what weights() gave of machines from begin on: as many rows as there are in
+  // rows.begin, less one.
+  void put_weights(std::int32_t begin, const std::int64_t* row_begin, const std::int32_t* index,
+                   const T* value, const T* w_bias, std::int64_t rows);
+  // Of the weights that are held.
+  std::int64_t bytes() const;
 
  private:
   class Line;

@@ -149,7 +149,7 @@ constexpr T never() {
 template <class T>
 void row_margins(const RowBlock<T>& b, const T* score, T* margin) {
   each_line<T>(b.width, [&](std::int64_t c) { line_at(margin, c) = T(1) + line_at(score, c); });
-  margin[b.own] = never<T>();
+  if (b.own >= 0) margin[b.own] = never<T>();
   for (std::int64_t c = b.n_classes; c < b.width; ++c) margin[c] = never<T>();
 }
 

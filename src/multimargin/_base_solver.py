@@ -19,6 +19,7 @@ from multimargin._solution import Limits, Solution, Start, Weights
 from multimargin._stopping import GapStopping, Stopping
 
 _STALLED_SCANS = 3  # scans without progress after which the arithmetic's limit is reached
+_ENDS = ("", "a callback", "precision", "max_iter", "time_limit")
 
 
 class BaseSolver(ABC):
@@ -115,10 +116,18 @@ class BaseSolver(ABC):
         )
         if self._best_scan is None or self._measured(-1) < self._best_scan[0]:
             self._best_scan = (self._measured(-1), self._history[-1], self._snapshot())
-        if self._observers.on_scan(self._history[-1], self._weights):
-            return "a callback"
+        asked = self._observers.on_scan(self._history[-1], self._weights)
         self._stalled = self._stalled + 1 if self._no_progress() else 0
-        return "precision" if self._stalled >= _STALLED_SCANS else self._limit_reached()
+        if asked:
+            return self._agreed("a callback")
+        return self._agreed("precision" if self._stalled >= _STALLED_SCANS else self._own_limit())
+
+    def _agreed(self, ended_by: str) -> str:
+        """What rank 0 says, on all ranks: its clock and its callbacks count."""
+        if self._comm.size == 1:
+            return ended_by
+        said = self._comm.broadcast([np.array([_ENDS.index(ended_by)])])
+        return _ENDS[int(said[0][0])]
 
     def _measured(self, at: int) -> float:
         record = self._history[at]
@@ -152,6 +161,9 @@ class BaseSolver(ABC):
         return not last.dual - before.dual > noise and not smaller
 
     def _limit_reached(self) -> str:
+        return self._agreed(self._own_limit())
+
+    def _own_limit(self) -> str:
         if self._passes >= self._limits.max_passes:
             return "max_iter"
         return "time_limit" if self._seconds_left() <= 0 else ""
@@ -181,14 +193,20 @@ class BaseSolver(ABC):
 
         def counted(alpha: Any) -> bool:
             self._pass_done()
-            return goes_on(alpha) and not self._limit_reached()
+            return goes_on(alpha) and not self._own_limit()
 
-        by_gap = isinstance(self._stopping, GapStopping)
-        tol = (0.1 if by_gap else 0.001) * self._stopping.tol
-        method = InteriorPoint(self._problem)
-        alpha = method.solve(tol, counted)
-        kept = np.ascontiguousarray(alpha, dtype=self._problem.X.dtype)
-        return kept, method.duals(alpha), method.relative_gap(alpha)
+        found = None
+        if self._comm.rank == 0:
+            by_gap = isinstance(self._stopping, GapStopping)
+            tol = (0.1 if by_gap else 0.001) * self._stopping.tol
+            method = InteriorPoint(self._problem)
+            alpha = method.solve(tol, counted)
+            kept = np.ascontiguousarray(alpha, dtype=self._problem.X.dtype)
+            ended = np.array([method.relative_gap(alpha), self._passes])
+            found = [kept, method.duals(alpha), ended]
+        kept, duals, ended = self._comm.broadcast(found)
+        self._passes = int(ended[1])
+        return kept, duals, float(ended[0])
 
     def _may_use_interior_point(self) -> bool:
         return not self._tried_interior_point and InteriorPoint.suits(self._problem)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -12,23 +11,25 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from multimargin._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from multimargin._parameters import check_parameters
-from multimargin._prediction import LinearScores
+from multimargin._prediction import LinearScores, best_k_labels, best_labels
 from multimargin._problem import Problem, as_core_csr
-from multimargin._progress import Bar, CallbackObserver, Observer, Observers, ScanRecord, Weights
-from multimargin._solution import Limits, Solution
-from multimargin._solvers import SOLVERS
-from multimargin._stopping import STOPPINGS
+from multimargin._progress import Bar, CallbackObserver, Observer, ScanRecord, Weights
+from multimargin._solution import Solution
 from multimargin._threads import thread_count
+from multimargin._training import Solved, solve
+from multimargin._training_data import checked_samples, problem_of
+from multimargin._weights_form import (
+    coefficients,
+    in_form,
+    kept_sparse,
+    nonzeros,
+    one_row_for_two,
+)
 from multimargin.formulations import FORMULATIONS
-
-# "auto" keeps coef_ dense up to this size; above, a text model is mostly zeros.
-_LARGE_DENSE_BYTES = 32 * 2**20
 
 
 class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -88,6 +89,10 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Seconds after which the fit ends with what it has, and a warning with the gap. "ovr" then
         trains all classes roughly first, and keeps samples x classes dual variables for that
         (up to 2 GiB; beyond, the last classes may remain untrained).
+    n_bundles : int or None, default=None
+        Bundles of classes, which ranks hold and pass on (`multimargin.distributed`). The model
+        depends on it, where it is given, and not on the number of ranks or threads. None: what
+        is fastest, which is two per rank where there are several ranks.
 
     Attributes
     ----------
@@ -108,6 +113,8 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Largest projected gradient.
     converged_ : bool
         Whether `tol` was reached.
+    n_bundles_ : int or None
+        Bundles that the model was trained in; None for none.
     history_ : list of dict
         Per scan: time, primal, dual, gap, violation, active (pairs), passes.
     model_density_ : float
@@ -125,6 +132,11 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     >>> labels.tolist()
     [[0, 1]]
     """
+
+    classes_: NDArray[Any]
+    coef_: Any
+    intercept_: NDArray[Any]
+    model_density_: float
 
     def __init__(
         self,
@@ -146,6 +158,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         random_state: int | np.random.RandomState | None = None,
         verbose: int = 0,
         time_limit: float | None = None,
+        n_bundles: int | None = None,
     ) -> None:
         self.formulation = formulation
         self.C = C
@@ -164,6 +177,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
         self.time_limit = time_limit
+        self.n_bundles = n_bundles
 
     # ------------------------------------------------------------ fitting
 
@@ -187,118 +201,24 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """
         check_parameters(self)
         threads = thread_count(self.n_jobs)
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            accept_large_sparse=True,
-        )
-        check_classification_targets(y)
+        X, y = checked_samples(self, X, y)
         tasks = FitTasks(self, X, y)
-        classes, problem = self._problem(as_core_csr(X), y, sample_weight)
-        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        kind = SOLVERS[self.formulation][self.solver]
-        options = {"reductions": int(self.n_reductions)} if kind.takes_reductions else {}
-        solver = kind(
+        classes, problem = problem_of(self, as_core_csr(X), y, sample_weight)
+        solved = solve(
+            self,
             problem,
-            STOPPINGS[self.stopping](float(self.tol)),
-            Limits(int(self.max_iter), self.time_limit),
+            self._observers(tasks, classes, problem),
             threads=threads,
-            seed=seed,
-            observers=Observers(self._observers(tasks, classes, problem)),
-            keep_alpha=bool(self.warm_start),
-            **options,
+            start=getattr(self, "_warm_alpha", None) if self.warm_start else None,
         )
-        solution = solver.run(getattr(self, "_warm_alpha", None) if self.warm_start else None)
-        self._take(solution, self._linear_model(solution.weights, classes, problem))
+        self._take(solved, self._linear_model(solved.solution.weights, classes, problem))
         if self.warm_start:
-            self._warm_alpha = solution.alpha
+            self._warm_alpha = solved.solution.alpha
         elif hasattr(self, "_warm_alpha"):
             del self._warm_alpha
-        if not solution.converged:
-            self._warn(solution)
-        tasks.fit_ended(lambda: self._linear_model(solution.weights, classes, problem))
+        self._warn_unless_converged(solved.solution, stacklevel=4)
+        tasks.fit_ended(lambda: self._linear_model(solved.solution.weights, classes, problem))
         return self
-
-    def _problem(
-        self, X: sp.csr_matrix, y: Any, sample_weight: ArrayLike | None
-    ) -> tuple[NDArray[Any], Problem]:
-        """The classes, and the problem to solve: what has weight zero is left out."""
-        classes, labels = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                "This solver needs samples of at least 2 classes in the data, but the data "
-                f"contains only one class: {classes.tolist()[0]!r}"
-            )
-        weight = _check_sample_weight(
-            sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
-        )
-        if self.class_weight is not None:
-            # "balanced" counts repetitions: a weight of two is two samples.
-            weight = weight * self._class_weights(classes, labels, weight)[labels]
-        if not np.all(weight > 0):
-            used = np.flatnonzero(weight > 0)
-            kept, labels = np.unique(labels[used], return_inverse=True)
-            if len(kept) < 2:
-                raise ValueError(
-                    f"the weights leave samples of {len(kept)} class(es) with a positive "
-                    "weight; at least 2 classes are needed"
-                )
-            X, classes, weight = X[used], classes[kept], weight[used]
-        # Sums of squares and of box-sized numbers must not overflow.
-        largest = float(np.max(np.abs(X.data), initial=0.0)) + (
-            float(self.intercept_scaling) if self.fit_intercept else 0.0
-        )
-        ceiling = float(np.finfo(X.dtype).max) ** 0.5 / max(1, X.shape[1]) ** 0.5
-        if largest > ceiling:
-            raise ValueError(
-                f"X (with the intercept) holds values up to {largest:.3g}, too large to be squared "
-                f"and added in {X.dtype.name}: scale the features"
-            )
-        dtype = X.dtype
-        if np.isinf(self.C):
-            # What has to hold for every sample needs the digits; the model is rounded afterwards.
-            X = X.astype(np.float64)
-        box = np.ascontiguousarray(float(self.C) * weight, dtype=X.dtype)
-        most = np.finfo(X.dtype).max ** 0.5
-        # The squared hinge divides by it.
-        least = 1 / most if self.loss == "squared_hinge" else 0.0
-        large = box * len(classes) >= most
-        if (np.isfinite(self.C) and np.any(large)) or not np.all(box > least):
-            raise ValueError(
-                f"C times the weights is too large or too small for {X.dtype.name}: it spans "
-                f"{float(self.C) * weight.min():g} .. {float(self.C) * weight.max():g}"
-            )
-        return classes, Problem(
-            X=X,
-            y=np.ascontiguousarray(labels, dtype=np.int32),
-            box=box,
-            n_classes=len(classes),
-            bias=float(self.intercept_scaling) if self.fit_intercept else 0.0,
-            formulation=self.formulation,
-            loss=self.loss,
-            dtype=dtype,
-        )
-
-    def _class_weights(
-        self, classes: NDArray[Any], labels: NDArray[np.intp], weight: NDArray[Any]
-    ) -> NDArray[Any]:
-        if self.class_weight == "balanced":
-            total = np.bincount(labels, weights=weight, minlength=len(classes))
-            present = total > 0
-            balanced = np.zeros(len(total))
-            balanced[present] = total.sum() / (present.sum() * total[present])
-            return balanced
-        given: NDArray[Any] = compute_class_weight(
-            dict(self.class_weight or {}), classes=classes, y=classes[labels]
-        )
-        if np.any(given < 0) or not np.all(np.isfinite(given)):
-            raise ValueError(
-                f"class_weight must hold finite weights >= 0, got {self.class_weight!r}"
-            )
-        return given
 
     def _observers(
         self, tasks: FitTasks, classes: NDArray[Any], problem: Problem
@@ -308,35 +228,34 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         observers: list[Observer] = [CallbackObserver(scan_ended)]
         if self.verbose:
-            title = FORMULATIONS[self.formulation].title
-            observers.append(Bar(title, float(self.tol), self.stopping))
+            observers.append(self._bar())
         return observers
+
+    def _bar(self) -> Observer:
+        return Bar(FORMULATIONS[self.formulation].title, float(self.tol), self.stopping)
 
     def _linear_model(
         self, weights: Weights, classes: NDArray[Any], problem: Problem
     ) -> dict[str, Any]:
         """The fitted attributes that prediction needs."""
-        coef, shape = weights.coef, (problem.machines, problem.X.shape[1])
-        coef = coef.astype(problem.dtype or coef.dtype, copy=False)
-        stored = _nonzeros(coef)
-        intercept = weights.constant.astype(coef.dtype) * coef.dtype.type(problem.bias)
-        if shape[0] == 2:
-            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        coef, intercept = coefficients(weights, problem)
+        stored, size = nonzeros(coef), coef.shape[0] * coef.shape[1]
+        coef, intercept = one_row_for_two(coef, intercept)
+        sparse = kept_sparse(self.sparse_coef, coef.shape, coef.dtype.itemsize, nonzeros(coef))
         return {
             "classes_": classes,
-            "n_features_in_": shape[1],
-            "coef_": self._stored(coef),
+            "n_features_in_": coef.shape[1],
+            "coef_": in_form(coef, sparse=sparse),
             "intercept_": intercept,
-            "model_density_": stored / max(1, shape[0] * shape[1]),
+            "model_density_": stored / max(1, size),
         }
 
-    def _take(self, solution: Solution, model: dict[str, Any]) -> None:
+    def _take(self, solved: Solved, model: Mapping[str, Any]) -> None:
         """Set the fitted attributes."""
         self.__dict__.pop("preprocessing_", None)  # that of a model loaded before
-        self.classes_: NDArray[Any] = model["classes_"]
-        self.coef_: Any = model["coef_"]
-        self.intercept_: NDArray[Any] = model["intercept_"]
-        self.model_density_: float = model["model_density_"]
+        for name, value in model.items():
+            setattr(self, name, value)
+        solution = solved.solution
         self.n_iter_ = solution.passes
         self.primal_objective_ = solution.primal
         self.dual_objective_ = solution.dual
@@ -344,20 +263,11 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.violation_ = solution.violation
         self.converged_ = solution.converged
         self.history_ = [record.as_dict() for record in solution.history]
+        self.n_bundles_ = solved.bundles
 
-    def _stored(self, coef: Any) -> Any:
-        """The weights in the form that `sparse_coef` asks for."""
-        wanted = self.sparse_coef
-        if wanted == "auto":
-            size = coef.shape[0] * coef.shape[1]
-            # An index takes as much as a value or more, so this saves half the memory at least.
-            full = 4 * _nonzeros(coef) > size
-            wanted = size * coef.dtype.itemsize > _LARGE_DENSE_BYTES and not full
-        if wanted:
-            return sp.csr_matrix(coef)
-        return coef if isinstance(coef, np.ndarray) else coef.toarray()
-
-    def _warn(self, solution: Solution) -> None:
+    def _warn_unless_converged(self, solution: Solution, stacklevel: int) -> None:
+        if solution.converged:
+            return
         remedy = {
             "max_iter": f"max_iter={self.max_iter} was reached: raise it, or raise tol",
             "time_limit": f"time_limit={self.time_limit} s was reached: raise it, or raise tol",
@@ -369,7 +279,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             f"{solution.gap:.3g}, largest violation {solution.violation:.3g}, with "
             f"stopping={self.stopping!r} and tol={self.tol:g}. {remedy}.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
 
     # ------------------------------------------------------------ predicting
@@ -402,12 +312,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
         """
         X = self._checked(X)
-        if len(self.classes_) == 2:
-            best: NDArray[Any] = (self._scores().scores(X)[:, 0] > 0).astype(np.intp)
-        else:
-            best = self._scores().top(X, 1)[0][:, 0]
-        labels: NDArray[Any] = self.classes_[best]
-        return labels
+        return best_labels(self._scores(), self.classes_, X)
 
     def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[Any]]:
         """The ``k`` best classes of each sample, best first.
@@ -424,19 +329,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scores : ndarray of shape (n_samples, k)
         """
         X = self._checked(X)
-        n_classes = len(self.classes_)
-        if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n_classes:
-            raise ValueError(f"k must be an integer between 1 and the {n_classes} classes: {k!r}")
-        if n_classes == 2:
-            score = self._scores().scores(X)[:, 0]
-            # One-vs-rest has one machine, whose score is the second class's; otherwise two
-            # classes share the difference of their scores evenly.
-            share = score if self.formulation == "ovr" else score / 2
-            both = np.column_stack([-share, share])
-            best = np.column_stack([score > 0, score <= 0]).astype(np.intp)[:, :k]
-            return self.classes_[best], np.take_along_axis(both, best, axis=1)
-        order, score = self._scores().top(X, int(k))
-        return self.classes_[order], score
+        return best_k_labels(self._scores(), self.classes_, X, k, halved=self._halves_scores())
 
     def sparsify(self) -> MulticlassSVC:
         """Turn ``coef_`` into a CSR matrix. Predictions stay the same.
@@ -465,9 +358,19 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _checked(self, X: Any) -> Any:
         check_is_fitted(self, "coef_")
+        return self._validated(X)
+
+    def _validated(self, X: Any) -> Any:
         return validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
         )
+
+    def _halves_scores(self) -> bool:
+        """Whether two classes share the difference of their scores evenly.
+
+        One-vs-rest has one machine for them, whose score is the second class's.
+        """
+        return self.formulation != "ovr"
 
     def _scores(self) -> LinearScores:
         return LinearScores(self.coef_, self.intercept_, thread_count(self.n_jobs))
@@ -477,6 +380,3 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-
-def _nonzeros(coef: Any) -> int:
-    return int(np.count_nonzero(coef) if isinstance(coef, np.ndarray) else coef.nnz)

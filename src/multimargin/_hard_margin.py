@@ -13,7 +13,7 @@ ever along such a p with W(p) = 0; their growth between two looks shows it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,9 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from multimargin._problem import Problem
+
+if TYPE_CHECKING:
+    from multimargin._llw_share import Share
 
 # A solution's norm is at most sqrt(n) K over the least singular value of X. Where |x| over that
 # would have to exceed the first of these, there is no solution that double precision could hold;
@@ -31,10 +34,18 @@ _MOST_CONSTRAINTS = 20_000  # of a linear program
 
 
 class HardMargin:
-    """The certificate of one hard-margin run."""
+    """The certificate of one hard-margin run.
 
-    def __init__(self, problem: Problem) -> None:
+    Parameters
+    ----------
+    problem : Problem
+    share : Share, default=None
+        The classes that this rank holds; all if not given. Dual variables are then of these.
+    """
+
+    def __init__(self, problem: Problem, share: Share | None = None) -> None:
         self._problem = problem
+        self._share = share
         self._margin = 0.0
         self._before: NDArray[Any] | None = None
         self._compare_after = 16
@@ -114,12 +125,34 @@ class HardMargin:
             self.goes_on(np.maximum(now - self._before, 0), _HOPELESS)
         self._before = now
 
+    # ------------------------------------------------------------ for checkpoints
+
+    @property
+    def memory(self) -> tuple[int, NDArray[Any] | None]:
+        """What the next comparison needs: when it is due, and what with."""
+        return self._compare_after, self._before
+
+    @memory.setter
+    def memory(self, value: tuple[int, NDArray[Any] | None]) -> None:
+        self._compare_after, self._before = value
+
     def _least_norm(self, p: NDArray[Any]) -> float:
         """Lower bound for the norm of any solution."""
-        centred = p - p.mean(axis=1, keepdims=True)
-        squares = float(np.sum(np.square(self._problem.X.T @ centred)))
-        squares += self._problem.bias**2 * float(np.sum(np.square(centred.sum(axis=0))))
-        total = float(p.sum())
+        problem, share = self._problem, self._share
+        bundles = [p] if share is None else list(share.split(p).values())
+
+        def add_up(rows: list[Any], length: int) -> NDArray[np.float64]:
+            return rows[0] if share is None else share.add_up(rows, length)
+
+        sums = add_up([q.sum(axis=1, dtype=np.float64) for q in bundles], len(problem.y))
+        parts = []
+        for q in bundles:
+            centred = q - (sums / problem.n_classes)[:, None]
+            squares = float(np.sum(np.square(problem.X.T @ centred)))
+            squares += problem.bias**2 * float(np.sum(np.square(centred.sum(axis=0))))
+            parts.append(np.array([squares]))
+        squares = float(add_up(parts, 1)[0])
+        total = float(sums.sum())
         if total == 0:
             return 0.0
         return total / np.sqrt(squares) if squares > 0 else float("inf")

@@ -40,24 +40,28 @@ class LlwSolver(BaseSolver):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         problem = self._problem
-        self._hard = HardMargin(problem) if np.isinf(problem.box[0]) else None
         # Until the first certificate has been timed: three passes over the data, one over W.
         work = 3.0 * problem.X.nnz * problem.n_classes + problem.X.shape[1] * problem.n_classes
-        self._scan_seconds = work / (_MULTIPLY_ADDS * self._threads)
-        self._engine: _core.LeeLinWahba = problem.core(
-            "LeeLinWahba",
-            n_classes=problem.n_classes,
-            threads=self._threads,
-            seed=self._seed,
-            isa=self._isa,
-        )
+        self._scan_seconds = work / (_MULTIPLY_ADDS * self._threads * self._comm.size)
+        self._hard: HardMargin | None = None
+        self._engine: _core.LeeLinWahba
+        self._prepare(threads=self._threads, seed=self._seed, isa=self._isa)
+
+    def _prepare(self, **options: Any) -> None:
+        """The compiled solver with these options, of all classes."""
+        problem = self._problem
+        self._hard = HardMargin(problem) if np.isinf(problem.box[0]) else None
+        self._engine = problem.core("LeeLinWahba", n_classes=problem.n_classes, **options)
 
     def _begin(self, start: Start | None) -> bool:
         """Whether there is something to start from."""
         if not isinstance(start, DenseAlpha):
             return False
-        self._engine.assign(start.scaled_to(self._problem))
+        self._assign(start.scaled_to(self._problem))
         return True
+
+    def _assign(self, alpha: Any) -> None:
+        self._engine.assign(alpha)
 
     def _look(self) -> str:
         """The certificate at weights made anew; returns why the run has to end here."""
@@ -74,8 +78,11 @@ class LlwSolver(BaseSolver):
             self._hard.compare(self._alpha, self._passes)
         return ended_by
 
-    def _certificate(self) -> _core.FullReport:
+    def _certificate(self) -> Any:
         self._engine.recompute()  # rounding drift cannot hide in the certificate
+        return self._seen_now()
+
+    def _seen_now(self) -> Any:
         return self._engine.look()
 
     def _reached(self) -> bool:
@@ -86,20 +93,20 @@ class LlwSolver(BaseSolver):
         return self._alpha() if size <= _KEPT_VARIABLES else None
 
     def _restore(self, snapshot: Any) -> None:
-        self._engine.assign(snapshot)
+        self._assign(snapshot)
         if self._hard is not None:
-            self._hard.primal(self._engine.look())  # the margin that the weights are scaled by
+            self._hard.primal(self._seen_now())  # the margin that the weights are scaled by
 
     def _alpha(self) -> np.ndarray[Any, Any]:
         problem = self._problem
-        value = np.empty((len(problem.y), problem.n_classes), dtype=problem.X.dtype)
+        value = np.empty((len(problem.y), self._engine.held), dtype=problem.X.dtype)
         self._engine.alpha(value)
         return value
 
     def _weights(self) -> Weights:
-        problem = self._problem
-        coef = np.empty((problem.n_classes, problem.X.shape[1]), dtype=problem.X.dtype)
-        constant = np.empty(problem.n_classes, dtype=problem.X.dtype)
+        problem, held = self._problem, self._engine.held
+        coef = np.empty((held, problem.X.shape[1]), dtype=problem.X.dtype)
+        constant = np.empty(held, dtype=problem.X.dtype)
         self._engine.weights(coef, constant)
         if self._hard is not None:
             self._hard.scale(coef, constant)
@@ -109,7 +116,7 @@ class LlwSolver(BaseSolver):
         problem, kept = self._problem, None
         if not self._reached():
             self._back_to_best()
-        if self._keep_alpha:
+        if self._keep_alpha and self._comm.size == 1:
             kept = DenseAlpha(
                 problem.formulation, problem.loss, problem.y, self._alpha(), problem.box
             )

@@ -17,6 +17,8 @@ from sklearn.exceptions import NotFittedError
 from multimargin._array_file import FORMAT_VERSION, ModelFileError, read_arrays, write_arrays
 
 if TYPE_CHECKING:
+    from multimargin._class_shares import ClassShare
+    from multimargin._communicator import Communicator
     from multimargin._estimator import MulticlassSVC
 
 __all__ = [
@@ -130,18 +132,57 @@ def load_model(path: str | os.PathLike[str], *, verify: bool = False) -> Multicl
     return model
 
 
+def save_share(
+    model: Any,
+    share: ClassShare,
+    path: str | os.PathLike[str],
+    comm: Communicator,
+    *,
+    preprocessing: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a model of which each rank holds some rows; called by all ranks.
+
+    The file is the one that `save_model` writes for the whole model.
+
+    Parameters
+    ----------
+    model : MulticlassSVC
+        Fitted but for its coefficients, the same on all ranks.
+    share : ClassShare
+        This rank's coefficients.
+    path, preprocessing
+        As of `save_model`.
+    comm : Communicator
+    """
+    raise NotImplementedError
+
+
 def _damaged(path: str | os.PathLike[str], reason: str) -> NoReturn:
     raise ModelFileError(f"{os.fspath(path)}: damaged: {reason}")
 
 
 def _pack(path: str | os.PathLike[str], model: Any) -> tuple[dict[str, Any], Arrays]:
+    arrays: Arrays = {}
+    meta = _metadata(model)
+    meta["coef"] = _pack_coef(model.coef_, arrays)
+    arrays["intercept"] = np.atleast_1d(np.asarray(model.intercept_))
+    _pack_all_labels(path, model, meta, arrays)
+    return meta, arrays
+
+
+def _metadata(model: Any) -> dict[str, Any]:
+    """What JSON holds of a model, whoever has its coefficients."""
     from multimargin import __version__
 
-    params, omitted = _encode_params(model.get_params(deep=False))
-    meta: dict[str, Any] = {
+    params = model.get_params(deep=False)
+    # As trained: where the number was left open it depends on that of the ranks, and the model
+    # on it. Whoever trains with these parameters again has the same model.
+    params["n_bundles"] = getattr(model, "n_bundles_", params.get("n_bundles"))
+    encoded, omitted = _encode_params(params)
+    return {
         "kind": KIND,
         "writer": f"multimargin {__version__}",
-        "params": params,
+        "params": encoded,
         "params_omitted": omitted,
         "n_features": int(model.n_features_in_),
         "results": {
@@ -150,14 +191,15 @@ def _pack(path: str | os.PathLike[str], model: Any) -> tuple[dict[str, Any], Arr
             if getattr(model, name, None) is not None
         },
     }
-    arrays: Arrays = {}
-    meta["coef"] = _pack_coef(model.coef_, arrays)
-    arrays["intercept"] = np.atleast_1d(np.asarray(model.intercept_))
+
+
+def _pack_all_labels(
+    path: str | os.PathLike[str], model: Any, meta: dict[str, Any], arrays: Arrays
+) -> None:
     meta["classes"] = _pack_labels(path, "classes", np.asarray(model.classes_), arrays)
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         meta["feature_names"] = _pack_labels(path, "feature_names", np.asarray(names), arrays)
-    return meta, arrays
 
 
 def _unpack(

@@ -13,6 +13,7 @@ from multimargin._stopping import STOPPINGS
 from multimargin.formulations import FORMULATIONS
 
 _LOSSES = ("hinge", "squared_hinge")
+_MOST_BUNDLES = 2**20
 
 
 def check_parameters(estimator: Any) -> None:
@@ -87,6 +88,13 @@ def _check_numbers(estimator: Any) -> None:
         _whole(estimator.max_iter),
         "max_iter",
         "an integer of at least 1",
+    )
+    _require(
+        estimator,
+        estimator.n_bundles is None
+        or (_whole(estimator.n_bundles) and estimator.n_bundles <= _MOST_BUNDLES),
+        "n_bundles",
+        f"None or an integer between 1 and {_MOST_BUNDLES:,}",
     )
     limit = estimator.time_limit
     _require(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Integral
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -88,3 +89,40 @@ class LinearScores:
 
     def _typed(self, csr: sp.csr_matrix) -> sp.csr_matrix:
         return csr if csr.dtype == self._dtype else csr.astype(self._dtype)
+
+
+class Scores(Protocol):
+    """Linear scores of one output per class, or of one output for two classes."""
+
+    def scores(self, X: Any) -> NDArray[Any]: ...
+    def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]: ...
+
+
+def best_labels(model: Scores, classes: NDArray[Any], X: Any) -> NDArray[Any]:
+    """Best class of each sample, shape (n_samples,)."""
+    if len(classes) == 2:
+        best: NDArray[Any] = (model.scores(X)[:, 0] > 0).astype(np.intp)
+    else:
+        best = model.top(X, 1)[0][:, 0]
+    labels: NDArray[Any] = classes[best]
+    return labels
+
+
+def best_k_labels(
+    model: Scores, classes: NDArray[Any], X: Any, k: int, *, halved: bool
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The ``k`` best classes of each sample and their scores, best first.
+
+    ``halved`` says whether two classes have half of the one score each, or all of it.
+    """
+    n_classes = len(classes)
+    if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n_classes:
+        raise ValueError(f"k must be an integer between 1 and the {n_classes} classes: {k!r}")
+    if n_classes == 2:
+        score = model.scores(X)[:, 0]
+        share = score / 2 if halved else score
+        both = np.column_stack([-share, share])
+        best = np.column_stack([score > 0, score <= 0]).astype(np.intp)[:, :k]
+        return classes[best], np.take_along_axis(both, best, axis=1)
+    order, score = model.top(X, int(k))
+    return classes[order], score

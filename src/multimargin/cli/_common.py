@@ -6,19 +6,18 @@ import argparse
 import json
 import math
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import normalize
 
-from multimargin._svmlight import load_svmlight
+from multimargin import distributed
+from multimargin._communicator import Communicator
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
-    from multimargin._estimator import MulticlassSVC
 
 EXIT_OK = 0
 EXIT_ERROR = 1
@@ -26,7 +25,6 @@ EXIT_NOT_CONVERGED = 3
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 EXIT_PIPE = 141  # 128 + SIGPIPE
 
-NORMS = ("none", "l2")
 # What `train` records with the model, and what a model without it was trained with.
 _PREPROCESSING: dict[str, Any] = {"normalize": "none", "zero_based": False, "dtype": "float32"}
 
@@ -104,6 +102,22 @@ def seed(text: str) -> int:
     return value
 
 
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def duration(text: str) -> float:
+    """Parse a time such as 60, 60s, 5m or 1h, in seconds."""
+    number = text.strip().rstrip("smh")
+    unit = _UNITS.get(text.strip()[len(number) :])
+    try:
+        value = float(number) * (math.nan if unit is None else unit)
+    except ValueError:
+        value = math.nan
+    if not (math.isfinite(value) and value >= 0):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 60s, 5m or 1h")
+    return value
+
+
 def positive_float(text: str) -> float:
     """Parse an argument that must be positive and finite."""
     try:
@@ -126,7 +140,8 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
         "--threads",
         type=positive_int,
         metavar="N",
-        help="number of threads (default: one for each processor)",
+        help="number of threads, of each process under mpiexec (default: one for each processor, "
+        "divided by the processes of a host)",
     )
 
 
@@ -150,51 +165,42 @@ def refuse_same_file(output: str, *inputs: str) -> None:
 
 
 def read_data(
-    path: str, preprocessing: dict[str, Any], *, n_features: int | None, threads: int | None
+    path: str,
+    preprocessing: dict[str, Any],
+    *,
+    n_features: int | None,
+    threads: int | None,
+    comm: Communicator,
 ) -> tuple[csr_matrix[Any], NDArray[Any]]:
     """Read a file for training, and do to it what `preprocessing` says."""
-    X, y = load_svmlight(
-        path,
-        n_features=n_features,
-        dtype=np.dtype(preprocessing["dtype"]),
-        zero_based=preprocessing["zero_based"],
-        n_threads=threads,
+    return distributed.load(
+        path, **preprocessing, n_features=n_features, n_threads=threads, comm=comm
     )
-    return _normalized(X, preprocessing), y
 
 
 def read_data_for(
-    model: MulticlassSVC, model_path: str, path: str, *, threads: int | None
+    model: distributed.DistributedModel, model_path: str, path: str, *, threads: int | None
 ) -> tuple[csr_matrix[Any], NDArray[Any]]:
     """Read a file for prediction, treated as the training data of the model was.
 
     Features that the model has never seen have no coefficients and are left out.
     """
-    preprocessing = _known_preprocessing(model, model_path)
-    X, y = load_svmlight(
+    return distributed.load(
         path,
+        **_known_preprocessing(model.preprocessing_, model_path),
         n_features=model.n_features_in_,
-        dtype=np.dtype(preprocessing["dtype"]),
-        zero_based=preprocessing["zero_based"],
         n_threads=threads,
         ignore_extra_features=True,
+        comm=model.comm,
     )
-    return _normalized(X, preprocessing), y
 
 
-def _normalized(X: csr_matrix[Any], preprocessing: dict[str, Any]) -> csr_matrix[Any]:
-    if preprocessing["normalize"] == "none":
-        return X
-    scaled: csr_matrix[Any] = normalize(X, norm=preprocessing["normalize"], copy=False)
-    return scaled
-
-
-def _known_preprocessing(model: MulticlassSVC, model_path: str) -> dict[str, Any]:
+def _known_preprocessing(recorded: Mapping[str, Any], model_path: str) -> dict[str, Any]:
     """Return the model's preprocessing, or refuse one that this command cannot repeat."""
-    found: dict[str, Any] = {**_PREPROCESSING, **model.preprocessing_}
+    found: dict[str, Any] = {**_PREPROCESSING, **recorded}
     for name, value in found.items():
         allowed = {
-            "normalize": NORMS,
+            "normalize": distributed.NORMS,
             "zero_based": (False, True),
             "dtype": ("float32", "float64"),
         }.get(name, ())

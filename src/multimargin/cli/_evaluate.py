@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 
-from multimargin._model_file import load_model
+from multimargin import distributed
 from multimargin.cli._common import (
     EXIT_OK,
     add_threads,
@@ -47,15 +47,26 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load, predict, compare."""
+    """Load, predict, compare; under ``mpiexec`` each rank scores its classes."""
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
-    model = load_model(args.model, verify=True)
+    model = distributed.load_model(args.model, verify=True, n_jobs=n_jobs(args))
     X, y = read_data_for(model, args.model, args.data, threads=args.threads)
-    model.set_params(n_jobs=n_jobs(args))
     k = min(args.top_k, len(model.classes_))
     started = time.perf_counter()
     best, _ = model.predict_topk(X, k)
     seconds = time.perf_counter() - started
+    if model.comm.rank == 0:
+        _report(args, model, y, best, seconds)
+    return EXIT_OK
+
+
+def _report(
+    args: argparse.Namespace,
+    model: distributed.DistributedModel,
+    y: NDArray[Any],
+    best: NDArray[Any],
+    seconds: float,
+) -> None:
     result = {
         **measures(model.classes_, y, best),
         "density": float(model.model_density_),
@@ -70,7 +81,6 @@ def run(args: argparse.Namespace) -> int:
         print_json(result)
     else:
         _print(result)
-    return EXIT_OK
 
 
 def measures(classes: NDArray[Any], y: NDArray[Any], best: NDArray[Any]) -> dict[str, Any]:

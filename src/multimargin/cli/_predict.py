@@ -11,9 +11,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from multimargin import distributed
+from multimargin._agreement import agreed
 from multimargin._atomic import atomic_write, check_writable
-from multimargin._estimator import MulticlassSVC
-from multimargin._model_file import load_model
+from multimargin._mpi import world
 from multimargin.cli._common import (
     EXIT_OK,
     add_threads,
@@ -51,29 +52,35 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load, predict, write."""
+    """Load, predict, write; under ``mpiexec`` each rank scores its classes, and the first writes."""
+    comm = world()
     to_file = args.output != "-" and not _is_device(args.output)
-    if to_file:
-        refuse_same_file(args.output, args.model, args.data)
-        check_writable(args.output)
+    with agreed(comm):
+        if to_file and comm.rank == 0:
+            refuse_same_file(args.output, args.model, args.data)
+            check_writable(args.output)
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
-    model = load_model(args.model, verify=True)
+    model = distributed.load_model(args.model, verify=True, n_jobs=n_jobs(args), comm=comm)
     X, _ = read_data_for(model, args.model, args.data, threads=args.threads)
-    model.set_params(n_jobs=n_jobs(args))
     lines = _lines(model, X, args.top_k)
-    if args.output == "-":
+    if comm.rank == 0:
+        _write(lines, args.output, to_file)
+    return EXIT_OK
+
+
+def _write(lines: Iterator[str], output: str, to_file: bool) -> None:
+    if output == "-":
         for line in lines:
             sys.stdout.write(line)
     elif to_file:
-        with atomic_write(args.output) as file:
+        with atomic_write(output) as file:
             text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
             text.writelines(lines)
             text.flush()
             text.detach()  # the file is closed by its owner
     else:
-        with Path(args.output).open("w", encoding="utf-8") as device:
+        with Path(output).open("w", encoding="utf-8") as device:
             device.writelines(lines)
-    return EXIT_OK
 
 
 def _is_device(path: str) -> bool:
@@ -81,12 +88,15 @@ def _is_device(path: str) -> bool:
     return Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
 
 
-def _lines(model: MulticlassSVC, X: Any, k: int | None) -> Iterator[str]:
+def _lines(model: distributed.DistributedModel, X: Any, k: int | None) -> Iterator[str]:
+    """The lines to write. All ranks predict, here; the lines are made as they are asked for."""
     if k is None:
         labels: NDArray[Any] = model.predict(X)
-        yield from (f"{label}\n" for label in labels.tolist())
-        return
-    best, scores = model.predict_topk(X, min(k, len(model.classes_)))
+        return (f"{label}\n" for label in labels.tolist())
+    return _scored_lines(*model.predict_topk(X, min(k, len(model.classes_))))
+
+
+def _scored_lines(best: NDArray[Any], scores: NDArray[Any]) -> Iterator[str]:
     for start in range(0, len(best), _ROWS):
         rows = slice(start, start + _ROWS)
         for names, values in zip(best[rows].tolist(), scores[rows].tolist(), strict=True):

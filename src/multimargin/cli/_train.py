@@ -10,16 +10,19 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from multimargin import distributed
+from multimargin._agreement import agreed, everyones
 from multimargin._atomic import check_writable
+from multimargin._communicator import Communicator
 from multimargin._estimator import MulticlassSVC
-from multimargin._model_file import save_model
+from multimargin._mpi import world
 from multimargin._parameters import check_parameters
 from multimargin._solvers import SOLVERS
 from multimargin.cli._common import (
     EXIT_NOT_CONVERGED,
     EXIT_OK,
-    NORMS,
     add_threads,
+    duration,
     n_jobs,
     note,
     penalty,
@@ -32,6 +35,8 @@ from multimargin.cli._common import (
     seed,
 )
 from multimargin.formulations import FORMULATIONS
+
+_EVERY = 60.0  # seconds between two checkpoints
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -106,7 +111,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add("--class-weight", choices=("balanced",), help="weigh classes by their inverse frequency")
     add(
         "--normalize",
-        choices=NORMS,
+        choices=distributed.NORMS,
         default="none",
         help="l2: scale each sample to unit length, here and in predict and evaluate "
         "(default: none)",
@@ -121,15 +126,34 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add("--seed", type=seed, default=0, metavar="N", help="of the random order (default: 0)")
     add_threads(parser)
+    add(
+        "--bundles",
+        type=positive_int,
+        metavar="N",
+        help="bundles of classes, which processes hold and pass on under mpiexec; the model depends "
+        "on it, and not on the number of processes or threads (default: what is fastest, two for "
+        "each process, or those of the checkpoint)",
+    )
+    add(
+        "--checkpoint",
+        metavar="DIR",
+        help="keep the state of the run in this folder; the same command goes on from it, on any "
+        "number of processes. Removed when the tolerance was reached and MODEL is written",
+    )
+    add(
+        "--checkpoint-every",
+        type=duration,
+        metavar="T",
+        help="time between two states: 60, 60s, 5m, 1h (default: 60s)",
+    )
     add("--quiet", action="store_true", help="no progress and no summary")
     add("--json", action="store_true", help="print the results as one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, save, report."""
-    refuse_same_file(args.model, args.data)
-    # Hours of training must not end with a folder that does not exist.
-    check_writable(args.model)
+    """Train, save, report; under ``mpiexec`` by all ranks together, of which the first speaks."""
+    comm = world()
+    _check_files(args, comm)
     model = _estimator(args)
     check_parameters(model)  # before a long file is read
     preprocessing = {
@@ -138,26 +162,49 @@ def run(args: argparse.Namespace) -> int:
         "dtype": args.dtype,
     }
     started = time.perf_counter()
-    X, y = read_data(args.data, preprocessing, n_features=args.features, threads=args.threads)
+    X, y = read_data(
+        args.data, preprocessing, n_features=args.features, threads=args.threads, comm=comm
+    )
     load_seconds = time.perf_counter() - started
-    if not args.quiet:
+    if comm.rank == 0 and not args.quiet:
         note(f"read {X.shape[0]:,} samples with {X.shape[1]:,} features in {load_seconds:.1f} s")
-    started = time.perf_counter()
+    started, sent_before = time.perf_counter(), comm.bytes_sent
     with warnings.catch_warnings():
         # It says how far the training came and what to change; the exit status says it too.
         warnings.simplefilter("always", ConvergenceWarning)
-        model.fit(X, y)
+        trained = distributed.fit(
+            model,
+            X,
+            y,
+            checkpoint=args.checkpoint,
+            checkpoint_every=_EVERY if args.checkpoint_every is None else args.checkpoint_every,
+            comm=comm,
+        )
     train_seconds = time.perf_counter() - started
-    save_model(model, args.model, preprocessing=preprocessing)
-    result = _result(args, model, X.shape[0], load_seconds, train_seconds)
+    sent = everyones(comm, comm.bytes_sent - sent_before)
+    trained.save(args.model, preprocessing=preprocessing)
+    if comm.rank == 0:
+        _report(args, _result(args, trained, X.shape[0], load_seconds, train_seconds, sent))
+    return EXIT_OK if trained.converged_ else EXIT_NOT_CONVERGED
+
+
+def _check_files(args: argparse.Namespace, comm: Communicator) -> None:
+    """Hours of training must not end with a folder that does not exist."""
+    if args.checkpoint_every is not None and args.checkpoint is None:
+        raise ValueError("--checkpoint-every needs --checkpoint DIR, the folder to write to")
+    with agreed(comm):
+        if comm.rank == 0:
+            refuse_same_file(args.model, args.data)
+            check_writable(args.model)
+
+
+def _report(args: argparse.Namespace, result: dict[str, Any]) -> None:
     if args.json:
         print_json(result)
     elif not args.quiet:
         _print(result)
-    if model.converged_:
-        return EXIT_OK
-    note(f"warning: {args.model} is saved, but is not within the tolerance {args.tol:g}")
-    return EXIT_NOT_CONVERGED
+    if not result["converged"]:
+        note(f"warning: {args.model} is saved, but is not within the tolerance {args.tol:g}")
 
 
 def _estimator(args: argparse.Namespace) -> MulticlassSVC:
@@ -177,15 +224,17 @@ def _estimator(args: argparse.Namespace) -> MulticlassSVC:
         random_state=args.seed,
         verbose=0 if args.quiet else 1,
         time_limit=args.time_limit,
+        n_bundles=args.bundles,
     )
 
 
 def _result(
     args: argparse.Namespace,
-    model: MulticlassSVC,
+    model: distributed.DistributedModel,
     n_samples: int,
     load_seconds: float,
     train_seconds: float,
+    sent: list[int],
 ) -> dict[str, Any]:
     return {
         "model": args.model,
@@ -203,20 +252,26 @@ def _result(
         "density": float(model.model_density_),
         "load_seconds": load_seconds,
         "train_seconds": train_seconds,
+        "ranks": len(sent),
+        "bundles": model.n_bundles_,
+        "bytes_sent": sent,
     }
 
 
 def _print(result: dict[str, Any]) -> None:
-    print_table(
-        {
-            "model": result["model"],
-            "samples": f"{result['samples']:,}",
-            "features": f"{result['features']:,}",
-            "classes": f"{result['classes']:,}",
-            "passes": f"{result['iterations']:,}",
-            "objective": f"{result['primal_objective']:.6g} (dual {result['dual_objective']:.6g})",
-            "gap": f"{result['gap']:.3g}",
-            "density": f"{100 * result['density']:.3g} %",
-            "training": f"{result['train_seconds']:.2f} s",
-        }
-    )
+    rows = {
+        "model": result["model"],
+        "samples": f"{result['samples']:,}",
+        "features": f"{result['features']:,}",
+        "classes": f"{result['classes']:,}",
+        "passes": f"{result['iterations']:,}",
+        "objective": f"{result['primal_objective']:.6g} (dual {result['dual_objective']:.6g})",
+        "gap": f"{result['gap']:.3g}",
+        "density": f"{100 * result['density']:.3g} %",
+        "training": f"{result['train_seconds']:.2f} s",
+    }
+    if result["ranks"] > 1:
+        most = max(result["bytes_sent"]) / 1e6
+        bundles = f"{result['bundles']} bundles" if result["bundles"] else "no bundles"
+        rows["ranks"] = f"{result['ranks']}, {bundles}, at most {most:.3g} MB sent by one"
+    print_table(rows)

@@ -1,0 +1,58 @@
+"""Which run a checkpoint belongs to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from multimargin._agreement import told
+from multimargin._checkpoint_folder import ManifestError, read_manifest, step_folder, steps
+from multimargin._communicator import Communicator
+from multimargin._fingerprint import fingerprint
+from multimargin._problem import Problem
+
+# Of the states that solvers keep: raised when one of them can no longer read those of before.
+_STATES = 1
+
+
+def run_identity(
+    estimator: Any, problem: Problem, solver: str, seed: int, bundles: int | None
+) -> dict[str, Any]:
+    """What has to be the same for a run to go on from a checkpoint.
+
+    In the order in which differences are looked for. The fingerprint differs with most of the
+    others, so it comes last. Limits of passes and time, threads and ranks may be others.
+    """
+    return {
+        "states": _STATES,
+        "formulation": estimator.formulation,
+        "loss": estimator.loss,
+        "C": repr(float(estimator.C)),  # JSON has no infinity
+        "tol": float(estimator.tol),
+        "stopping": estimator.stopping,
+        "seed": seed,
+        "solver": solver,
+        "reductions": int(estimator.n_reductions),
+        "bundles": bundles,
+        "intercept": problem.bias,
+        "dtype": problem.X.dtype.name,
+        "data": fingerprint(problem),
+    }
+
+
+def kept_identity(folder: str | os.PathLike[str], comm: Communicator) -> dict[str, Any] | None:
+    """The identity of the run whose checkpoints are in a folder; None without any.
+
+    Called by all ranks. All checkpoints of a folder are of one run, so any of them tells.
+    """
+    found = None
+    if comm.rank == 0 and Path(folder).is_dir():
+        for step in reversed(steps(Path(folder))):
+            try:
+                found = read_manifest(step_folder(Path(folder), step)).get("identity")
+                break
+            except ManifestError:
+                continue
+    identity: dict[str, Any] | None = told(comm, found)
+    return identity

@@ -1,0 +1,61 @@
+"""Who holds which classes: shares of whole lines, as even as they can be.
+
+The compiled core works on a cache line of classes at a time (`src/core/line.hpp`), and what comes
+out of a line does not depend on the lines beside it. So classes are divided between lines only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from multimargin._progress import ScanRecord
+
+_LINE_BYTES = 64
+
+
+def line_lanes(dtype: DTypeLike) -> int:
+    """Classes of a line."""
+    return _LINE_BYTES // np.dtype(dtype).itemsize
+
+
+def divided(count: int, parts: int) -> list[int]:
+    """Cuts ``0 .. count`` of ``parts`` even ranges; where they differ, the first are longer."""
+    least, longer = divmod(count, parts)
+    return [k * least + min(k, longer) for k in range(parts + 1)]
+
+
+def bundle_cuts(n_classes: int, lanes: int, bundles: int) -> list[int]:
+    """Where bundles of whole lines begin, and the end; no bundle is empty, so there may be fewer."""
+    lines = -(-n_classes // lanes)
+    return [min(n_classes, lanes * line) for line in divided(lines, min(bundles, lines))]
+
+
+def stretches(lines: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """Ranges ``begin, end`` of neighbours among ascending numbers."""
+    begin = end = None
+    for line in lines:
+        if begin is not None and line == end:
+            end = line + 1
+            continue
+        if begin is not None and end is not None:
+            yield begin, end
+        begin, end = line, line + 1
+    if begin is not None and end is not None:
+        yield begin, end
+
+
+def packed(history: list[ScanRecord]) -> NDArray[np.float64]:
+    """A history as an array, every bit of it."""
+    rows = [(r.time, r.primal, r.dual, r.violation, r.active, r.passes) for r in history]
+    return np.array(rows, dtype=np.float64).reshape(-1, 6)
+
+
+def unpacked(rows: NDArray[np.float64]) -> list[ScanRecord]:
+    """The history that `packed` was given."""
+    return [
+        ScanRecord(*(float(v) for v in row[:4]), active=int(row[4]), passes=int(row[5]))
+        for row in rows
+    ]
