@@ -115,7 +115,7 @@ def test_no_arrays(tmp_path):
     assert (tmp_path / "file").read_bytes() == (tmp_path / "expected").read_bytes()
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.integers(0, 40), min_size=1, max_size=4),
     st.integers(1, 5),
