@@ -123,7 +123,9 @@ class League:
     def _seat_of(self, round_: int) -> dict[int, int]:
         return {b: seat for seat, pair in enumerate(self._rounds[round_]) for b in pair}
 
-    def _my_homes(self) -> list[int]:
+    @property
+    def homes(self) -> list[int]:
+        """Bundles whose home is at this rank."""
         return sorted(b for seat in self._my_seats() for b in self._rounds[0][seat])
 
     def _home_rank(self, bundle: int) -> int:
@@ -187,7 +189,7 @@ class League:
         """Divide the classes, and take the pairs of this rank's bundles."""
         problem = self._problem
         self._found_league(self._divided(lists))
-        for bundle in self._my_homes():
+        for bundle in self.homes:
             self._timed(self._core.take, bundle, *lists)
         self._settle()
 
@@ -207,17 +209,17 @@ class League:
 
     def _settle(self) -> None:
         """After the pairs of the bundles have changed: sums, places of features, weights."""
-        for bundle in self._my_homes():
+        for bundle in self.homes:
             self._timed(self._core.lay_out, bundle)
         self._make_luggage()
 
     def _make_luggage(self) -> None:
         n, parts = len(self._problem.y), {}
-        for bundle in self._my_homes():
+        for bundle in self.homes:
             parts[bundle] = np.zeros(n)
             self._core.add_sums(bundle, parts[bundle])
         self._sums = sum_parts(self._comm, parts, n, np.float64)
-        norms = {b: self._timed(self._core.make_luggage, b, self._sums) for b in self._my_homes()}
+        norms = {b: self._timed(self._core.make_luggage, b, self._sums) for b in self.homes}
         self._norm = self._total(norms)
         self._round = 0
 
@@ -239,7 +241,7 @@ class League:
         row_length = np.diff(problem.X.indptr).astype(np.int64)
         touched = np.bincount(problem.y, minlength=problem.n_classes).astype(np.int64)
         pairs, work = np.zeros_like(touched), np.zeros(1, dtype=np.int64)
-        for bundle in self._my_homes():
+        for bundle in self.homes:
             begin, sample, _ = self._core.columns(bundle)
             pairs[self._bundle_of == bundle] = np.diff(begin)
             work += int(row_length[sample].sum())
@@ -249,7 +251,7 @@ class League:
     def arrange(self, plan: Plan) -> None:
         """Build the fixtures: bundles go on a tour with what is needed for that."""
         self._core.drop_fixtures()
-        there: dict[int, Any] = {b: self._core.structure(b) for b in self._my_homes()}
+        there: dict[int, Any] = {b: self._core.structure(b) for b in self.homes}
         for r in range(len(self._rounds)):
             if r > 0:
                 moves = self._moves(r - 1, r)
@@ -264,7 +266,7 @@ class League:
         slots = sum(self._core.slots(a, b) for _, (a, b) in self._my_fixtures())
         total = int(self._comm.reduce(np.array([slots]), "sum")[0])
         # Where a pair takes part in several fixtures, passes measure it several times.
-        self._overlap = max(1.0, total / max(1, self.active_pairs)) if self._shared else 1.0
+        self._overlap = max(1.0, total / max(1, self.active_pairs))
 
     def _my_fixtures(self) -> Iterator[tuple[int, tuple[int, int]]]:
         for round_, meetings in enumerate(self._rounds):
@@ -345,33 +347,33 @@ class League:
 
     def recompute(self) -> None:
         """Bring dual variables home and make the weights anew."""
-        if self._shared:
-            moves = self._moves(self._round, 0)
-            self._send_off(moves, self._pack)
-            self._welcome(moves, self._unpack)
-            for bundle in self._my_homes():
-                self._core.unpack_alpha(bundle)
-        else:
-            self._collect()
-            for bundle in range(2 * len(self._rounds[0])):
-                self._core.drop(bundle)
+        for seat in self._my_seats():
+            for bundle in self._rounds[self._round][seat]:
+                self._core.keep_alpha_only(bundle)
+        moves = self._moves(self._round, 0)
+        self._send_off(moves, self._pack)
+        self._welcome(moves, self._unpack)
+        for bundle in self.homes:
+            self._core.unpack_alpha(bundle)
+        self._collect()
         self._make_luggage()
 
     def _collect(self) -> None:
+        """Dual variables that stayed where their bundles meet."""
+        if self._shared:
+            return
         outgoing: list[list[NDArray[Any]]] = [[] for _ in range(self._comm.size)]
         for _, fixture in self._my_fixtures():
             for which, bundle in enumerate(fixture):
                 pair, value = self._core.collect(*fixture, which)
                 outgoing[self._home_rank(bundle)] += [np.array([bundle]), pair, value]
-        for bundle in self._my_homes():
-            self._core.clear_alpha(bundle)
         for message in self._comm.exchange(outgoing):
             for number, pair, value in zip(*(iter(message),) * 3, strict=True):
                 self._core.put_alpha(int(number[0]), pair, value)
 
     def scan(self, capacity: int, idle: float) -> Scan:
         problem, core, comm = self._problem, self._core, self._comm
-        n, dtype, homes = len(problem.y), problem.X.dtype, self._my_homes()
+        n, dtype, homes = len(problem.y), problem.X.dtype, self.homes
         largest = np.finfo(dtype).max
         own = np.full(n, -largest, dtype=dtype)
         for bundle in homes:
@@ -412,7 +414,7 @@ class League:
 
     def merge_found(self) -> None:
         threshold = self._thresholds()
-        for bundle in self._my_homes():
+        for bundle in self.homes:
             self._timed(self._core.merge, bundle, self._least, threshold)
         self._violators = {}
         self._settle()
@@ -439,12 +441,12 @@ class League:
 
     @property
     def active_pairs(self) -> int:
-        pairs = sum(len(self._core.columns(bundle)[1]) for bundle in self._my_homes())
+        pairs = sum(len(self._core.columns(bundle)[1]) for bundle in self.homes)
         return int(self._comm.reduce(np.array([pairs]), "sum")[0])
 
     def weights(self) -> Weights:
         """Of the classes whose home is here."""
-        homes, features = self._my_homes(), self._problem.X.shape[1]
+        homes, features = self.homes, self._problem.X.shape[1]
         rows = [csr_weights(self._core.weights(bundle), features) for bundle in homes]
         classes = np.concatenate(
             [np.flatnonzero(self._bundle_of == b) for b in homes] or [np.zeros(0, dtype=np.int64)]
@@ -460,7 +462,7 @@ class League:
 
     def snapshot(self) -> dict[int, tuple[NDArray[Any], ...]]:
         return {
-            b: tuple(np.array(part) for part in self._core.columns(b)) for b in self._my_homes()
+            b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.homes
         }
 
     def restore(self, snapshot: dict[int, tuple[NDArray[Any], ...]]) -> None:
@@ -474,7 +476,7 @@ class League:
         problem = self._problem
         n, dtype = len(problem.y), problem.X.dtype
         parts = [(np.arange(n), problem.y, np.zeros(n, dtype=dtype), np.zeros(n, dtype=bool))]
-        for bundle in self._my_homes():
+        for bundle in self.homes:
             begin, sample, alpha = self._core.columns(bundle)
             cls = np.repeat(np.flatnonzero(self._bundle_of == bundle), np.diff(begin))
             parts.append((sample, cls.astype(np.int32), alpha, np.ones(len(cls), dtype=bool)))
@@ -488,7 +490,7 @@ class League:
     def state(self) -> tuple[dict[str, int], dict[str, Part]]:
         """Between two passes: what is common, and the parts that are at this rank."""
         parts: dict[str, Part] = {}
-        for bundle in self._my_homes():
+        for bundle in self.homes:
             begin, sample, alpha = self._core.columns(bundle)
             parts[f"columns-{bundle}"] = {"begin": begin, "sample": sample, "alpha": alpha}
         for seat in self._my_seats():
@@ -509,7 +511,7 @@ class League:
 
     def resume(self, common: dict[str, int], checkpoint: Checkpoint) -> None:
         self._found_league(np.array(checkpoint.part("league")["bundle_of"]))
-        for bundle in self._my_homes():
+        for bundle in self.homes:
             part = checkpoint.part(f"columns-{bundle}")
             self._core.set_columns(bundle, part["begin"], part["sample"], part["alpha"])
             self._core.lay_out(bundle)
