@@ -25,16 +25,22 @@ class ThreadCommunicator(Communicator):
         return self if self._host is None else self._host
 
     def send(self, message, to):
+        return self._send(message, to, "own")
+
+    def _send(self, message, to, kind):
         copies = [np.array(array, order="C", copy=True) for array in message]
         if to != self.rank:
             self.bytes_sent += sum(array.nbytes for array in copies)
-        self._mail[self.rank, to].put(copies)
+        self._mail[self.rank, to, kind].put(copies)
         return _Sent()
 
     def receive(self, source):
+        return self._receive(source, "own")
+
+    def _receive(self, source, kind):
         while True:
             try:
-                return self._mail[source, self.rank].get(timeout=0.2)
+                return self._mail[source, self.rank, kind].get(timeout=0.2)
             except queue.Empty:
                 if self._barrier.broken:
                     raise threading.BrokenBarrierError from None
@@ -42,8 +48,8 @@ class ThreadCommunicator(Communicator):
     def broadcast(self, message, root=0):
         if self.rank == root:
             for to in range(self.size):
-                self.send(message, to)
-        return self.receive(root)
+                self._send(message, to, "shared")
+        return self._receive(root, "shared")
 
     def gather(self, message):
         return self.exchange([message] * self.size)
@@ -51,8 +57,8 @@ class ThreadCommunicator(Communicator):
     def exchange(self, messages):
         assert len(messages) == self.size
         for to, message in enumerate(messages):
-            self.send(message, to)
-        return [self.receive(source) for source in range(self.size)]
+            self._send(message, to, "shared")
+        return [self._receive(source, "shared") for source in range(self.size)]
 
     def reduce(self, values, how):
         check_reduction(values, how)
@@ -69,7 +75,12 @@ class ThreadCommunicator(Communicator):
 
 def _communicators(size, hosts=None):
     """One per rank; with ``hosts``, the host of each rank, also those of the hosts."""
-    mail = {(a, b): queue.Queue() for a in range(size) for b in range(size)}
+    mail = {
+        (a, b, kind): queue.Queue()
+        for a in range(size)
+        for b in range(size)
+        for kind in ("own", "shared")
+    }
     barrier = threading.Barrier(size)
     inner = [None] * size
     for host in set(hosts or []):

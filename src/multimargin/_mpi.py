@@ -12,6 +12,7 @@ import contextlib
 import functools
 import json
 import os
+import struct
 import sys
 import time
 from collections import defaultdict, deque
@@ -28,6 +29,7 @@ from multimargin._communicator import (
     SerialCommunicator,
     check_reduction,
 )
+from multimargin._launch import end_all_when_uncaught
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 _CHUNK = 1 << 29  # bytes; half of the 1 GiB below which every MPI library is at ease
 _INLINE = 1 << 16  # bytes of small arrays that travel within the envelope
 _ENVELOPE, _PIECE = 1, 2  # tags
+_PREFIX = struct.Struct("<qq")  # of an envelope: its kind, and the bytes of types and shapes
+_OWN, _SHARED = 0, 1  # kinds: of `send`, and of the calls that all ranks make
 _COMBINE = {"max": np.maximum, "min": np.minimum, "sum": np.add}
 
 # What launchers tell their processes: Open MPI, MPICH and its relatives, MVAPICH, any with PMIx.
@@ -57,9 +61,20 @@ def launched_size() -> int | None:
     return None
 
 
+def launched_rank() -> int:
+    """The rank of this process as its launcher says, 0 without one; MPI is not touched."""
+    for name in _RANKS:
+        with contextlib.suppress(KeyError, ValueError):
+            return int(os.environ[name])
+    return 0
+
+
 @functools.cache
 def world() -> Communicator:
-    """All ranks of this run; the serial twin where no MPI launcher started the process."""
+    """All ranks of this run; the serial twin where no MPI launcher started the process.
+
+    From then on, an exception that nobody catches ends all ranks.
+    """
     if not under_mpi():
         return SerialCommunicator()
     try:
@@ -81,6 +96,7 @@ def world() -> Communicator:
             f"MPI library ({library}) than the launcher belongs to; start with the mpiexec of that "
             "library, or set MPI4PY_LIBMPI to the file libmpi.so of the launcher's"
         )
+    end_all_when_uncaught(comm)
     return comm
 
 
@@ -113,7 +129,7 @@ class MpiCommunicator(Communicator):
         self._comm = comm.Dup()
         self.rank, self.size, self.bytes_sent = self._comm.rank, self._comm.size, 0
         self._chunk = chunk
-        self._inbox: dict[int, deque[_Incoming]] = defaultdict(deque)
+        self._inbox: dict[tuple[int, int], deque[_Incoming]] = defaultdict(deque)
         self._host: MpiCommunicator | None = None
 
     @property
@@ -127,15 +143,18 @@ class MpiCommunicator(Communicator):
         return self._host
 
     def send(self, message: Message, to: int) -> Sending:
+        return self._send(message, to, _OWN)
+
+    def _send(self, message: Message, to: int, kind: int) -> Sending:
         self._check_rank(to)
         arrays = [_plain(array) for array in message]
         if to == self.rank:
-            self._inbox[to].append(_Incoming([array.copy() for array in arrays], []))
+            self._inbox[to, kind].append(_Incoming([array.copy() for array in arrays], []))
             return _Outgoing(self, [], [])
         inline, apart = _divide([array.nbytes for array in arrays], min(_INLINE, self._chunk))
         head = json.dumps([(array.dtype.str, array.shape) for array in arrays]).encode()
         envelope = np.frombuffer(
-            b"".join([np.int64(len(head)).tobytes(), head, *(arrays[i].tobytes() for i in inline)]),
+            b"".join([_PREFIX.pack(kind, len(head)), head, *(arrays[i].tobytes() for i in inline)]),
             dtype=np.uint8,
         )
         requests = [self._comm.Isend(envelope, to, _ENVELOPE)]
@@ -145,8 +164,11 @@ class MpiCommunicator(Communicator):
         return _Outgoing(self, requests, [envelope, *arrays])
 
     def receive(self, source: int) -> list[NDArray[Any]]:
+        return self._receive(source, _OWN)
+
+    def _receive(self, source: int, kind: int) -> list[NDArray[Any]]:
         self._check_rank(source)
-        mail, patience = self._inbox[source], _Patience()
+        mail, patience = self._inbox[source, kind], _Patience()
         while not mail:
             if not self._take_in():
                 patience.wait()
@@ -161,8 +183,8 @@ class MpiCommunicator(Communicator):
                 raise ValueError("the root of a broadcast needs a message")
             result = list(message)
         else:
-            result = self.receive(self._parent(root))
-        self._wait_for([self.send(result, to) for to in reversed(self._children(root))])
+            result = self._receive(self._parent(root), _SHARED)
+        self._wait_for([self._send(result, to, _SHARED) for to in reversed(self._children(root))])
         return result
 
     def gather(self, message: Message) -> list[list[NDArray[Any]]]:
@@ -175,11 +197,11 @@ class MpiCommunicator(Communicator):
             )
         # Rank r starts with r + 1, or all would send to rank 0 first.
         ring = [(self.rank + step) % self.size for step in range(1, self.size)]
-        sendings = [self.send(messages[to], to) for to in ring]
+        sendings = [self._send(messages[to], to, _SHARED) for to in ring]
         received: list[list[NDArray[Any]]] = [[] for _ in range(self.size)]
         received[self.rank] = list(messages[self.rank])
         for source in reversed(ring):
-            received[source] = self.receive(source)
+            received[source] = self._receive(source, _SHARED)
         self._wait_for(sendings)
         return received
 
@@ -187,7 +209,7 @@ class MpiCommunicator(Communicator):
         check_reduction(values, how)
         total = values.copy()
         for child in self._children(0):
-            (part,) = self.receive(child)
+            (part,) = self._receive(child, _SHARED)
             if part.shape != total.shape or part.dtype != total.dtype:
                 raise ValueError(
                     f"all ranks reduce arrays of one type and shape; rank {self.rank} has "
@@ -195,7 +217,7 @@ class MpiCommunicator(Communicator):
                 )
             total = np.asarray(_COMBINE[how](total, part))
         if self.rank:
-            self.send([total], self._parent(0)).wait()
+            self._send([total], self._parent(0), _SHARED).wait()
         return self.broadcast([total] if self.rank == 0 else None)[0]
 
     def barrier(self) -> None:
@@ -243,13 +265,13 @@ class MpiCommunicator(Communicator):
         source = status.Get_source()
         envelope = np.empty(status.Get_count(mpi.BYTE), dtype=np.uint8)
         found.Recv(envelope)
-        arrays, apart = _open(envelope.tobytes(), min(_INLINE, self._chunk))
+        kind, arrays, apart = _open(envelope.tobytes(), min(_INLINE, self._chunk))
         requests = [
             self._comm.Irecv(piece, source, _PIECE)
             for i in apart
             for piece in self._pieces(arrays[i])
         ]
-        self._inbox[source].append(_Incoming(arrays, requests))
+        self._inbox[source, kind].append(_Incoming(arrays, requests))
         return True
 
     def _finish(self, requests: list[MPI.Request]) -> None:
@@ -322,13 +344,15 @@ def _divide(sizes: list[int], room: int) -> tuple[list[int], list[int]]:
     return inline, apart
 
 
-def _open(envelope: bytes, room: int) -> tuple[list[NDArray[Any]], list[int]]:
-    """Return a message's arrays, and the numbers of those whose memory comes apart."""
-    end = 8 + int(np.frombuffer(envelope, dtype=np.int64, count=1)[0])
-    arrays = [np.empty(shape, dtype=np.dtype(name)) for name, shape in json.loads(envelope[8:end])]
+def _open(envelope: bytes, room: int) -> tuple[int, list[NDArray[Any]], list[int]]:
+    """Return a message's kind, its arrays, and which of them have their memory come apart."""
+    kind, length = _PREFIX.unpack_from(envelope)
+    end = _PREFIX.size + length
+    head = json.loads(envelope[_PREFIX.size : end])
+    arrays = [np.empty(shape, dtype=np.dtype(name)) for name, shape in head]
     inline, apart = _divide([array.nbytes for array in arrays], room)
     for i in inline:
         flat = arrays[i].reshape(-1).view(np.uint8)
         flat[:] = np.frombuffer(envelope, dtype=np.uint8, count=flat.size, offset=end)
         end += flat.size
-    return arrays, apart
+    return kind, arrays, apart

@@ -10,10 +10,14 @@ import warnings
 from collections.abc import Sequence
 
 from multimargin import __version__
+from multimargin._communicator import Communicator, SerialCommunicator
+from multimargin._launch import end_all, silence, wait_for_rank_0
+from multimargin._mpi import launched_rank, world
 from multimargin.cli import _demo, _evaluate, _info, _predict, _train
 from multimargin.cli._common import (
     EXIT_ERROR,
     EXIT_INTERRUPTED,
+    EXIT_OK,
     EXIT_PIPE,
     describe_error,
     note,
@@ -21,6 +25,9 @@ from multimargin.cli._common import (
 )
 
 __all__ = ["main"]
+
+# What ranks do together. Of the others, each would do the same: rank 0 does it alone.
+_ON_ALL_RANKS = (_train.run, _predict.run, _evaluate.run)
 
 _EPILOG = """\
 DATA is LIBSVM / SVMlight text, plain or compressed (gzip, bzip2, xz).
@@ -58,26 +65,44 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 done; 1 error; 2 wrong usage; 3 trained but the tolerance was not reached;
         130 interrupted; 141 the reader of a pipe went away.
     """
+    rank = launched_rank()
+    with silence(rank):
+        try:
+            args = build_parser().parse_args(argv)
+        except SystemExit as stop:  # --help, --version and wrong usage
+            status = stop.code if isinstance(stop.code, int) else EXIT_ERROR
+            if status:
+                wait_for_rank_0(rank)  # the first rank to fail ends all
+            return status
+        if rank and args.run not in _ON_ALL_RANKS:
+            return EXIT_OK
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
+    """Run a subcommand; on several ranks, a failure of one ends all of them."""
+    comm: Communicator = SerialCommunicator()
     try:
-        args = build_parser().parse_args(argv)
-    except SystemExit as stop:  # --help, --version and wrong usage
-        return stop.code if isinstance(stop.code, int) else EXIT_ERROR
-    try:
+        if args.run in _ON_ALL_RANKS:
+            comm = world()
         with warnings.catch_warnings():
             warnings.showwarning = show_warning
             status = int(args.run(args))
             # Here, not at the exit of the interpreter, where errors could only be ignored.
             sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
-        note("interrupted")
-        return EXIT_INTERRUPTED
+        status, message = EXIT_INTERRUPTED, "interrupted"
     except BrokenPipeError:
-        _forget_stdout()
-        return EXIT_PIPE
+        status, message = EXIT_PIPE, ""
     except (ValueError, OSError, MemoryError, RuntimeError) as error:
-        note(f"error: {describe_error(error)}")
-        _forget_stdout()
-        return EXIT_ERROR
+        status, message = EXIT_ERROR, f"error: {describe_error(error)}"
+    if comm.size > 1:
+        end_all(comm, message or "the reader of a pipe went away", status)
+    if message:
+        note(message)
+    _forget_stdout()
+    wait_for_rank_0(launched_rank())  # where there are ranks, but no MPI to end them
     return status
 
 
