@@ -6,6 +6,7 @@ import json
 import pytest
 from test_mpi_command import MODELS, write_data
 
+from multimargin._checkpoint import Checkpoints
 from multimargin.cli import main
 from multimargin.cli._common import duration
 
@@ -26,17 +27,52 @@ def train(*more, model="m"):
 KEPT = ["--checkpoint", "state", "--checkpoint-every", "0"]
 
 
+class Killed(BaseException):
+    """Nobody catches this, as nobody can catch a kill."""
+
+
+def die_after(monkeypatch, writes):
+    """Let the run die right after it has written so many checkpoints."""
+    real = Checkpoints.write
+
+    def write(self, *args):
+        real(self, *args)
+        self.writes = getattr(self, "writes", 0) + 1
+        if self.writes == writes:
+            raise Killed
+
+    monkeypatch.setattr(Checkpoints, "write", write)
+
+
+@pytest.mark.parametrize("writes", [1, 3])
 @pytest.mark.parametrize("name", MODELS)
-def test_a_run_is_gone_on_with(folder, name, capsys):
+def test_a_run_is_gone_on_with(folder, name, writes, capsys):
     options = [*MODELS[name], "--bundles", "4"]
     assert train(*options, model="whole") == 0
-    assert train(*options, *KEPT, "--max-iter", "3") == 3
-    assert RESUMED not in capsys.readouterr().err
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        die_after(monkeypatch, writes)
+        try:
+            train(*options, *KEPT)
+        except Killed:
+            assert not (folder / "m").exists()
+        else:
+            pytest.skip("the run is over before")
     assert (folder / "state").is_dir()
+    assert RESUMED not in capsys.readouterr().err
     assert train(*options, *KEPT) == 0
     assert capsys.readouterr().err.count(RESUMED) == 1
     assert (folder / "m").read_bytes() == (folder / "whole").read_bytes()
     assert not (folder / "state").exists()  # a finished run needs it no more
+
+
+def test_a_run_that_did_not_reach_its_tolerance_stays(folder, capsys):
+    options = ["--formulation", "llw", "--solver", "extrapolated", "--bundles", "4", *KEPT]
+    assert train(*options[:-4], model="whole") == 0
+    assert train(*options, "--max-iter", "3") == 3
+    assert (folder / "state").is_dir()
+    assert train(*options) == 0
+    assert capsys.readouterr().err.count(RESUMED) == 1
+    assert (folder / "m").read_bytes() == (folder / "whole").read_bytes()
 
 
 def test_bundles_are_those_of_the_run_before(folder, capsys):

@@ -97,7 +97,13 @@ def solve(
         checkpoints=checkpoints,
         **options,
     )
-    return Solved(solver.run(start), bundles, checkpoints)
+    try:
+        solution = solver.run(start)
+    except BaseException:
+        if checkpoints is not None:
+            checkpoints.close()
+        raise
+    return Solved(solution, bundles if kind.depends_on_bundles else None, checkpoints)
 
 
 def _common_seed(random_state: Any, comm: Communicator) -> int:
