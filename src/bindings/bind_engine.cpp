@@ -11,6 +11,7 @@
 #include "block.hpp"
 #include "borrowed.hpp"
 #include "engine.hpp"
+#include "formulation_name.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -18,12 +19,6 @@ using namespace nb::literals;
 namespace multimargin::bindings {
 
 namespace {
-
-Formulation formulation_of(const std::string& name) {
-  if (name == "ww") return Formulation::weston_watkins;
-  if (name == "cs") return Formulation::crammer_singer;
-  throw nb::value_error(("unknown formulation: " + name).c_str());
-}
 
 template <class T, class I>
 class PyEngine {
@@ -80,42 +75,6 @@ class PyEngine {
     return report;
   }
 
-  void arrange_league(In<std::int32_t> bundle_of, std::int32_t bundles) {
-    if (static_cast<std::int32_t>(bundle_of.size()) != engine_->n_classes())
-      throw nb::value_error("arrange_league: one bundle per class is needed");
-    for (std::size_t c = 0; c < bundle_of.size(); ++c)
-      if (bundle_of.data()[c] < 0 || bundle_of.data()[c] >= bundles)
-        throw nb::value_error("arrange_league: bundle out of range");
-    bundles_ = bundles;
-    unlocked(interrupt_, [&] {
-      engine_->arrange_league({bundle_of.data(), bundle_of.data() + bundle_of.size()}, bundles);
-    });
-  }
-
-  PassReport pass_league(const std::vector<std::vector<std::tuple<int, int>>>& rounds,
-                         bool everything, double leave_below, double idle, double quiet_gap,
-                         double quiet_violation) {
-    std::vector<std::vector<Meeting>> plan;
-    for (const auto& round : rounds) {
-      plan.emplace_back();
-      std::vector<char> busy(bundles_, 0);
-      for (const auto& [home, away] : round) {
-        if (home < 0 || away < 0 || home >= bundles_ || away >= bundles_)
-          throw nb::value_error("pass_league: bundle out of range");
-        if (busy[home]++ != 0 || (home != away && busy[away]++ != 0))
-          throw nb::value_error("pass_league: a bundle meets two others in one round");
-        plan.back().push_back({home, away});
-      }
-    }
-    PassReport report;
-    const VisitRule<T> rule{static_cast<T>(leave_below), static_cast<T>(idle), everything, T(0)};
-    unlocked(interrupt_, [&] {
-      report = engine_->pass_league(plan, rule,
-                                    {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)});
-    });
-    return report;
-  }
-
   ScanReport scan(std::int32_t capacity, double idle) {
     ScanReport report;
     unlocked(interrupt_, [&] { report = engine_->scan(capacity, static_cast<T>(idle)); });
@@ -141,7 +100,6 @@ class PyEngine {
  private:
   Borrowed<T, I> borrowed_;
   Interrupt interrupt_;
-  std::int32_t bundles_ = 0;
   std::unique_ptr<Engine<T, I>> engine_;
 };
 
@@ -161,9 +119,6 @@ void bind_one(nb::module_& m, const char* name) {
       .def("recompute", &E::recompute)
       .def("pass_batches", &E::pass_batches, "batch"_a, "everything"_a, "leave_below"_a, "idle"_a,
            "coupling"_a, "quiet_gap"_a, "quiet_violation"_a)
-      .def("arrange_league", &E::arrange_league, "bundle_of"_a.noconvert(), "bundles"_a)
-      .def("pass_league", &E::pass_league, "rounds"_a, "everything"_a, "leave_below"_a, "idle"_a,
-           "quiet_gap"_a, "quiet_violation"_a)
       .def("scan", &E::scan, "capacity"_a, "idle"_a)
       .def("alpha", &E::alpha)
       .def("weights", &E::weights)

@@ -114,6 +114,8 @@ void ActiveSet<T>::lay_out(const Csr<T, I>& X, std::int32_t n_classes, Team& tea
   for (std::int32_t c = 0; c < n_classes; ++c) weight_[c + 1] += weight_[c];
   feature_.resize(weight_[n_classes]);
   w_.reset(static_cast<std::size_t>(weight_[n_classes]));
+  w_of_.resize(n_classes);
+  for (std::int32_t c = 0; c < n_classes; ++c) w_of_[c] = w_.data() + weight_[c];
   w_bias_.resize(n_classes);
   team.for_each(tasks, [&](int, std::int64_t task) {
     std::copy(features[task].begin(), features[task].end(),
@@ -202,8 +204,7 @@ void ActiveSet<T>::fill(WorkView<T>& view) {
   view.place = place_.data();
   view.position = position_.data();
   view.lone = lone_.data();
-  view.weight = weight_.data();
-  view.w = w_.data();
+  view.w = w_of_.data();
   view.w_bias = w_bias_.data();
 }
 

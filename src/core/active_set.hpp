@@ -99,6 +99,7 @@ class ActiveSet {
   std::vector<std::int64_t> weight_;
   std::vector<std::int32_t> feature_;
   Buffer<T> w_;
+  std::vector<T*> w_of_;  // where each class's weights begin
   std::vector<T> w_bias_;
   std::int32_t widest_ = 1;
 };

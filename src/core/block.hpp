@@ -30,4 +30,13 @@ struct Report {
   T loss;       // where the scan's sum, or maximum, over classes begins
 };
 
+// What has been seen of a sample's active pairs, where nobody has all of them: kept for each
+// sample, and combined by the largest (most, violation) or smallest (least) of each.
+template <class T>
+struct Account {
+  T most;       // largest margin
+  T least;      // smallest margin of a pair with something to give
+  T violation;  // largest projected gradient that a pair has by itself
+};
+
 }  // namespace multimargin

@@ -120,38 +120,41 @@ void rank_sample(const Csr<T, I>& X, const Postings<T>& p, std::int64_t i, std::
 
 template <class T, class I>
 PairLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int32_t n_classes,
-                            std::int32_t candidates, std::int64_t budget, Team& team) {
+                            std::int32_t candidates, std::int64_t budget, std::int64_t from,
+                            std::int64_t to, Team& team) {
   const Postings<T> postings = make_postings(X, y, n_classes);
+  const std::int64_t rows = to - from;
   std::vector<Ranking<T>> rankings(team.size());
-  std::vector<std::int32_t> found(static_cast<std::size_t>(X.rows) * candidates);
+  std::vector<std::int32_t> found(static_cast<std::size_t>(rows) * candidates);
   PairLists lists;
-  lists.pair.assign(X.rows + 1, 0);
-  const std::int64_t tasks = (X.rows + kSamplesPerTask - 1) / kSamplesPerTask;
+  lists.pair.assign(rows + 1, 0);
+  const std::int64_t tasks = (rows + kSamplesPerTask - 1) / kSamplesPerTask;
   team.for_each(tasks, [&](int thread, std::int64_t task) {
     Ranking<T>& r = rankings[thread];
     r.score.resize(n_classes, T(0));
-    const std::int64_t end = std::min(X.rows, (task + 1) * kSamplesPerTask);
-    for (std::int64_t i = task * kSamplesPerTask; i < end; ++i) {
-      rank_sample(X, postings, i, y[i], candidates, budget, r);
-      for (std::size_t k = 0; k < r.best.size(); ++k)
-        found[static_cast<std::size_t>(i) * candidates + k] = r.best[k].second;
-      lists.pair[i + 1] = static_cast<std::int64_t>(r.best.size()) + 1;
+    const std::int64_t end = std::min(rows, (task + 1) * kSamplesPerTask);
+    for (std::int64_t k = task * kSamplesPerTask; k < end; ++k) {
+      rank_sample(X, postings, from + k, y[from + k], candidates, budget, r);
+      for (std::size_t b = 0; b < r.best.size(); ++b)
+        found[static_cast<std::size_t>(k) * candidates + b] = r.best[b].second;
+      lists.pair[k + 1] = static_cast<std::int64_t>(r.best.size()) + 1;
     }
   });
-  for (std::int64_t i = 0; i < X.rows; ++i) lists.pair[i + 1] += lists.pair[i];
-  lists.cls.resize(lists.pair[X.rows]);
-  for (std::int64_t i = 0; i < X.rows; ++i) {
-    std::int32_t* out = lists.cls.data() + lists.pair[i];
-    *out++ = y[i];
-    const std::int32_t* in = found.data() + static_cast<std::size_t>(i) * candidates;
-    std::copy(in, in + (lists.pair[i + 1] - lists.pair[i] - 1), out);
+  for (std::int64_t k = 0; k < rows; ++k) lists.pair[k + 1] += lists.pair[k];
+  lists.cls.resize(lists.pair[rows]);
+  for (std::int64_t k = 0; k < rows; ++k) {
+    std::int32_t* out = lists.cls.data() + lists.pair[k];
+    *out++ = y[from + k];
+    const std::int32_t* in = found.data() + static_cast<std::size_t>(k) * candidates;
+    std::copy(in, in + (lists.pair[k + 1] - lists.pair[k] - 1), out);
   }
   return lists;
 }
 
 #define MM_CENTROIDS(T, I)                                                                        \
   template PairLists nearest_centroids<T, I>(const Csr<T, I>&, const std::int32_t*, std::int32_t, \
-                                             std::int32_t, std::int64_t, Team&);
+                                             std::int32_t, std::int64_t, std::int64_t,   \
+                                             std::int64_t, Team&);
 MM_CENTROIDS(float, std::int32_t)
 MM_CENTROIDS(float, std::int64_t)
 MM_CENTROIDS(double, std::int32_t)

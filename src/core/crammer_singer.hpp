@@ -19,6 +19,11 @@
 // where t solves  sum_c max(0, b_c - r_c t) = min(t, U).  Left side less right side falls in t and
 // is convex: Newton arrives from the left without passing the root, after at most one step from
 // the right. The bracket is for rounding.
+//
+// Classes that meet without the sample's own class can only pass on to each other what they have:
+//   a'_c = max(0, b_c - t / q_c),  b_c = a_c + m_c / q_c,  sum_c a'_c = sum_c a_c.
+// With those moves, meetings of two bundles of classes at a time lead to the optimum although a
+// sample's budget is shared by all.
 #pragma once
 
 #include <limits>
@@ -60,6 +65,33 @@ struct CrammerSinger {
     return {b.room * most - product, most > least ? most - least : T(0), least, most};
   }
 
+  // The same for classes that meet without the own one. Margins may have any offset in common.
+  static Report<T> inspect_exchange(const Block<T>& b) {
+    const T none = std::numeric_limits<T>::max();
+    T most = -none, least = none, sum = 0, product = 0;
+    for (int c = 0; c < b.size; ++c) {
+      const T m = b.margin[c], a = b.alpha[c];
+      most = m > most ? m : most;
+      least = a > 0 && m < least ? m : least;
+      sum += a;
+      product += a * m;
+    }
+    if (!(sum > 0)) return {0, 0, most, 0};
+    const T gap = sum * most - product;
+    return {gap > 0 ? gap : T(0), most > least ? most - least : T(0), least, 0};
+  }
+
+  static void add_to_account(T margin, T alpha, T, Account<T>* account) {
+    account->most = margin > account->most ? margin : account->most;
+    account->least = alpha > 0 && margin < account->least ? margin : account->least;
+  }
+  static Report<T> close_account(const Account<T>& account, T sum, T box) {
+    const T most = account.most > 0 ? account.most : T(0);
+    T least = account.least;
+    if (sum < box - kRounding * box) least = least < 0 ? least : T(0);
+    return {0, most > least ? most - least : T(0), least, most};
+  }
+
   // Writes the optimal alpha of the block. `work` holds 2 * size numbers.
   static void solve(const Block<T>& b, T* alpha_out, T* work) {
     T* shifted = work;
@@ -93,9 +125,55 @@ struct CrammerSinger {
     }
   }
 
+  // Writes the optimal alpha of classes that meet without the own one.
+  static void solve_exchange(const Block<T>& b, T* alpha_out, T* work) {
+    T* shifted = work;
+    T* ratio = work + b.size;
+    T total = 0, low = std::numeric_limits<T>::max(), high = -low;
+    const bool uniform = b.curvature == nullptr;
+    for (int c = 0; c < b.size; ++c) {
+      const T q = uniform ? b.curvature_own : b.curvature[c];
+      ratio[c] = 1 / q;
+      shifted[c] = b.alpha[c] + b.margin[c] / q;
+      total += b.alpha[c];
+      low = b.margin[c] < low ? b.margin[c] : low;
+      const T end = shifted[c] * q;
+      high = end > high ? end : high;
+    }
+    const T t = exchange_root(shifted, ratio, b.size, total, low, high);
+    T sum = 0;
+    for (int c = 0; c < b.size; ++c) {
+      const T v = shifted[c] - ratio[c] * t;
+      alpha_out[c] = v > 0 ? v : T(0);
+      sum += alpha_out[c];
+    }
+    const T scale = sum > 0 ? total / sum : T(0);
+    for (int c = 0; c < b.size; ++c) alpha_out[c] = sum > 0 ? alpha_out[c] * scale : b.alpha[c];
+  }
+
  private:
   // Of the budget: what a sum of alphas may lack of it and still be called equal.
   static constexpr T kRounding = 32 * std::numeric_limits<T>::epsilon();
+
+  // Newton from the left: at the smallest margin nobody has given anything yet.
+  static T exchange_root(const T* shifted, const T* ratio, int size, T total, T low, T high) {
+    const T accuracy = 8 * std::numeric_limits<T>::epsilon();
+    T t = low;
+    for (int step = 0; step < 100; ++step) {
+      T sum = 0, slope = 0;
+      for (int c = 0; c < size; ++c) {
+        const T v = shifted[c] - ratio[c] * t;
+        sum += v > 0 ? v : T(0);
+        slope += v > 0 ? ratio[c] : T(0);
+      }
+      const T rest = sum - total;
+      if (rest <= accuracy * total) return t;
+      const T next = t + rest / slope;
+      if (!(next > t && next < high)) return t;
+      t = next;
+    }
+    return t;
+  }
 
   // The root, or a number left of it by rounding: there the alphas are not all zero.
   static T root(const T* shifted, const T* ratio, int size, T room, T t, T high) {

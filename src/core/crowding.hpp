@@ -43,7 +43,7 @@ class Crowding {
         for (std::int64_t k = begin; k < end; ++k) {
           const std::int64_t first = v.pair[samples[k]], last = v.pair[samples[k] + 1];
           for (std::int64_t p = first; p < last; ++p)
-            if (everything || !v.resting[p]) use(k, p - first, v.cls[p]);
+            if (v.cls[p] >= 0 && (everything || !v.resting[p])) use(k, p - first, v.cls[p]);
         }
       };
       each([&](std::int64_t k, std::int64_t, std::int32_t c) {

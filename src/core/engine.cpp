@@ -1,7 +1,6 @@
 #include "engine.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <stdexcept>
 #include <utility>
 
@@ -14,7 +13,6 @@ namespace {
 
 constexpr std::int64_t kSamplesPerTask = 512;
 constexpr std::int32_t kClassesPerTask = 64;
-constexpr std::int64_t kEntriesAtOnce = 256;  // between two looks at the clock
 
 }  // namespace
 
@@ -44,6 +42,7 @@ WorkView<T> Engine<T, I>::view() {
   WorkView<T> v{};
   v.x = X_.data;
   v.row = row_.data();
+  v.row_end = row_.data() + 1;
   v.norm2 = norm2_.data();
   v.box = box_;
   v.bias = bias_;
@@ -55,7 +54,7 @@ WorkView<T> Engine<T, I>::view() {
 
 template <class T, class I>
 void Engine<T, I>::start_from_centroids(std::int32_t candidates, std::int64_t budget) {
-  PairLists lists = nearest_centroids(X_, y_, n_classes_, candidates, budget, team_);
+  PairLists lists = nearest_centroids(X_, y_, n_classes_, candidates, budget, 0, X_.rows, team_);
   std::vector<T> alpha(lists.cls.size(), T(0));
   assign(std::move(lists.pair), std::move(lists.cls), std::move(alpha));
 }
@@ -66,7 +65,6 @@ void Engine<T, I>::assign(std::vector<std::int64_t> pair, std::vector<std::int32
   active_.assign(std::move(pair), std::move(cls), std::move(alpha));
   visits_.reset(static_cast<std::size_t>(X_.rows));
   scanned_ = false;
-  fixtures_.clear();
   active_.lay_out(X_, n_classes_, team_);
   recompute();
 }
@@ -133,170 +131,10 @@ PassReport Engine<T, I>::pass_batches(std::int32_t batch, const VisitRule<T>& ru
                                     active_.pair()[i + 1] - active_.pair()[i] < 2;
                            }),
             due.end());
-  const std::int64_t count = static_cast<std::int64_t>(due.size());
   const WorkView<T> v = view();
-  std::vector<T> gap(X_.rows), violation(X_.rows);
-  std::int64_t done = count;
-
-  if (batch <= 1) {
-    std::vector<Entry> entries(std::min<std::int64_t>(count, 256));
-    std::vector<T> work(work_size()), g(entries.size()), viol(entries.size());
-    for (std::int64_t at = 0; at < count; at += static_cast<std::int64_t>(entries.size())) {
-      const std::int64_t part = std::min<std::int64_t>(entries.size(), count - at);
-      for (std::int64_t k = 0; k < part; ++k) {
-        const std::int32_t i = due[at + k];
-        entries[k] = {i, 1, static_cast<std::int32_t>(v.pair[i + 1] - v.pair[i])};
-      }
-      solver_.visit_entries(v, entries.data(), part, rule, g.data(), viol.data(), work.data());
-      for (std::int64_t k = 0; k < part; ++k) {
-        gap[due[at + k]] = g[k];
-        violation[due[at + k]] = viol[k];
-      }
-      if (stop_()) {
-        done = at + part;
-        break;
-      }
-    }
-  } else {
-    crowding_.find(v, due, batch, n_classes_, rule.everything, team_);
-    const std::vector<std::int64_t>& slot_at = crowding_.slot_at();
-    std::int64_t most = 0;
-    for (std::int64_t begin = 0; begin < count; begin += batch)
-      most = std::max(most, slot_at[std::min<std::int64_t>(count, begin + batch)] - slot_at[begin]);
-    Buffer<T> step;
-    step.reset(static_cast<std::size_t>(most));
-    const int members = team_.size();
-    std::vector<std::vector<T>> work(members, std::vector<T>(work_size()));
-    std::atomic<bool> ending{false};
-    std::int64_t reached = count;
-    team_.run([&](int member) {
-      BatchView<T> b{due.data(), slot_at.data(),   crowding_.touch(),  0, 0, step.data(),
-                     gap.data(), violation.data(), work[member].data()};
-      for (std::int64_t k = 0; b.end < count; ++k) {
-        b.begin = k * batch;
-        b.end = std::min<std::int64_t>(count, b.begin + batch);
-        solver_.solve_batch(v, b, rule, member, members);
-        if (member == 0 && stop_()) {
-          reached = b.end;
-          ending.store(true, std::memory_order_relaxed);
-        }
-        team_.barrier();
-        // Read between the barriers: after the second one member 0 may already be in the next
-        // batch and ask again, and members that disagree would wait for each other for ever.
-        const bool last = ending.load(std::memory_order_relaxed);
-        const std::vector<CrowdedSlot>& crowded = crowding_.crowded(k);
-        solver_.apply_batch(v, b, crowded.data(), static_cast<std::int64_t>(crowded.size()), member,
-                            members);
-        team_.barrier();
-        if (last) return;
-      }
-    });
-    done = reached;
-  }
-
-  PassReport report;
-  report.visits = done;
-  report.complete = done == count;
-  for (std::int64_t k = 0; k < done; ++k) {
-    const std::int32_t i = due[k];
-    report.gap += static_cast<double>(gap[i]);
-    report.violation = std::max(report.violation, static_cast<double>(violation[i]));
-    visits_.seen(i, quiet.holds(gap[i], violation[i]));
-  }
-  return report;
-}
-
-template <class T, class I>
-void Engine<T, I>::arrange_league(const std::vector<std::int32_t>& bundle_of,
-                                  std::int32_t bundles) {
-  const std::vector<std::int64_t>& pair = active_.pair();
-  std::vector<std::int32_t> cls = active_.cls();
-  std::vector<T> alpha = active_.alpha();
-  std::vector<std::pair<std::int32_t, std::int64_t>> order;
-  bundles_ = bundles;
-  std::vector<Fixture> fixtures(static_cast<std::size_t>(bundles) * bundles);
-  for (std::int64_t i = 0; i < X_.rows; ++i) {
-    const std::int32_t home = bundle_of[y_[i]];
-    order.clear();
-    for (std::int64_t p = pair[i] + 1; p < pair[i + 1]; ++p)
-      order.emplace_back(bundle_of[active_.cls()[p]], p);
-    std::sort(order.begin(), order.end());
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      cls[pair[i] + 1 + k] = active_.cls()[order[k].second];
-      alpha[pair[i] + 1 + k] = active_.alpha()[order[k].second];
-    }
-    if (!(norm2_[i] > 0)) continue;
-    for (std::size_t k = 0; k < order.size();) {
-      std::size_t e = k;
-      const std::int32_t away = order[k].first;
-      while (e < order.size() && order[e].first == away) ++e;
-      const std::int32_t low = std::min(home, away), high = std::max(home, away);
-      fixtures[static_cast<std::size_t>(low) * bundles + high].entries.push_back(
-          {static_cast<std::int32_t>(i), static_cast<std::int32_t>(k + 1),
-           static_cast<std::int32_t>(e + 1)});
-      k = e;
-    }
-  }
-  for (Fixture& f : fixtures) f.visits.reset(f.entries.size());
-  assign(std::vector<std::int64_t>(pair), std::move(cls), std::move(alpha));
-  fixtures_ = std::move(fixtures);
-}
-
-template <class T, class I>
-PassReport Engine<T, I>::pass_league(const std::vector<std::vector<Meeting>>& rounds,
-                                     const VisitRule<T>& rule, const Quiet<T>& quiet) {
-  if (fixtures_.empty()) throw std::logic_error("pass_league: arrange_league comes first");
-  const std::uint64_t pass = passes_++;
-  const WorkView<T> v = view();
-  struct Desk {
-    std::vector<std::int32_t> due;
-    std::vector<Entry> entries;
-    std::vector<T> gap, violation, work;
-  };
-  std::vector<Desk> desks(team_.size());
-  PassReport report;
-  std::atomic<bool> ending{false};
-  for (const std::vector<Meeting>& round : rounds) {
-    std::vector<PassReport> parts(round.size());
-    team_.for_each(static_cast<std::int64_t>(round.size()), [&](int member, std::int64_t k) {
-      const std::int32_t low = std::min(round[k].home, round[k].away);
-      const std::int32_t high = std::max(round[k].home, round[k].away);
-      const std::size_t index = static_cast<std::size_t>(low) * bundles_ + high;
-      Fixture& f = fixtures_[index];
-      Desk& desk = desks[member];
-      f.visits.due(rule.everything, Random(seed_ + index, pass), desk.due);
-      desk.entries.clear();
-      for (std::int32_t e : desk.due) desk.entries.push_back(f.entries[e]);
-      desk.gap.resize(desk.due.size());
-      desk.violation.resize(desk.due.size());
-      desk.work.resize(work_size());
-      std::int64_t seen = 0;
-      const std::int64_t all = static_cast<std::int64_t>(desk.due.size());
-      for (; seen < all && !ending; seen += kEntriesAtOnce) {
-        const std::int64_t part = std::min(kEntriesAtOnce, all - seen);
-        solver_.visit_entries(v, desk.entries.data() + seen, part, rule, desk.gap.data() + seen,
-                              desk.violation.data() + seen, desk.work.data());
-        if (member == 0 && stop_()) ending = true;
-      }
-      desk.due.resize(std::min(seen, all));
-      for (std::size_t e = 0; e < desk.due.size(); ++e) {
-        parts[k].gap += static_cast<double>(desk.gap[e]);
-        parts[k].violation = std::max(parts[k].violation, static_cast<double>(desk.violation[e]));
-        f.visits.seen(desk.due[e], quiet.holds(desk.gap[e], desk.violation[e]));
-      }
-      parts[k].visits = static_cast<std::int64_t>(desk.due.size());
-    });
-    for (const PassReport& part : parts) {
-      report.gap += part.gap;
-      report.violation = std::max(report.violation, part.violation);
-      report.visits += part.visits;
-    }
-    if (ending || stop_()) {
-      report.complete = false;
-      break;
-    }
-  }
-  return report;
+  Pass<T> pass(solver_, n_classes_, active_.widest());
+  if (batch > 1) return pass.together(v, due, visits_, batch, rule, quiet, team_, crowding_, stop_);
+  return pass.alone(v, due, visits_, rule, quiet, [this] { return stop_(); });
 }
 
 // ---------------------------------------------------------------- looking

@@ -12,6 +12,7 @@
 #include "crowding.hpp"
 #include "csr.hpp"
 #include "kernels.hpp"
+#include "passes.hpp"
 #include "reports.hpp"
 #include "sparse_rows.hpp"
 #include "team.hpp"
@@ -26,20 +27,6 @@ struct ScanReport {
   double violation = 0;
   std::int64_t found = 0;  // violators that were not active
   bool complete = true;
-};
-
-// A sample seen with a smaller gap, or no larger violation, need not be seen soon.
-template <class T>
-struct Quiet {
-  T gap;
-  T violation;
-  bool holds(T g, T v) const { return g < gap || v <= violation; }
-};
-
-// One meeting of two bundles in the league; home == away: the bundle's own games.
-struct Meeting {
-  std::int32_t home;
-  std::int32_t away;
 };
 
 template <class T, class I>
@@ -67,12 +54,6 @@ class Engine {
   // One pass over whole samples. `batch` samples are solved at the same weights and
   // then applied together; 1: one after the other.
   PassReport pass_batches(std::int32_t batch, const VisitRule<T>& rule, const Quiet<T>& quiet);
-  // Divides the pairs by bundles of classes: what lies within one bundle or between
-  // two can be worked on while other bundles meet.
-  void arrange_league(const std::vector<std::int32_t>& bundle_of, std::int32_t bundles);
-  // One pass through the rounds; the meetings of a round share no bundle.
-  PassReport pass_league(const std::vector<std::vector<Meeting>>& rounds, const VisitRule<T>& rule,
-                         const Quiet<T>& quiet);
 
   // --- looking
   ScanReport scan(std::int32_t capacity, T idle);
@@ -85,7 +66,6 @@ class Engine {
 
  private:
   WorkView<T> view();
-  std::size_t work_size() const { return static_cast<std::size_t>(active_.widest()) * 8 + 16; }
   void look_at_active();
 
   Csr<T, I> X_;
@@ -106,14 +86,6 @@ class Engine {
   ActiveSet<T> active_;
   Visits visits_;
   Crowding<T> crowding_;
-
-  // League: entries of each unordered pair of bundles.
-  struct Fixture {
-    std::vector<Entry> entries;
-    Visits visits;
-  };
-  std::int32_t bundles_ = 0;
-  std::vector<Fixture> fixtures_;
 
   // Last scan.
   bool scanned_ = false;  // since the active set changed

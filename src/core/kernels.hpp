@@ -31,6 +31,7 @@ struct BatchView {
 // Kernels that follow the active set.
 template <class T>
 struct SolverKernels {
+  bool separable;  // every variable has its own bounds
   // Samples begin + member, begin + member + members, ... of the batch: scores and exact
   // block solves at fixed weights. Writes alpha, the weights of classes that no other sample
   // of the batch touches (nobody else reads those), and the steps of the crowded classes.
@@ -39,9 +40,9 @@ struct SolverKernels {
   // Adds the steps of crowded classes that `member` of `members` owns, in sample order.
   void (*apply_batch)(const WorkView<T>&, const BatchView<T>&, const CrowdedSlot* crowded,
                       std::int64_t count, int member, int members);
-  // Visits entries one after the other, weights included.
-  void (*visit_entries)(const WorkView<T>&, const Entry*, std::int64_t count, const VisitRule<T>&,
-                        T* gap, T* violation, T* work);
+  // Visits samples one after the other, weights included. gap and violation: [n] by sample.
+  void (*visit_samples)(const WorkView<T>&, const std::int32_t* samples, std::int64_t count,
+                        const VisitRule<T>&, T* gap, T* violation, T* work);
   // Scores of the active set at fixed weights: own score, margins, reports.
   void (*evaluate)(const WorkView<T>&, std::int64_t begin, std::int64_t end, T* own, T* margin,
                    Report<T>* report);
@@ -49,6 +50,10 @@ struct SolverKernels {
   Report<T> (*solve_block)(const Block<T>&, T* alpha_out, T* work);
   // Loss, at any weights, of a sample without entries: all its scores are zero.
   double (*empty_loss)(std::int32_t n_classes);
+  T (*margin)(T own, T other);
+  // Takes one pair into the account of its sample, and closes the account.
+  void (*add_to_account)(T margin, T alpha, T box, Account<T>* account);
+  Report<T> (*close_account)(const Account<T>& account, T sum, T box);
 };
 
 // Kernels that multiply rows of X with a block of classes.

@@ -39,7 +39,7 @@ struct Visit {
 
   Visit(const WorkView<T>& v, std::int64_t i)
       : x(v.x + v.row[i]),
-        len(v.row[i + 1] - v.row[i]),
+        len(v.row_end[i] - v.row[i]),
         at(v.position + v.place[i]),
         cls(v.cls + v.pair[i]),
         alpha(v.alpha + v.pair[i]),
@@ -49,7 +49,7 @@ struct Visit {
   // Score with the slot's class, in which x_i has the given coefficient.
   T score(const WorkView<T>& v, std::int32_t slot, T coefficient) const {
     const std::int32_t c = cls[slot];
-    return gather_dot(x, at + slot * len, len, v.w + v.weight[c]) + v.bias * v.w_bias[c] +
+    return gather_dot(x, at + slot * len, len, v.w[c]) + v.bias * v.w_bias[c] +
            coefficient * lone[slot];
   }
 
@@ -57,7 +57,7 @@ struct Visit {
 
   void add(const WorkView<T>& v, std::int32_t slot, T step) const {
     const std::int32_t c = cls[slot];
-    T* w = v.w + v.weight[c];
+    T* w = v.w[c];
     scatter_add(x, at + slot * len, len, step, w);
     w[0] = 0;  // where the lone features went
     v.w_bias[c] += step * v.bias;
@@ -70,14 +70,17 @@ inline T floor_of(T least) {
   return least > 0 ? least : T(0);
 }
 
-// What the slots [first, last) of a sample may add up to where its variables share the box.
+// Sum of the sample's variables that have no slot here.
+template <class T>
+inline T outside_of(const WorkView<T>& v, std::int64_t i) {
+  return v.outside == nullptr ? T(0) : v.outside[i];
+}
+
+// What the slots of a sample may add up to where its variables share the box.
 // Resting slots count as taken part: their alpha is zero.
 template <class T>
-inline T room_of(const WorkView<T>& v, const Visit<T>& s, std::int64_t i, std::int32_t first,
-                 std::int32_t last) {
-  T outside = 0;
-  for (std::int32_t slot = 1; slot < first; ++slot) outside += s.alpha[slot];
-  for (std::int32_t slot = last; slot < s.slots; ++slot) outside += s.alpha[slot];
+inline T room_of(const WorkView<T>& v, std::int64_t i) {
+  const T outside = outside_of(v, i);
   return outside < v.box[i] ? v.box[i] - outside : T(0);
 }
 
@@ -86,26 +89,28 @@ inline T room_of(const WorkView<T>& v, const Visit<T>& s, std::int64_t i, std::i
 // not exactness.
 constexpr double kRestMargin = -0.05;
 
-// Solves slots [first, last) of a sample at fixed weights, resting ones left out unless the
-// rule asks for everything. alpha is updated; the coefficient of x_i to add to the class of a
-// slot is left in step[slot], for the own class in step[0]. Returns whether anything moved.
+// Solves the slots of a sample at fixed weights, resting ones left out unless the rule asks for
+// everything. alpha is updated; the coefficient of x_i to add to the class of a slot is left in
+// step[slot], for the own class in step[0]. Returns whether anything moved.
+//
+// Where the own class is not at hand its score and its weights stay: variables then pass on to
+// each other what they have, and their sum stays too.
 template <class F, class T>
-inline bool solve_slots(const WorkView<T>& v, std::int64_t i, std::int32_t first, std::int32_t last,
-                        const T* touch, const VisitRule<T>& rule, T* step, T* work,
-                        Report<T>* report) {
+inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
+                        const VisitRule<T>& rule, T* step, T* work, Report<T>* report) {
   const Visit<T> s(v, i);
-  const std::int32_t room = last - first;
   std::int32_t* slot = reinterpret_cast<std::int32_t*>(work);  // slots taken part, compactly
-  T* margin = work + room;
-  T* alpha = margin + room;
-  T* curvature = alpha + room;
-  T* fresh = curvature + room;
-  T* scratch = fresh + room;  // 2 * room
+  T* margin = work + s.slots;
+  T* alpha = margin + s.slots;
+  T* curvature = alpha + s.slots;
+  T* fresh = curvature + s.slots;
+  T* scratch = fresh + s.slots;  // 2 * slots
 
   std::uint8_t* resting = v.resting + v.pair[i];
-  const T own = s.own_score(v);
+  const bool at_home = s.cls[0] >= 0;
+  const T own = at_home ? s.own_score(v) : T(0);
   int size = 0;
-  for (std::int32_t k = first; k < last; ++k) {
+  for (std::int32_t k = 1; k < s.slots; ++k) {
     if (resting[k] && !rule.everything) continue;
     slot[size] = k;
     alpha[size] = s.alpha[k];
@@ -113,15 +118,15 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, std::int32_t first
     ++size;
   }
   const T k = v.norm2[i];
-  const T left = F::kSeparable ? v.box[i] : room_of(v, s, i, first, last);
+  const T left = F::kSeparable ? v.box[i] : room_of(v, i);
   Block<T> block{size, margin, alpha, v.box[i], left, k, nullptr};
-  *report = F::inspect(block);
+  *report = at_home ? F::inspect(block) : F::inspect_exchange(block);
   if (rule.everything) {
-    const T rest_below = floor_of(report->least) + static_cast<T>(kRestMargin);
+    const T rest_below =
+        (at_home ? floor_of(report->least) : report->least) + static_cast<T>(kRestMargin);
     for (int c = 0; c < size; ++c) resting[slot[c]] = !(alpha[c] > 0) && margin[c] < rest_below;
   }
-  step[0] = 0;
-  for (std::int32_t c = first; c < last; ++c) step[c] = 0;
+  for (std::int32_t c = 0; c < s.slots; ++c) step[c] = 0;
   if (report->gap < rule.leave_below || !(report->violation > 0)) return false;
   if (rule.idle >= 0) {
     if (report->violation <= rule.idle) return false;
@@ -143,18 +148,22 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, std::int32_t first
     const T norm = static_cast<T>(__builtin_sqrt(static_cast<double>(k)));
     const T factor = rule.coupling * norm;
     const auto others = [&](std::int32_t at) { return touch[at] < 0 ? -touch[at] - norm : T(0); };
-    block.curvature_own = k + factor * others(0);
+    if (at_home) block.curvature_own = k + factor * others(0);
     for (int c = 0; c < size; ++c) curvature[c] = k + factor * others(slot[c]);
     block.curvature = curvature;
   }
-  F::solve(block, fresh, scratch);
+  if (at_home)
+    F::solve(block, fresh, scratch);
+  else
+    F::solve_exchange(block, fresh, scratch);
   for (int c = 0; c < size; ++c) {
     const T delta = fresh[c] - alpha[c];
     s.alpha[slot[c]] = fresh[c];
     step[slot[c]] = -delta;
   }
+  if (!at_home) return true;
   // The own class moves by the sum as it is stored, so that weights and alpha agree.
-  T sum = 0;
+  T sum = outside_of(v, i);
   for (std::int32_t c = 1; c < s.slots; ++c) sum += s.alpha[c];
   step[0] = sum - s.alpha[0];
   s.alpha[0] = sum;
@@ -170,7 +179,7 @@ void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>
     const T* touch = b.touch + b.slot_at[k];
     T* step = b.steps_of(k);
     Report<T> report;
-    if (solve_slots<F, T>(v, i, 1, s.slots, touch, rule, step, b.work, &report))
+    if (solve_slots<F, T>(v, i, touch, rule, step, b.work, &report))
       for (std::int32_t slot = 0; slot < s.slots; ++slot)
         if (step[slot] != 0 && touch[slot] > 0) s.add(v, slot, step[slot]);
     b.gap[i] = report.gap;
@@ -196,22 +205,19 @@ void apply_batch(const WorkView<T>& v, const BatchView<T>& b, const CrowdedSlot*
 }
 
 template <class F, class T>
-void visit_entries(const WorkView<T>& v, const Entry* entries, std::int64_t count,
+void visit_samples(const WorkView<T>& v, const std::int32_t* samples, std::int64_t count,
                    const VisitRule<T>& rule, T* gap, T* violation, T* work) {
   for (std::int64_t e = 0; e < count; ++e) {
-    const std::int64_t i = entries[e].sample;
-    const std::int32_t first = entries[e].first, last = entries[e].last;
+    const std::int64_t i = samples[e];
     const Visit<T> s(v, i);
     Report<T> report;
     T* step = work;
     T* rest = work + s.slots;
-    if (solve_slots<F, T>(v, i, first, last, nullptr, rule, step, rest, &report)) {
-      if (step[0] != 0) s.add(v, 0, step[0]);
-      for (std::int32_t slot = first; slot < last; ++slot)
+    if (solve_slots<F, T>(v, i, nullptr, rule, step, rest, &report))
+      for (std::int32_t slot = 0; slot < s.slots; ++slot)
         if (step[slot] != 0) s.add(v, slot, step[slot]);
-    }
-    gap[e] = report.gap;
-    violation[e] = report.violation;
+    gap[i] = report.gap;
+    violation[i] = report.violation;
   }
 }
 
@@ -238,8 +244,10 @@ Report<T> solve_block(const Block<T>& block, T* alpha_out, T* work) {
 
 template <class F, class T>
 SolverKernels<T> make_solver_kernels() {
-  return {&solve_batch<F, T>, &apply_batch<T>,    &visit_entries<F, T>,
-          &evaluate<F, T>,    &solve_block<F, T>, &F::empty_loss};
+  return {F::kSeparable,      &solve_batch<F, T>, &apply_batch<T>,
+          &visit_samples<F, T>, &evaluate<F, T>,    &solve_block<F, T>,
+          &F::empty_loss,       &F::margin,         &F::add_to_account,
+          &F::close_account};
 }
 
 }  // namespace MM_ISA

@@ -1,4 +1,4 @@
-// Raw pointers that the kernels work on. Owned by ActiveSet, ClassBlock, Engine.
+// Raw pointers that the kernels work on. Owned by ActiveSet, Fixture, ClassBlock, Engine.
 #pragma once
 
 #include <cstdint>
@@ -22,27 +22,21 @@ namespace multimargin {
 template <class T>
 struct WorkView {
   const T* x;                     // values of X, rows one after the other
-  const std::int64_t* row;        // [n+1] where rows begin in x
+  const std::int64_t* row;        // [n] where rows begin in x
+  const std::int64_t* row_end;    // [n] where they end
   const T* norm2;                 // [n] k_i = x_i.x_i, intercept included
   const T* box;                   // [n]
   T bias;                         // value of the constant feature, 0: none
   const std::int64_t* pair;       // [n+1] where a sample's slots begin
-  const std::int32_t* cls;        // [pairs] class of each slot
+  const std::int32_t* cls;        // [pairs] class of each slot; slot 0, < 0: not at hand
   T* alpha;                       // [pairs] dual variables; slot 0: their sum
   std::uint8_t* resting;          // [pairs] slots that only visits to everything look at
   const std::int64_t* place;      // [n+1] where a sample's positions begin
   const std::uint32_t* position;  // slot-major: slot s, feature t at place + s*len + t
   const T* lone;                  // [pairs] sum of x^2 over the slot's lone features
-  const std::int64_t* weight;     // [K+1] where a class's weights begin; first comes a zero
-  T* w;
-  T* w_bias;  // [K] weight of the constant feature
-};
-
-// Some slots of one sample: [first, last), own class not counted.
-struct Entry {
-  std::int32_t sample;
-  std::int32_t first;
-  std::int32_t last;
+  T* const* w;                    // [K] the weights of each class; first comes a zero
+  T* w_bias;                      // [K] weight of the constant feature
+  const T* outside;  // [n] sum of a sample's variables that have no slot here; nullptr: zero
 };
 
 // A slot whose class other samples of the batch touch too.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "random.hpp"
@@ -17,6 +18,14 @@ class Visits {
   void reset(std::size_t count) {
     pause_.assign(count, 1);
     wait_.assign(count, 0);
+  }
+
+  std::size_t size() const { return wait_.size(); }
+  const std::vector<std::uint8_t>& pauses() const { return pause_; }
+  const std::vector<std::uint8_t>& waits() const { return wait_; }
+  void restore(std::vector<std::uint8_t> pauses, std::vector<std::uint8_t> waits) {
+    pause_ = std::move(pauses);
+    wait_ = std::move(waits);
   }
 
   // Appends what is due, all of it if `everything`, in random order.

@@ -56,6 +56,18 @@ struct WestonWatkins {
     return report;
   }
 
+  // Variables that share nothing have nothing to exchange: such blocks are never made.
+  static Report<T> inspect_exchange(const Block<T>&) { return {0, 0, 0, 0}; }
+  static void solve_exchange(const Block<T>&, T*, T*) {}
+
+  static void add_to_account(T margin, T alpha, T box, Account<T>* account) {
+    const T v = violation(margin, alpha, box);
+    account->violation = v > account->violation ? v : account->violation;
+  }
+  static Report<T> close_account(const Account<T>& account, T, T) {
+    return {0, account.violation, 0, 0};
+  }
+
   // Writes the optimal alpha of the block. `work` holds 2 * size numbers.
   static void solve(const Block<T>& b, T* alpha_out, T* work) {
     T* shifted = work;

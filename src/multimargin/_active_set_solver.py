@@ -10,18 +10,21 @@ active. The first active classes are those with the nearest centroids.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from multimargin import _core
+from multimargin._arena import Arena, Lists, Report, Visiting, Whole
 from multimargin._base_solver import BaseSolver
+from multimargin._checkpoint import Checkpoint, Part
+from multimargin._league import League
 from multimargin._plan import Plan, make_plan, mean_cosine
 from multimargin._problem import Problem
-from multimargin._schedule import bundle_classes, season
-from multimargin._solution import Alpha, Solution, Start, Weights, csr_weights
+from multimargin._shares import packed, unpacked
+from multimargin._solution import Alpha, Solution, Start, Weights
+from multimargin._stopping import Certificate
 from multimargin.formulations import FORMULATIONS
 
 # Nearest centroids to start from. 8 is a few per cent faster on 1,139 classes, but its first scans
@@ -39,6 +42,18 @@ _SLOW_PASSES = 300  # after which an interior point is tried, where it suits
 _MULTIPLY_ADDS = 5e9  # per second and thread in a scan; used only to plan the end of a time limit
 
 
+@dataclass
+class Phase:
+    """Passes between two scans: what they aim at, and how they have fared so far."""
+
+    target: float | None  # unknown before the first scan
+    floor: float
+    everything: bool = True  # whether the next pass visits all samples
+    first: bool = True
+    best: float = np.inf
+    stale: int = 0
+
+
 class ActiveSetSolver(BaseSolver):
     """One run on a problem whose optimum needs few classes per sample.
 
@@ -50,22 +65,37 @@ class ActiveSetSolver(BaseSolver):
 
     def __init__(self, *args: Any, plan: Plan | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        problem = self._problem
-        self._separable = FORMULATIONS[problem.formulation].separable
-        if plan is not None and plan.bundles > 1 and not self._separable:
-            raise ValueError(
-                f"the league cannot be exact for formulation {problem.formulation!r}, whose dual "
-                f"variables share a budget across bundles: plan.bundles must be 1, got "
-                f"{plan.bundles}. Pass over batches of samples instead"
-            )
+        self._separable = FORMULATIONS[self._problem.formulation].separable
         self._fixed_plan = plan
-        self._rng = np.random.default_rng(self._seed)
-        self._engine = problem.engine(self._threads, self._seed, self._isa)
         self._scans = 0
         self._least_coupling = 0.0  # raised when a batch was seen to overshoot
-        self._classes_needed = _classes_needed(problem)
+        self._classes_needed = _classes_needed(self._problem)
         self._scan_seconds = self._expected_scan_seconds()
         self._plan = Plan()
+        self._arena: Arena = self._first_arena()
+
+    def _first_arena(self) -> Arena:
+        comm, plan = self._comm, self._fixed_plan
+        if plan is not None and plan.bundles > 1:
+            return self._league(plan.bundles)
+        if self._bundles is not None:
+            return self._league(self._bundles)
+        if comm.size > 1:
+            return self._league(2 * comm.size)
+        if self._checkpoints is not None:
+            return self._league(1)
+        return Whole(self._problem, self._threads, self._seed, self._isa)
+
+    def _league(self, bundles: int) -> League:
+        return League(
+            self._problem,
+            self._comm,
+            bundles,
+            self._threads,
+            self._seed,
+            self._isa,
+            limited=self._limits.time_limit is not None,
+        )
 
     @cached_property
     def _cosine(self) -> float:
@@ -74,57 +104,64 @@ class ActiveSetSolver(BaseSolver):
     # ------------------------------------------------------------ the whole
 
     def _run(self, start: Start | None) -> Solution:
-        stopping, engine = self._stopping, self._engine
         assert start is None or isinstance(start, Alpha)
-        self._begin(start)
-        target: float | None = None  # unknown before the first scan
-        floor = stopping.floor(None)
+        stopping = self._stopping
+        phase = self._resumed()
+        if phase is None:
+            self._begin(start)
+            phase = Phase(None, stopping.floor(None))
         ended_by = ""
         while True:
             if start is None or self._history:
-                ended_by = self._work_inside(target, floor)
-            engine.recompute()  # weights from alpha: rounding drift cannot hide in the certificate
+                ended_by = self._work_inside(phase)
+            self._arena.recompute()
             scan = self._scan()
-            asked = self._scan_done(scan.primal, scan.dual, scan.violation, engine.active_pairs)
+            asked = self._scan_done(
+                scan.primal, scan.dual, scan.violation, self._arena.active_pairs
+            )
             if stopping.reached(scan):
                 ended_by = ""
                 break
             ended_by = asked if asked in ("a callback", "precision") else ended_by or asked
             if ended_by:
                 break
-            target, floor = stopping.target(scan), stopping.floor(scan)
+            phase = Phase(stopping.target(scan), stopping.floor(scan))
             if not (self._passes >= _SLOW_PASSES and self._start_anew()):
-                engine.merge_found()
+                self._arena.merge_found()
             self._arrange()
         if ended_by:
             self._back_to_best()
-        problem = self._problem
-        return self._solution(ended_by, Alpha(problem.formulation, *engine.alpha(), problem.box))
+        return self._solution(ended_by, self._alpha())
+
+    def _alpha(self) -> Alpha | None:
+        lists, problem = self._arena.lists(), self._problem
+        return None if lists is None else Alpha(problem.formulation, *lists, problem.box)
 
     def _snapshot(self) -> Any:
-        return self._engine.alpha()
+        return self._arena.snapshot()
 
     def _restore(self, snapshot: Any) -> None:
-        self._engine.assign(*snapshot)
+        self._arena.restore(snapshot)
 
     def _weights(self) -> Weights:
-        return csr_weights(self._engine.weights(), self._problem.X.shape[1])
+        return self._arena.weights()
 
     # ------------------------------------------------------------ its parts
 
     def _begin(self, start: Alpha | None) -> None:
-        problem, engine = self._problem, self._engine
+        problem = self._problem
         n, k = len(problem.y), problem.n_classes
         if start is not None:
-            engine.assign(start.pair, start.cls, start.scaled_to(problem))
+            self._arena.begin(Lists(start.pair, start.cls, start.scaled_to(problem)))
         elif k <= _FEW_CLASSES and 4 * k * problem.X.nnz <= _ALL_ACTIVE_BYTES:
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
             others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
             pair = np.arange(0, n * k + 1, k, dtype=np.int64)
-            engine.assign(pair, others.reshape(-1), np.zeros(n * k, dtype=problem.X.dtype))
+            none = np.zeros(n * k, dtype=problem.X.dtype)
+            self._arena.begin(Lists(pair, others.reshape(-1), none))
         else:
             candidates = max(_CANDIDATES, min(self._classes_needed, 4 * _CANDIDATES))
-            engine.start_from_centroids(min(candidates, k - 1), _CENTROID_BUDGET)
+            self._arena.nearest_centroids(min(candidates, k - 1), _CENTROID_BUDGET)
         self._arrange()
 
     def _may_start_anew(self) -> bool:
@@ -145,107 +182,151 @@ class ActiveSetSolver(BaseSolver):
         rows = np.arange(len(problem.y))[:, None]
         kept = active[rows, order]
         pair = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
-        self._engine.assign(pair, order[kept], alpha[rows, order][kept])
+        self._arena.begin(Lists(pair, order[kept], alpha[rows, order][kept]))
         return True
 
     def _arrange(self) -> None:
         """Choose how passes over the present active set are arranged."""
-        problem, engine = self._problem, self._engine
-        pair, cls, _ = engine.alpha()
-        plan = self._fixed_plan
-        if plan is None:
-            work = int(np.diff(pair) @ np.diff(problem.X.indptr).astype(np.int64))
-            plan = make_plan(
-                lambda: self._cosine,
-                cls,
-                len(problem.y),
-                problem.n_classes,
-                work,
-                may_divide=self._separable,
-            )
-        plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
-        if plan.bundles > 1:
-            own = np.repeat(problem.y, np.diff(pair))
-            load = np.bincount(cls, minlength=problem.n_classes) + 1.0
-            engine.arrange_league(bundle_classes(own, cls, load, plan.bundles), plan.bundles)
-        self._plan = plan
+        plan = self._fixed_plan or self._planned()
+        if plan.bundles > 1 and isinstance(self._arena, Whole):
+            lists = self._arena.lists()
+            self._arena = self._league(plan.bundles)
+            self._arena.begin(lists)
+            plan = self._planned()
+        self._plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
+        self._arena.arrange(self._plan)
 
-    def _work_inside(self, target: float | None, floor: float) -> str:
-        """Pass over the active set until the measure is down to ``target``.
+    def _planned(self) -> Plan:
+        problem, load = self._problem, self._arena.load()
+        # In the league two bundles are there at a time: as many samples as with their classes.
+        divided = isinstance(self._arena, League)
+        share = min(1.0, 2 / self._arena.bundles) if isinstance(self._arena, League) else 1.0
+        return make_plan(
+            lambda: self._cosine,
+            load.touched,
+            max(1, round(share * len(problem.y))),
+            load.work,
+            may_divide=self._separable and not divided,
+        )
+
+    def _work_inside(self, phase: Phase) -> str:
+        """Pass over the active set until the measure is down to the phase's target.
 
         Most passes visit only what is due; before it is believed, the measure is taken of all
         samples. Returns what ended the work before that, or nothing.
         """
-        everything = first = True
-        best, stale = np.inf, 0
         while True:
             if limit := self._limit_reached():
                 return limit
-            result = self._pass(everything, target)
+            result = self._pass(phase.everything, phase.target)
             self._pass_done()
             if not result.complete:
                 return "time_limit"
-            measure = self._stopping.measure(result)
-            if first or target is None:
-                # Where most of the gap lies outside the active set, the scan's target is reached
-                # at once; but passes are cheaper than scans, so get on with what is inside.
-                share = _FIRST_SHARE if target is None else _PHASE_SHARE
-                target = max(floor, min(share * measure, np.inf if target is None else target))
-                first = False
-            elif everything and measure <= target:
+            if self._judge(phase, result):
                 return ""
-            if result.gap < 0.95 * best:
-                best, stale = result.gap, 0
-            else:
-                stale += 1
-            if self._passes >= _SLOW_PASSES and self._may_start_anew():
-                return ""
-            if stale >= _STALE_PASSES and self._plan.may_overshoot:
-                self._plan = self._plan.more_cautious()
-                self._least_coupling = self._plan.coupling
-                best, stale = result.gap, 0
-            elif stale >= 20 * _STALE_PASSES:
-                return ""  # no arrangement is safer: let a scan say how far this is
-            everything = not everything and measure <= self._stopping.confirm * target
+            if self._checkpoints is not None and self._checkpoints.due():
+                self._write_checkpoint(phase)
 
-    def _pass(self, everything: bool, target: float | None) -> _core.PassReport:
+    def _judge(self, phase: Phase, result: Report) -> bool:
+        """Whether a scan comes next; otherwise how the next pass is made."""
+        measure = self._stopping.measure(result)
+        if phase.first or phase.target is None:
+            # Where most of the gap lies outside the active set, the scan's target is reached
+            # at once; but passes are cheaper than scans, so get on with what is inside.
+            share = _FIRST_SHARE if phase.target is None else _PHASE_SHARE
+            wanted = np.inf if phase.target is None else phase.target
+            phase.target = max(phase.floor, min(share * measure, wanted))
+            phase.first = False
+        elif phase.everything and measure <= phase.target:
+            return True
+        if result.gap < 0.95 * phase.best:
+            phase.best, phase.stale = result.gap, 0
+        else:
+            phase.stale += 1
+        if self._passes >= _SLOW_PASSES and self._may_start_anew():
+            return True
+        if phase.stale >= _STALE_PASSES and self._plan.may_overshoot:
+            self._plan = self._plan.more_cautious()
+            self._least_coupling = self._plan.coupling
+            phase.best, phase.stale = result.gap, 0
+        elif phase.stale >= 20 * _STALE_PASSES:
+            return True  # no arrangement is safer: let a scan say how far this is
+        phase.everything = (
+            not phase.everything and measure <= self._stopping.confirm * phase.target
+        )
+        return False
+
+    def _pass(self, everything: bool, target: float | None) -> Report:
         stopping, n = self._stopping, len(self._problem.y)
         quiet_gap, quiet_violation = stopping.quiet(target or 0.0, n)
         # A sample with a tenth of that is not worth its own arithmetic.
-        leave_below = 0.1 * quiet_gap
-        plan = self._plan
-        self._limit(self._engine)
-        if plan.bundles > 1:
-            # A sample is seen once per bundle that it meets: each part has its share of the gap.
-            share = 1.0 / min(4, plan.bundles)
-            return self._engine.pass_league(
-                season(plan.bundles, self._rng),
-                everything,
-                leave_below * share,
-                stopping.idle,
-                quiet_gap * share,
-                quiet_violation,
-            )
-        return self._engine.pass_batches(
-            plan.batch,
-            everything,
-            leave_below,
-            stopping.idle,
-            plan.coupling,
-            quiet_gap,
-            quiet_violation,
-        )
+        how = Visiting(everything, 0.1 * quiet_gap, stopping.idle, quiet_gap, quiet_violation)
+        self._limit(self._arena)
+        return self._arena.play(self._plan, how)
 
-    def _scan(self) -> _core.ScanReport:
+    def _scan(self) -> Certificate:
         began = time.monotonic()
-        self._engine.set_time_limit(-1.0)  # without its end there is no certificate
+        self._arena.set_time_limit(-1.0)  # without its end there is no certificate
         wanted = _FOUND_AT_FIRST if self._scans < 2 else _FOUND_PER_SCAN
         # With a small box a sample needs many classes to reach its margin: about 1 / (C k).
         wanted = max(wanted, min(self._classes_needed, 8 * _FOUND_PER_SCAN))
-        scan = self._engine.scan(min(wanted, self._problem.n_classes - 1), self._stopping.idle)
+        scan = self._arena.scan(min(wanted, self._problem.n_classes - 1), self._stopping.idle)
         self._scans += 1
         self._scan_seconds = time.monotonic() - began
         return scan
+
+    # ------------------------------------------------------------ checkpoints
+
+    def _write_checkpoint(self, phase: Phase) -> None:
+        assert self._checkpoints is not None and isinstance(self._arena, League)
+        position, parts = self._arena.state()
+        numbers: dict[str, Part] = {}
+        if self._comm.rank == 0:
+            numbers["history"] = {"rows": packed(self._history)}
+        if self._best_scan is not None:
+            for bundle, columns in self._best_scan[2].items():
+                names = ("begin", "sample", "alpha")
+                numbers[f"best-{bundle}"] = dict(zip(names, columns, strict=True))
+        measured = [] if self._best_scan is None else [self._best_scan[0]]
+        record = [] if self._best_scan is None else [self._history.index(self._best_scan[1])]
+        common = {
+            "position": position,
+            "phase": {k: _as_json(v) for k, v in asdict(phase).items()},
+            "plan": asdict(self._plan),
+            "passes": self._passes,
+            "scans": self._scans,
+            "stalled": self._stalled,
+            "least_coupling": self._least_coupling,
+            "tried_interior_point": self._tried_interior_point,
+            "best": [_as_json(v) for v in measured] + record,
+            "seconds": time.monotonic() - self._began,
+        }
+        self._checkpoints.write(common, {**parts, **numbers})
+
+    def _resumed(self) -> Phase | None:
+        """Where the last checkpoint left off, if there is one."""
+        found = None if self._checkpoints is None else self._checkpoints.read()
+        if found is None:
+            return None
+        assert isinstance(self._arena, League)
+        common = found.common
+        self._arena.resume(common["position"], found)
+        self._history = unpacked(found.part("history")["rows"])
+        self._plan = Plan(**common["plan"])
+        self._passes, self._scans = common["passes"], common["scans"]
+        self._stalled, self._least_coupling = common["stalled"], common["least_coupling"]
+        self._tried_interior_point = common["tried_interior_point"]
+        self._began = time.monotonic() - common["seconds"]
+        if common["best"]:
+            measured, record = common["best"]
+            self._best_scan = (_from_json(measured), self._history[record], self._best(found))
+        return Phase(**{k: _from_json(v) for k, v in common["phase"].items()})
+
+    def _best(self, found: Checkpoint) -> dict[int, tuple[Any, ...]]:
+        assert isinstance(self._arena, League)
+        names = ("begin", "sample", "alpha")
+        parts = {b: found.part(f"best-{b}") for b in self._arena.homes}
+        return {b: tuple(np.array(part[name]) for name in names) for b, part in parts.items()}
 
     def _expected_scan_seconds(self) -> float:
         work = float(self._problem.X.nnz) * self._problem.n_classes
@@ -261,3 +342,12 @@ def _classes_needed(problem: Problem) -> int:
         return 1
     squares = float(np.dot(problem.X.data, problem.X.data)) / problem.X.shape[0] + problem.bias**2
     return int(min(1e9, 2.0 / max(1e-9, squares * float(np.median(problem.box)))))
+
+
+def _as_json(value: Any) -> Any:
+    """JSON has no infinity."""
+    return "inf" if value == np.inf else value
+
+
+def _from_json(value: Any) -> Any:
+    return np.inf if value == "inf" else value

@@ -69,9 +69,8 @@ def mean_cosine(X: sp.csr_matrix, bias: float, seed: int) -> float:
 
 def make_plan(
     cosine: Callable[[], float],
-    classes: NDArray[np.int32],
+    touched: NDArray[np.int64],
     n_samples: int,
-    n_classes: int,
     work: int,
     *,
     may_divide: bool = True,
@@ -82,9 +81,9 @@ def make_plan(
     ----------
     cosine : callable
         Gives the mean cosine between samples; asked only where it matters.
-    classes : ndarray of shape (n_pairs,)
-        Class of every active pair, own classes included.
-    n_samples, n_classes : int
+    touched : ndarray of shape (n_classes,)
+        Active pairs of every class, own samples included.
+    n_samples : int
     work : int
         Multiply-adds of one pass.
     may_divide : bool, default=True
@@ -92,9 +91,9 @@ def make_plan(
     """
     if work < _SMALL_WORK:
         return Plan()
-    touched = np.bincount(classes, minlength=n_classes).astype(np.float64)
+    counts = touched.astype(np.float64)
     # Of the other samples of a batch, this share has a given pair's class, on average over pairs.
-    share = float(touched @ touched) / max(float(touched.sum()) * n_samples, 1.0)
+    share = float(counts @ counts) / max(float(counts.sum()) * n_samples, 1.0)
     # Samples that share a class are more alike than any two.
     coupling = min(1.0, 4 * cosine())
     batch = _LARGEST_BATCH
@@ -102,6 +101,6 @@ def make_plan(
         batch //= 2
     if batch >= _SMALLEST_BATCH:
         return Plan(batch=batch, coupling=coupling)
-    if may_divide and work >= _LEAGUE_WORK and n_classes > 2:
-        return Plan(bundles=min(_LEAGUE_BUNDLES, n_classes))
+    if may_divide and work >= _LEAGUE_WORK and len(counts) > 2:
+        return Plan(bundles=min(_LEAGUE_BUNDLES, len(counts)))
     return Plan()

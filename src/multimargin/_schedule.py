@@ -72,11 +72,42 @@ def rounds(n: int) -> list[Round]:
     return season
 
 
-def season(n_bundles: int, rng: np.random.Generator) -> list[Round]:
-    """One pass of the league: the home games of all bundles, then all rounds in random order."""
-    home = [(b, b) for b in range(n_bundles)]
-    away = rounds(n_bundles)
-    return [home, *(away[r] for r in rng.permutation(len(away)))]
+def tour(n_bundles: int) -> list[Round]:
+    """Rounds with a seat for every meeting: from round to round each seat keeps one bundle.
+
+    Entry ``s`` of a round is who meets at seat ``s``. The other bundle of a seat moves on to the
+    next one, so that as few as possible travel. Played forwards and backwards in turn, every pair
+    always meets at the same seat.
+
+    Parameters
+    ----------
+    n_bundles : int
+        An even number.
+
+    Examples
+    --------
+    >>> from multimargin._schedule import tour
+    >>> tour(4)
+    [[(0, 3), (1, 2)], [(0, 2), (1, 3)], [(2, 3), (0, 1)]]
+    """
+    if n_bundles < 2 or n_bundles % 2:
+        raise ValueError(f"a tour needs an even number of bundles, got {n_bundles}")
+    first, *others = rounds(n_bundles)
+    seats = [first]
+    for following in others:
+        meets = {a: (a, b) for pair in following for a, b in (pair, pair[::-1])}
+        before = {b: s for s, pair in enumerate(seats[-1]) for b in pair}
+        placed: dict[int, tuple[int, int]] = {}
+        for begin, (stays, _) in enumerate(seats[-1]):
+            # The bundle that comes has left another seat, which keeps its other bundle, ...
+            seat, kept = begin, stays
+            while seat not in placed:
+                placed[seat] = (min(meets[kept]), max(meets[kept]))
+                comes = meets[kept][1]
+                seat = before[comes]
+                kept = sum(seats[-1][seat]) - comes
+        seats.append([placed[s] for s in range(len(first))])
+    return seats
 
 
 def bundle_classes(

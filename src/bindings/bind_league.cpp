@@ -1,0 +1,373 @@
+// League: one Python class per value and index type.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "bindings.hpp"
+#include "borrowed.hpp"
+#include "formulation_name.hpp"
+#include "league.hpp"
+#include "violators.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace multimargin::bindings {
+
+namespace {
+
+template <class U>
+using InOut = nb::ndarray<U, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class U>
+std::vector<U> copy(const In<U>& array) {
+  return {array.data(), array.data() + array.size()};
+}
+
+template <class T, class I>
+class PyLeague {
+ public:
+  PyLeague(In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y,
+           In<T> box, std::int32_t n_classes, double bias, const std::string& formulation, int isa,
+           int threads)
+      : borrowed_{data, indices, indptr, y, box, cols} {
+    const Csr<T, I> X = borrowed_.csr();
+    const Formulation f = formulation_of(formulation);
+    nb::gil_scoped_release unlock;
+    league_ = std::make_unique<League<T, I>>(X, y.data(), box.data(), n_classes,
+                                             static_cast<T>(bias), f, static_cast<Isa>(isa),
+                                             threads);
+    league_->set_stop([this] { return interrupt_.stop(); });
+    league_->set_abort([this] { return interrupt_.interrupted(); });
+  }
+
+  void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
+
+  nb::tuple candidates(std::int32_t count, std::int64_t budget, std::int64_t from,
+                       std::int64_t to) {
+    if (from < 0 || to < from || to > rows()) throw nb::value_error("candidates: no such samples");
+    PairLists lists;
+    unlocked(interrupt_, [&] { lists = league_->candidates(count, budget, from, to); });
+    return nb::make_tuple(to_numpy(std::move(lists.pair)), to_numpy(std::move(lists.cls)));
+  }
+
+  void divide(In<std::int32_t> bundle_of, std::int32_t bundles) {
+    if (static_cast<std::int32_t>(bundle_of.size()) != league_->field().n_classes)
+      throw nb::value_error("divide: one bundle per class is needed");
+    for (std::size_t c = 0; c < bundle_of.size(); ++c)
+      if (bundle_of.data()[c] < 0 || bundle_of.data()[c] >= bundles)
+        throw nb::value_error("divide: bundle out of range");
+    unlocked(interrupt_, [&] { league_->divide(copy(bundle_of), bundles); });
+  }
+
+  // --- at home
+
+  void take(std::int32_t bundle, In<std::int64_t> pair, In<std::int32_t> cls, In<T> alpha) {
+    check_bundle(bundle);
+    if (static_cast<std::int64_t>(pair.size()) != rows() + 1 || cls.size() != alpha.size() ||
+        pair.data()[rows()] != static_cast<std::int64_t>(cls.size()))
+      throw nb::value_error("take: pair, cls and alpha do not fit each other");
+    unlocked(interrupt_, [&] {
+      league_->found_home(bundle).take(pair.data(), cls.data(), alpha.data());
+    });
+  }
+
+  void set_columns(std::int32_t bundle, In<std::int64_t> begin, In<std::int32_t> sample,
+                   In<T> alpha) {
+    check_bundle(bundle);
+    if (begin.size() != league_->field().classes[bundle].size() + 1 ||
+        sample.size() != alpha.size() || begin.data()[0] != 0 ||
+        begin.data()[begin.size() - 1] != static_cast<std::int64_t>(sample.size()))
+      throw nb::value_error("set_columns: begin, sample and alpha do not fit each other");
+    for (std::size_t k = 0; k + 1 < begin.size(); ++k)
+      if (begin.data()[k + 1] < begin.data()[k])
+        throw nb::value_error("set_columns: begin must not fall");
+    for (std::size_t p = 0; p < sample.size(); ++p)
+      if (sample.data()[p] < 0 || sample.data()[p] >= rows())
+        throw nb::value_error("set_columns: no such sample");
+    league_->found_home(bundle).set(copy(begin), copy(sample), copy(alpha));
+  }
+
+  // Borrowed from the league: valid until the bundle changes.
+  nb::tuple columns(std::int32_t bundle) {
+    const Columns<T, I>& c = league_->home(bundle);
+    return nb::make_tuple(view(c.begin()), view(c.sample()), view(c.alpha()));
+  }
+  nb::tuple structure(std::int32_t bundle) {
+    const Columns<T, I>& c = league_->home(bundle);
+    return nb::make_tuple(view(c.begin()), view(c.sample()), view(c.alpha()), view(c.weight()),
+                          view(c.feature()));
+  }
+
+  void put_alpha(std::int32_t bundle, In<std::int64_t> pair, In<T> value) {
+    std::vector<T>& alpha = league_->home(bundle).alpha();
+    if (pair.size() != value.size()) throw nb::value_error("put_alpha: lengths differ");
+    for (std::size_t p = 0; p < pair.size(); ++p) {
+      if (pair.data()[p] < 0 || pair.data()[p] >= static_cast<std::int64_t>(alpha.size()))
+        throw nb::value_error("put_alpha: no such pair");
+      alpha[pair.data()[p]] = value.data()[p];
+    }
+  }
+  // Of a bundle whose luggage, dual variables included, is at home.
+  void unpack_alpha(std::int32_t bundle) {
+    league_->home(bundle).alpha() = league_->luggage(bundle).alpha;
+  }
+
+  void add_sums(std::int32_t bundle, InOut<double> sums) {
+    check_samples(sums.size());
+    league_->home(bundle).add_sums(sums.data());
+  }
+  void lay_out(std::int32_t bundle) {
+    unlocked(interrupt_, [&] { league_->home(bundle).lay_out(league_->team()); });
+  }
+  double make_luggage(std::int32_t bundle, In<double> sums) {
+    check_samples(sums.size());
+    double norm = 0;
+    unlocked(interrupt_, [&] { norm = league_->make_luggage(bundle, sums.data()); });
+    return norm;
+  }
+
+  void own_scores(std::int32_t bundle, InOut<T> own) {
+    check_samples(own.size());
+    unlocked(interrupt_, [&] { league_->own_scores(bundle, own.data()); });
+  }
+  void look(std::int32_t bundle, In<T> own, InOut<T> most, InOut<T> least, InOut<T> violation) {
+    for (std::size_t size : {own.size(), most.size(), least.size(), violation.size()})
+      check_samples(size);
+    unlocked(interrupt_, [&] {
+      league_->look(bundle, own.data(), most.data(), least.data(), violation.data());
+    });
+  }
+  // Least margin to exceed and first loss of each sample, and the largest violation.
+  nb::tuple judge(In<T> most, In<T> least, In<T> violation, In<double> sums) {
+    for (std::size_t size : {most.size(), least.size(), violation.size(), sums.size()})
+      check_samples(size);
+    std::vector<T> from(rows()), loss(rows());
+    T largest = 0;
+    for (std::int64_t i = 0; i < rows(); ++i) {
+      const Report<T> r =
+          league_->judge(i, {most.data()[i], least.data()[i], violation.data()[i]},
+                         static_cast<T>(sums.data()[i]));
+      from[i] = r.least;
+      loss[i] = r.loss;
+      if (league_->field().norm2[i] > 0) largest = std::max(largest, r.violation);
+    }
+    return nb::make_tuple(to_numpy(std::move(from)), to_numpy(std::move(loss)), largest);
+  }
+  // Loss of each sample, largest violation of a class that is not active, violators.
+  nb::tuple scan(std::int32_t bundle, In<T> own, In<T> least, In<T> loss, std::int32_t capacity,
+                 double idle) {
+    for (std::size_t size : {own.size(), least.size(), loss.size()}) check_samples(size);
+    if (capacity < 1) throw nb::value_error("scan: capacity must be at least 1");
+    unlocked(interrupt_, [&] {
+      league_->scan(bundle, own.data(), least.data(), loss.data(), capacity,
+                    static_cast<T>(idle));
+    });
+    const BundleScan<T>& found = league_->found(bundle);
+    return nb::make_tuple(to_numpy(found.loss), found.violation, view(found.begin),
+                          view(found.margin));
+  }
+  void merge(std::int32_t bundle, In<T> least, In<T> threshold) {
+    check_samples(least.size());
+    check_samples(threshold.size());
+    unlocked(interrupt_, [&] { league_->merge(bundle, least.data(), threshold.data()); });
+  }
+  nb::tuple weights(std::int32_t bundle) {
+    SparseRows<T> rows;
+    unlocked(interrupt_, [&] { rows = league_->weights(bundle); });
+    return nb::make_tuple(to_numpy(std::move(rows.value)), to_numpy(std::move(rows.index)),
+                          to_numpy(std::move(rows.begin)),
+                          to_numpy(league_->luggage(bundle).w_bias));
+  }
+
+  // --- on the road
+
+  nb::tuple pack(std::int32_t bundle) {
+    Parcel<T> parcel;
+    unlocked(interrupt_, [&] { parcel = multimargin::pack(league_->luggage(bundle)); });
+    return nb::make_tuple(to_numpy(std::move(parcel.sizes)), to_numpy(std::move(parcel.mask)),
+                          to_numpy(std::move(parcel.values)));
+  }
+  void unpack(std::int32_t bundle, In<std::int64_t> sizes, In<std::uint64_t> mask, In<T> values) {
+    check_bundle(bundle);
+    if (sizes.size() != 4) throw nb::value_error("unpack: four sizes are needed");
+    unlocked(interrupt_, [&] {
+      league_->put_luggage(bundle, multimargin::unpack(sizes.data(), mask.data(), mask.size(),
+                                                       values.data(), values.size()));
+    });
+  }
+  void keep_alpha_only(std::int32_t bundle) { league_->luggage(bundle).keep_alpha_only(); }
+  void drop(std::int32_t bundle) { league_->drop_luggage(bundle); }
+
+  // --- fixtures
+
+  void build(std::int32_t a, std::int32_t b, const std::vector<nb::object>& of_a,
+             const std::vector<nb::object>& of_b, bool home) {
+    const SideArrays left(of_a), right(of_b);
+    const Side<T> one = side(a, left), two = side(b, right);
+    unlocked(interrupt_, [&] { league_->build(one, two, home); });
+  }
+  void drop_fixtures() { league_->drop_fixtures(); }
+  std::int64_t slots(std::int32_t a, std::int32_t b) { return league_->fixture({a, b}).slots(); }
+
+  std::vector<PassReport> play(const std::vector<std::pair<std::int32_t, std::int32_t>>& meetings,
+                               std::int32_t batch, bool everything, double leave_below,
+                               double idle, double coupling, double quiet_gap,
+                               double quiet_violation, std::uint64_t seed) {
+    std::vector<PassReport> reports;
+    const Play<T> how{batch,
+                      {static_cast<T>(leave_below), static_cast<T>(idle), everything,
+                       static_cast<T>(coupling)},
+                      {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)},
+                      seed};
+    unlocked(interrupt_, [&] { reports = league_->play(meetings, how); });
+    return reports;
+  }
+
+  nb::tuple collect(std::int32_t a, std::int32_t b, int which) {
+    if (which != 0 && which != 1) throw nb::value_error("collect: which must be 0 or 1");
+    std::vector<std::int64_t> pair;
+    std::vector<T> value;
+    league_->fixture({a, b}).collect(which, pair, value);
+    return nb::make_tuple(to_numpy(std::move(pair)), to_numpy(std::move(value)));
+  }
+  nb::tuple fixture_state(std::int32_t a, std::int32_t b) {
+    auto state = league_->fixture({a, b}).state();
+    return nb::make_tuple(to_numpy(std::move(state.alpha)), to_numpy(std::move(state.resting)),
+                          to_numpy(std::move(state.pauses)), to_numpy(std::move(state.waits)));
+  }
+  void restore_fixture(std::int32_t a, std::int32_t b, In<T> alpha, In<std::uint8_t> resting,
+                       In<std::uint8_t> pauses, In<std::uint8_t> waits) {
+    league_->fixture({a, b}).restore({copy(alpha), copy(resting), copy(pauses), copy(waits)});
+  }
+
+  static Out<T> thresholds(const std::vector<std::pair<In<std::int64_t>, In<T>>>& found,
+                           std::int64_t samples, std::int64_t capacity) {
+    std::vector<Violators<T>> bundles;
+    for (const auto& [begin, margin] : found) {
+      if (static_cast<std::int64_t>(begin.size()) != samples + 1 ||
+          begin.data()[samples] - begin.data()[0] != static_cast<std::int64_t>(margin.size()))
+        throw nb::value_error("thresholds: begin and margin do not fit each other");
+      bundles.push_back({begin.data(), margin.data()});
+    }
+    return to_numpy(multimargin::thresholds(bundles, samples, capacity));
+  }
+
+  double empty_value() const { return league_->empty_value(); }
+  bool budget_is_shared() const { return league_->budget_is_shared(); }
+
+ private:
+  struct SideArrays {
+    In<std::int64_t> begin;
+    In<std::int32_t> sample;
+    In<T> alpha;
+    In<std::int64_t> weight;
+    In<std::int32_t> feature;
+    explicit SideArrays(const std::vector<nb::object>& parts) {
+      if (parts.size() != 5) throw nb::value_error("build: five arrays per bundle are needed");
+      begin = nb::cast<In<std::int64_t>>(parts[0], false);
+      sample = nb::cast<In<std::int32_t>>(parts[1], false);
+      alpha = nb::cast<In<T>>(parts[2], false);
+      weight = nb::cast<In<std::int64_t>>(parts[3], false);
+      feature = nb::cast<In<std::int32_t>>(parts[4], false);
+    }
+  };
+
+  Side<T> side(std::int32_t bundle, const SideArrays& s) const {
+    check_bundle(bundle);
+    const std::size_t classes = league_->field().classes[bundle].size();
+    if (s.begin.size() != classes + 1 || s.weight.size() != classes + 1 ||
+        s.begin.data()[classes] != static_cast<std::int64_t>(s.sample.size()) ||
+        s.alpha.size() != s.sample.size() ||
+        s.weight.data()[classes] != static_cast<std::int64_t>(s.feature.size()))
+      throw nb::value_error("build: the arrays of a bundle do not fit each other");
+    return {bundle,          s.begin.data(),  s.sample.data(),
+            s.alpha.data(),  s.weight.data(), s.feature.data()};
+  }
+
+  template <class U>
+  nb::ndarray<nb::numpy, const U, nb::ndim<1>> view(const std::vector<U>& values) {
+    return nb::ndarray<nb::numpy, const U, nb::ndim<1>>(values.data(), {values.size()},
+                                                        nb::find(this));
+  }
+
+  std::int64_t rows() const { return league_->field().X.rows; }
+  void check_samples(std::size_t size) const {
+    if (static_cast<std::int64_t>(size) != rows())
+      throw nb::value_error("an array with one number per sample is needed");
+  }
+  void check_bundle(std::int32_t bundle) const {
+    if (bundle < 0 || bundle >= static_cast<std::int32_t>(league_->field().classes.size()))
+      throw nb::value_error("no such bundle");
+  }
+
+  Borrowed<T, I> borrowed_;
+  Interrupt interrupt_;
+  std::unique_ptr<League<T, I>> league_;
+};
+
+template <class T, class I>
+void bind_one(nb::module_& m, const char* name) {
+  using L = PyLeague<T, I>;
+  nb::class_<L>(m, name)
+      .def(nb::init<In<T>, In<I>, In<I>, std::int64_t, In<std::int32_t>, In<T>, std::int32_t,
+                    double, const std::string&, int, int>(),
+           "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "cols"_a,
+           "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a, "formulation"_a,
+           "isa"_a, "threads"_a)
+      .def("set_time_limit", &L::set_time_limit, "seconds"_a)
+      .def("candidates", &L::candidates, "count"_a, "budget"_a, "begin"_a, "end"_a)
+      .def("divide", &L::divide, "bundle_of"_a.noconvert(), "bundles"_a)
+      .def("take", &L::take, "bundle"_a, "pair"_a.noconvert(), "cls"_a.noconvert(),
+           "alpha"_a.noconvert())
+      .def("set_columns", &L::set_columns, "bundle"_a, "begin"_a.noconvert(),
+           "sample"_a.noconvert(), "alpha"_a.noconvert())
+      .def("columns", &L::columns, "bundle"_a)
+      .def("structure", &L::structure, "bundle"_a)
+      .def("put_alpha", &L::put_alpha, "bundle"_a, "pair"_a.noconvert(), "value"_a.noconvert())
+      .def("unpack_alpha", &L::unpack_alpha, "bundle"_a)
+      .def("add_sums", &L::add_sums, "bundle"_a, "sums"_a.noconvert())
+      .def("lay_out", &L::lay_out, "bundle"_a)
+      .def("make_luggage", &L::make_luggage, "bundle"_a, "sums"_a.noconvert())
+      .def("own_scores", &L::own_scores, "bundle"_a, "own"_a.noconvert())
+      .def("look", &L::look, "bundle"_a, "own"_a.noconvert(), "most"_a.noconvert(),
+           "least"_a.noconvert(), "violation"_a.noconvert())
+      .def("judge", &L::judge, "most"_a.noconvert(), "least"_a.noconvert(),
+           "violation"_a.noconvert(), "sums"_a.noconvert())
+      .def("scan", &L::scan, "bundle"_a, "own"_a.noconvert(), "least"_a.noconvert(),
+           "loss"_a.noconvert(), "capacity"_a, "idle"_a)
+      .def("merge", &L::merge, "bundle"_a, "least"_a.noconvert(), "threshold"_a.noconvert())
+      .def("weights", &L::weights, "bundle"_a)
+      .def("pack", &L::pack, "bundle"_a)
+      .def("unpack", &L::unpack, "bundle"_a, "sizes"_a.noconvert(), "mask"_a.noconvert(),
+           "values"_a.noconvert())
+      .def("keep_alpha_only", &L::keep_alpha_only, "bundle"_a)
+      .def("drop", &L::drop, "bundle"_a)
+      .def("build", &L::build, "a"_a, "b"_a, "of_a"_a, "of_b"_a, "home"_a)
+      .def("drop_fixtures", &L::drop_fixtures)
+      .def("slots", &L::slots, "a"_a, "b"_a)
+      .def("play", &L::play, "meetings"_a, "batch"_a, "everything"_a, "leave_below"_a, "idle"_a,
+           "coupling"_a, "quiet_gap"_a, "quiet_violation"_a, "seed"_a)
+      .def("collect", &L::collect, "a"_a, "b"_a, "which"_a)
+      .def("fixture_state", &L::fixture_state, "a"_a, "b"_a)
+      .def("restore_fixture", &L::restore_fixture, "a"_a, "b"_a, "alpha"_a.noconvert(),
+           "resting"_a.noconvert(), "pauses"_a.noconvert(), "waits"_a.noconvert())
+      .def_static("thresholds", &L::thresholds, "found"_a, "samples"_a, "capacity"_a)
+      .def_prop_ro("empty_value", &L::empty_value)
+      .def_prop_ro("budget_is_shared", &L::budget_is_shared);
+}
+
+}  // namespace
+
+void bind_league(nb::module_& m) {
+  bind_one<float, std::int32_t>(m, "LeagueF32I32");
+  bind_one<float, std::int64_t>(m, "LeagueF32I64");
+  bind_one<double, std::int32_t>(m, "LeagueF64I32");
+  bind_one<double, std::int64_t>(m, "LeagueF64I64");
+}
+
+}  // namespace multimargin::bindings

@@ -1,0 +1,528 @@
+"""The active set divided over ranks: bundles of classes that meet in the rounds of a league.
+
+Every rank has all samples; classes are divided into bundles. In a round two bundles meet at every
+seat, and what is active between their classes is worked on there; then one of the two moves on
+(`multimargin._schedule.tour`). A rank has some of the seats: two bundles each, never the model.
+
+A bundle has a *home*, its seat in the first round. There stay its *columns*, the samples that are
+active in each class, and where features lie in the weights; there scans are made. On the road is
+its *luggage*: the weights, and the sums of its own samples' dual variables.
+
+Nothing here depends on how many ranks there are but who does it: sums are taken in the order of
+bundles, or of rounds and seats.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multimargin._arena import Lists, Load, Visiting
+from multimargin._checkpoint import Checkpoint, Part
+from multimargin._communicator import Communicator, Message, Sending
+from multimargin._plan import Plan
+from multimargin._problem import Problem
+from multimargin._progress import Weights
+from multimargin._reduction import sum_parts
+from multimargin._schedule import bundle_classes, tour
+from multimargin._solution import csr_weights
+
+
+@dataclass(frozen=True)
+class Move:
+    """A bundle goes from one seat to another."""
+
+    bundle: int
+    source: int
+    target: int
+
+
+@dataclass(frozen=True)
+class Scan:
+    primal: float
+    dual: float
+    violation: float
+
+
+@dataclass(frozen=True)
+class Season:
+    """What a pass saw, summed over rounds and seats in their order."""
+
+    gap: float
+    violation: float
+    visits: int
+    complete: bool
+
+
+class League:
+    """This rank's part of the league; see `multimargin._arena.Arena`.
+
+    Parameters
+    ----------
+    problem : Problem
+    comm : Communicator
+    bundles : int
+        As wanted; there are no more than classes.
+    threads, seed, isa : int
+    limited : bool
+        Whether `set_time_limit` is going to be called: then ranks agree after every round on
+        whether there is time for the next one.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        comm: Communicator,
+        bundles: int,
+        threads: int,
+        seed: int,
+        isa: int | None = None,
+        *,
+        limited: bool = False,
+    ) -> None:
+        self._problem, self._comm, self._seed, self._limited = problem, comm, seed, limited
+        self.bundles = min(bundles, problem.n_classes)
+        # An odd number is made even by a bundle without classes: whoever meets it rests.
+        self._rounds = tour(self.bundles + self.bundles % 2)
+        self._home_round = len(self._rounds) // 2
+        self._core: Any = problem.core(
+            "League",
+            isa=isa,
+            n_classes=problem.n_classes,
+            formulation=problem.formulation,
+            threads=threads,
+        )
+        self._shared: bool = self._core.budget_is_shared
+        self._round = 0  # whose seats the luggage is at
+        self._passes = 0
+        self._sums = np.zeros(len(problem.y))
+        self._bundle_of: NDArray[np.int32] = np.zeros(problem.n_classes, dtype=np.int32)
+        self._norm = 0.0
+        self._overlap = 1.0
+        self._deadline = float("inf")
+        self._pending: list[Sending] = []
+        self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
+        self.busy_seconds = 0.0  # of processor time in steps of the core
+
+    # ------------------------------------------------------------ who is where
+
+    def _rank_of(self, seat: int) -> int:
+        seats = len(self._rounds[0])
+        return seat * min(self._comm.size, seats) // seats
+
+    def _my_seats(self) -> list[int]:
+        seats = range(len(self._rounds[0]))
+        return [s for s in seats if self._rank_of(s) == self._comm.rank]
+
+    def _seat_of(self, round_: int) -> dict[int, int]:
+        return {b: seat for seat, pair in enumerate(self._rounds[round_]) for b in pair}
+
+    @property
+    def homes(self) -> list[int]:
+        """Bundles whose home is at this rank."""
+        return sorted(b for seat in self._my_seats() for b in self._rounds[0][seat])
+
+    def _home_rank(self, bundle: int) -> int:
+        return self._rank_of(self._seat_of(0)[bundle])
+
+    def _moves(self, before: int, after: int) -> list[Move]:
+        """Who changes seats between two rounds, by the seat that is left."""
+        now, then = self._seat_of(before), self._seat_of(after)
+        moves = [Move(b, now[b], then[b]) for b in now if now[b] != then[b]]
+        return sorted(moves, key=lambda move: (move.source, move.bundle))
+
+    def _send_off(self, moves: list[Move], pack: Callable[[int], Message]) -> None:
+        """Send what leaves this rank."""
+        for move in moves:
+            to = self._rank_of(move.target)
+            if self._rank_of(move.source) == self._comm.rank != to:
+                self._pending.append(self._comm.send(pack(move.bundle), to))
+
+    def _welcome(self, moves: list[Move], unpack: Callable[[int, list[Any]], None]) -> None:
+        """Receive what comes to this rank, in the order in which it was sent."""
+        for move in moves:
+            source = self._rank_of(move.source)
+            if self._rank_of(move.target) == self._comm.rank != source:
+                unpack(move.bundle, self._comm.receive(source))
+        while self._pending:
+            self._pending.pop().wait()
+
+    def _pack(self, bundle: int) -> Message:
+        parcel: Message = self._timed(self._core.pack, bundle)
+        self._core.drop(bundle)
+        return parcel
+
+    def _unpack(self, bundle: int, parcel: list[Any]) -> None:
+        self._timed(self._core.unpack, bundle, *parcel)
+
+    def _timed(self, step: Callable[..., Any], *args: Any) -> Any:
+        began = time.process_time()
+        try:
+            return step(*args)
+        finally:
+            self.busy_seconds += time.process_time() - began
+
+    # ------------------------------------------------------------ beginnings
+
+    def nearest_centroids(self, candidates: int, budget: int) -> None:
+        """Every rank looks at a share of the samples."""
+        n, size = len(self._problem.y), self._comm.size
+        cut = [n * r // size for r in range(size + 1)]
+        rank = self._comm.rank
+        found = self._timed(
+            self._core.candidates, candidates, budget, cut[rank], cut[rank + 1]
+        )
+        lengths, cls = zip(
+            *((np.diff(pair), cls) for pair, cls in self._comm.gather(found)), strict=True
+        )
+        pair = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+        everyones = np.concatenate(cls)
+        self.begin(Lists(pair, everyones, np.zeros(len(everyones), dtype=self._problem.X.dtype)))
+
+    def begin(self, lists: Lists) -> None:
+        """Divide the classes, and take the pairs of this rank's bundles."""
+        problem = self._problem
+        self._found_league(self._divided(lists))
+        for bundle in self.homes:
+            self._timed(self._core.take, bundle, *lists)
+        self._settle()
+
+    def _divided(self, lists: Lists) -> NDArray[np.int32]:
+        problem = self._problem
+        bundle_of = np.zeros(problem.n_classes, dtype=np.int32)
+        if self._comm.rank == 0 and self.bundles > 1:
+            own = np.repeat(problem.y, np.diff(lists.pair))
+            # A class causes work by itself and for each sample that it touches.
+            load = np.bincount(lists.cls, minlength=problem.n_classes) + 1.0
+            bundle_of = bundle_classes(own, lists.cls, load, self.bundles)
+        return self._comm.broadcast([bundle_of])[0]
+
+    def _found_league(self, bundle_of: NDArray[np.int32]) -> None:
+        self._bundle_of = bundle_of
+        self._core.divide(bundle_of, 2 * len(self._rounds[0]))
+
+    def _settle(self) -> None:
+        """After the pairs of the bundles have changed: sums, places of features, weights."""
+        for bundle in self.homes:
+            self._timed(self._core.lay_out, bundle)
+        self._make_luggage()
+
+    def _make_luggage(self) -> None:
+        n, parts = len(self._problem.y), {}
+        for bundle in self.homes:
+            parts[bundle] = np.zeros(n)
+            self._core.add_sums(bundle, parts[bundle])
+        self._sums = sum_parts(self._comm, parts, n, np.float64)
+        norms = {b: self._timed(self._core.make_luggage, b, self._sums) for b in self.homes}
+        self._norm = self._total(norms)
+        self._round = 0
+
+    def _total(self, values: dict[int, float]) -> float:
+        """Sum of one number per bundle, in the order of bundles."""
+        mine = [np.array(list(values), dtype=np.int64), np.array(list(values.values()), dtype=float)]
+        everyones = {
+            int(b): float(v)
+            for numbers, amounts in self._comm.gather(mine)
+            for b, v in zip(numbers, amounts, strict=True)
+        }
+        return sum(everyones[b] for b in sorted(everyones))
+
+    # ------------------------------------------------------------ passes
+
+    def load(self) -> Load:
+        """As fixtures see it: two bundles are there at a time, with their classes only."""
+        problem = self._problem
+        row_length = np.diff(problem.X.indptr).astype(np.int64)
+        touched = np.bincount(problem.y, minlength=problem.n_classes).astype(np.int64)
+        pairs, work = np.zeros_like(touched), np.zeros(1, dtype=np.int64)
+        for bundle in self.homes:
+            begin, sample, _ = self._core.columns(bundle)
+            pairs[self._bundle_of == bundle] = np.diff(begin)
+            work += int(row_length[sample].sum())
+        touched += self._comm.reduce(pairs, "sum")
+        return Load(touched, int(self._comm.reduce(work, "sum")[0]) + int(row_length.sum()))
+
+    def arrange(self, plan: Plan) -> None:
+        """Build the fixtures: bundles go on a tour with what is needed for that."""
+        self._core.drop_fixtures()
+        there: dict[int, Any] = {b: self._core.structure(b) for b in self.homes}
+        for r in range(len(self._rounds)):
+            if r > 0:
+                moves = self._moves(r - 1, r)
+                self._send_off(moves, lambda bundle: there.pop(bundle))
+                self._welcome(moves, there.__setitem__)
+            for seat in self._my_seats():
+                a, b = self._rounds[r][seat]
+                self._timed(
+                    self._core.build, a, b, list(there[a]), list(there[b]), r == self._home_round
+                )
+        self._passes += 1  # another order of visits than in the phase before
+        slots = sum(self._core.slots(a, b) for _, (a, b) in self._my_fixtures())
+        total = int(self._comm.reduce(np.array([slots]), "sum")[0])
+        # Where a pair takes part in several fixtures, passes measure it several times.
+        self._overlap = max(1.0, total / max(1, self.active_pairs))
+
+    def _my_fixtures(self) -> Iterator[tuple[int, tuple[int, int]]]:
+        for round_, meetings in enumerate(self._rounds):
+            for seat in self._my_seats():
+                yield round_, meetings[seat]
+
+    def play(self, plan: Plan, how: Visiting) -> Season:
+        """One season: all rounds, forwards from the first one or backwards from the last."""
+        order = list(range(len(self._rounds)))
+        if self._round != 0:
+            order.reverse()
+        self._passes += 1
+        seen: dict[tuple[int, int], tuple[float, float, int]] = {}
+        complete = True
+        for step, r in enumerate(order):
+            if step > 0 and self._limited and self._time_is_up():
+                complete = False
+                break
+            moves = self._moves(r, order[step + 1]) if step + 1 < len(order) else []
+            seats = self._my_seats()
+            # One thread at each seat, or all of them at one seat after the other: then what leaves
+            # it is under way while they are at the next.
+            groups = [[s] for s in seats] if plan.batch > 1 else [seats]
+            for group in groups:
+                reports = self._play_seats(r, group, plan, how)
+                for seat, report in zip(group, reports, strict=True):
+                    seen[r, seat] = (report.gap, report.violation, report.visits)
+                    complete = complete and report.complete
+                self._send_off([m for m in moves if m.source in group], self._pack)
+            self._welcome(moves, self._unpack)
+            self._round = order[step + 1] if moves else r
+        return self._summary(seen, complete)
+
+    def _play_seats(self, r: int, seats: list[int], plan: Plan, how: Visiting) -> Any:
+        if not seats:
+            return []
+        # A sample is seen once per bundle that it meets: each part has its share of the gap.
+        share = 1.0 / min(4, self.bundles)
+        return self._timed(
+            self._core.play,
+            [self._rounds[r][s] for s in seats],
+            plan.batch,
+            how.everything,
+            how.leave_below * share,
+            how.idle,
+            plan.coupling,
+            how.quiet_gap * share,
+            how.quiet_violation,
+            (self._seed << 24) + self._passes * len(self._rounds[0]) ** 2 * 4,
+        )
+
+    def _summary(
+        self, seen: dict[tuple[int, int], tuple[float, float, int]], complete: bool
+    ) -> Season:
+        places = np.array(list(seen), dtype=np.int64).reshape(-1, 2)
+        values = np.array(list(seen.values()), dtype=np.float64).reshape(-1, 3)
+        whole = np.array([complete])
+        rows: list[tuple[int, int, float, float, float]] = []
+        for place, value, full in self._comm.gather([places, values, whole]):
+            rows += [(*p, *v) for p, v in zip(place.tolist(), value.tolist(), strict=True)]
+            complete = complete and bool(full[0])
+        rows.sort()
+        return Season(
+            gap=sum(row[2] for row in rows) / self._overlap,
+            violation=max((row[3] for row in rows), default=0.0),
+            visits=int(sum(row[4] for row in rows)),
+            complete=complete,
+        )
+
+    def set_time_limit(self, seconds: float) -> None:
+        """Between rounds; within one, ranks would wait for each other."""
+        self._deadline = time.monotonic() + seconds if seconds >= 0 else float("inf")
+
+    def _time_is_up(self) -> bool:
+        return bool(self._comm.broadcast([np.array([time.monotonic() >= self._deadline])])[0][0])
+
+    # ------------------------------------------------------------ certificates
+
+    def recompute(self) -> None:
+        """Bring dual variables home and make the weights anew."""
+        for seat in self._my_seats():
+            for bundle in self._rounds[self._round][seat]:
+                self._core.keep_alpha_only(bundle)
+        moves = self._moves(self._round, 0)
+        self._send_off(moves, self._pack)
+        self._welcome(moves, self._unpack)
+        for bundle in self.homes:
+            self._core.unpack_alpha(bundle)
+        self._collect()
+        self._make_luggage()
+
+    def _collect(self) -> None:
+        """Dual variables that stayed where their bundles meet."""
+        if self._shared:
+            return
+        outgoing: list[list[NDArray[Any]]] = [[] for _ in range(self._comm.size)]
+        for _, fixture in self._my_fixtures():
+            for which, bundle in enumerate(fixture):
+                pair, value = self._core.collect(*fixture, which)
+                outgoing[self._home_rank(bundle)] += [np.array([bundle]), pair, value]
+        for message in self._comm.exchange(outgoing):
+            for number, pair, value in zip(*(iter(message),) * 3, strict=True):
+                self._core.put_alpha(int(number[0]), pair, value)
+
+    def scan(self, capacity: int, idle: float) -> Scan:
+        problem, core, comm = self._problem, self._core, self._comm
+        n, dtype, homes = len(problem.y), problem.X.dtype, self.homes
+        largest = np.finfo(dtype).max
+        own = np.full(n, -largest, dtype=dtype)
+        for bundle in homes:
+            self._timed(core.own_scores, bundle, own)
+        own = comm.reduce(own, "max")
+        most, least = np.full(n, -largest, dtype=dtype), np.full(n, largest, dtype=dtype)
+        violation = np.zeros(n, dtype=dtype)
+        for bundle in homes:
+            self._timed(core.look, bundle, own, most, least, violation)
+        if self._shared:
+            most, least = comm.reduce(most, "max"), comm.reduce(least, "min")
+        violation = comm.reduce(violation, "max")
+        self._least, first_loss, worst = core.judge(most, least, violation, self._sums)
+        losses: dict[int, NDArray[np.float64]] = {}
+        self._violators = {}
+        for bundle in homes:
+            loss, outside, begin, margin = self._timed(
+                core.scan, bundle, own, self._least, first_loss, capacity, idle
+            )
+            losses[bundle] = self._timed(np.multiply, loss, problem.box)
+            self._violators[bundle] = (begin, margin)
+            worst = max(worst, outside)
+        self._capacity = capacity
+        half = self._norm / 2
+        total = self._total_loss(losses)
+        worst = float(comm.reduce(np.array([worst], dtype=np.float64), "max")[0])
+        alpha = float(self._sums.sum())
+        return Scan(half + total + core.empty_value, alpha - half + core.empty_value, worst)
+
+    def _total_loss(self, losses: dict[int, NDArray[np.float64]]) -> float:
+        """A sample's loss is the sum over classes, or, with a shared budget, the largest."""
+        if not self._shared:
+            return self._total({b: float(loss.sum()) for b, loss in losses.items()})
+        most = np.zeros(len(self._problem.y))
+        for loss in losses.values():
+            np.maximum(most, loss, out=most)
+        return float(self._comm.reduce(most, "max").sum())
+
+    def merge_found(self) -> None:
+        threshold = self._thresholds()
+        for bundle in self.homes:
+            self._timed(self._core.merge, bundle, self._least, threshold)
+        self._violators = {}
+        self._settle()
+
+    def _thresholds(self) -> NDArray[Any]:
+        """Per sample, from which margin on a violator is taken up: every rank finds out a share."""
+        n, size = len(self._problem.y), self._comm.size
+        cut = [n * r // size for r in range(size + 1)]
+        outgoing: list[list[NDArray[Any]]] = [[] for _ in range(size)]
+        for begin, margin in self._violators.values():
+            for r in range(size):
+                some = begin[cut[r] : cut[r + 1] + 1]
+                outgoing[r] += [some, margin[some[0] : some[-1]]]
+        found = [
+            pair
+            for message in self._comm.exchange(outgoing)
+            for pair in zip(message[::2], message[1::2], strict=True)
+        ]
+        mine = cut[self._comm.rank + 1] - cut[self._comm.rank]
+        threshold = self._timed(self._core.thresholds, found, mine, self._capacity)
+        return np.concatenate([part for (part,) in self._comm.gather([threshold])])
+
+    # ------------------------------------------------------------ results
+
+    @property
+    def active_pairs(self) -> int:
+        pairs = sum(len(self._core.columns(bundle)[1]) for bundle in self.homes)
+        return int(self._comm.reduce(np.array([pairs]), "sum")[0])
+
+    def weights(self) -> Weights:
+        """Of the classes whose home is here."""
+        homes, features = self.homes, self._problem.X.shape[1]
+        rows = [csr_weights(self._core.weights(bundle), features) for bundle in homes]
+        classes = np.concatenate(
+            [np.flatnonzero(self._bundle_of == b) for b in homes] or [np.zeros(0, dtype=np.int64)]
+        ).astype(np.int32)
+        order = np.argsort(classes)
+        dtype = self._problem.X.dtype
+        stacked: Any = sp.vstack(
+            [sp.csr_matrix((0, features), dtype=dtype), *(part.coef for part in rows)], format="csr"
+        )
+        constant = np.concatenate([np.zeros(0, dtype=dtype), *(part.constant for part in rows)])
+        whole = self._comm.size == 1
+        return Weights(stacked[order], constant[order], None if whole else classes[order])
+
+    def snapshot(self) -> dict[int, tuple[NDArray[Any], ...]]:
+        return {
+            b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.homes
+        }
+
+    def restore(self, snapshot: dict[int, tuple[NDArray[Any], ...]]) -> None:
+        for bundle, columns in snapshot.items():
+            self._core.set_columns(bundle, *columns)
+        self._settle()
+
+    def lists(self) -> Lists | None:
+        if self._comm.size > 1:
+            return None
+        problem = self._problem
+        n, dtype = len(problem.y), problem.X.dtype
+        parts = [(np.arange(n), problem.y, np.zeros(n, dtype=dtype), np.zeros(n, dtype=bool))]
+        for bundle in self.homes:
+            begin, sample, alpha = self._core.columns(bundle)
+            cls = np.repeat(np.flatnonzero(self._bundle_of == bundle), np.diff(begin))
+            parts.append((sample, cls.astype(np.int32), alpha, np.ones(len(cls), dtype=bool)))
+        sample, cls, alpha, foreign = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((cls, foreign, sample))
+        pair = np.concatenate([[0], np.cumsum(np.bincount(sample, minlength=n))])
+        return Lists(pair.astype(np.int64), cls[order], alpha[order])
+
+    # ------------------------------------------------------------ checkpoints
+
+    def state(self) -> tuple[dict[str, int], dict[str, Part]]:
+        """Between two passes: what is common, and the parts that are at this rank."""
+        parts: dict[str, Part] = {}
+        for bundle in self.homes:
+            begin, sample, alpha = self._core.columns(bundle)
+            parts[f"columns-{bundle}"] = {"begin": begin, "sample": sample, "alpha": alpha}
+        for seat in self._my_seats():
+            for bundle in self._rounds[self._round][seat]:
+                sizes, mask, values = self._core.pack(bundle)
+                parts[f"luggage-{bundle}"] = {"sizes": sizes, "mask": mask, "values": values}
+        for _, (a, b) in self._my_fixtures():
+            alpha, resting, pauses, waits = self._core.fixture_state(a, b)
+            parts[f"fixture-{a}-{b}"] = {
+                "alpha": alpha,
+                "resting": resting,
+                "pauses": pauses,
+                "waits": waits,
+            }
+        if self._comm.rank == 0:
+            parts["league"] = {"bundle_of": self._bundle_of}
+        return {"round": self._round, "passes": self._passes}, parts
+
+    def resume(self, common: dict[str, int], checkpoint: Checkpoint) -> None:
+        self._found_league(np.array(checkpoint.part("league")["bundle_of"]))
+        for bundle in self.homes:
+            part = checkpoint.part(f"columns-{bundle}")
+            self._core.set_columns(bundle, part["begin"], part["sample"], part["alpha"])
+            self._core.lay_out(bundle)
+        self.arrange(Plan())
+        for _, (a, b) in self._my_fixtures():
+            part = checkpoint.part(f"fixture-{a}-{b}")
+            self._core.restore_fixture(
+                a, b, part["alpha"], part["resting"], part["pauses"], part["waits"]
+            )
+        self._round, self._passes = common["round"], common["passes"]
+        for seat in self._my_seats():
+            for bundle in self._rounds[self._round][seat]:
+                part = checkpoint.part(f"luggage-{bundle}")
+                self._core.unpack(bundle, part["sizes"], part["mask"], part["values"])
