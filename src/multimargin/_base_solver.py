@@ -50,6 +50,8 @@ class BaseSolver(ABC):
 
     takes_reductions = False
     """Whether the constructor takes ``reductions``, how often a mean is reduced in an epoch."""
+    depends_on_bundles = True
+    """Whether another number of bundles makes another solution, within the tolerance."""
 
     def __init__(
         self,

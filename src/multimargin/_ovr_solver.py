@@ -37,6 +37,8 @@ _PASSES, _CERTIFICATES, _LAST_PASSES = 0, 1, 2
 class OvrSolver(BaseSolver):
     """One run of the one-vs-rest machine."""
 
+    depends_on_bundles = False
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         problem = self._problem

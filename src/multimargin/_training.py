@@ -16,7 +16,7 @@ from multimargin._problem import Problem
 from multimargin._progress import Observer, Observers
 from multimargin._run_identity import kept_identity, run_identity
 from multimargin._solution import Limits, Solution, Start
-from multimargin._solvers import SOLVERS
+from multimargin._solvers import choose
 from multimargin._stopping import STOPPINGS
 
 _BUNDLES_PER_RANK = 2
@@ -70,11 +70,19 @@ def solve(
     comm = comm or SerialCommunicator()
     seed = _common_seed(estimator.random_state, comm)
     bundles = _bundles(estimator, problem, comm, folder)
-    kind = SOLVERS[estimator.formulation][estimator.solver]
+    kind = choose(
+        estimator.formulation,
+        estimator.solver,
+        ranks=comm.size,
+        bundles=bundles,
+        checkpoints=folder is not None,
+    )
     options = {"reductions": int(estimator.n_reductions)} if kind.takes_reductions else {}
     checkpoints = None
     if folder is not None:
-        identity = run_identity(estimator, problem, estimator.solver, seed, bundles)
+        # What was chosen, not what was asked for: "auto" and its choice are the same run.
+        name = kind.__name__.removesuffix("Solver").lower()
+        identity = run_identity(estimator, problem, name, seed, bundles)
         checkpoints = _ToldCheckpoints(folder, comm, identity)
     solver = kind(
         problem,
@@ -89,7 +97,13 @@ def solve(
         checkpoints=checkpoints,
         **options,
     )
-    return Solved(solver.run(start), bundles, checkpoints)
+    try:
+        solution = solver.run(start)
+    except BaseException:
+        if checkpoints is not None:
+            checkpoints.close()
+        raise
+    return Solved(solution, bundles if kind.depends_on_bundles else None, checkpoints)
 
 
 def _common_seed(random_state: Any, comm: Communicator) -> int:
