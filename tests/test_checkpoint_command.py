@@ -4,11 +4,11 @@ import argparse
 import json
 
 import pytest
-from test_mpi_command import MODELS, write_data
 
 from multimargin._checkpoint import Checkpoints
 from multimargin.cli import main
 from multimargin.cli._common import duration
+from test_mpi_command import MODELS, write_data
 
 RESUMED = "multimargin: going on from the checkpoint in state"
 
@@ -83,6 +83,13 @@ def test_bundles_are_those_of_the_run_before(folder, capsys):
     out, err = capsys.readouterr()
     assert json.loads(out)["bundles"] == 3
     assert RESUMED in err
+
+
+def test_one_process_has_one_bundle_unless_told_otherwise(folder, capsys):
+    assert train("--json", *KEPT) == 0
+    assert json.loads(capsys.readouterr().out)["bundles"] == 1
+    assert train("--json") == 0
+    assert json.loads(capsys.readouterr().out)["bundles"] is None
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,18 @@
 """Models divided over ranks: rows change hands, and none is lost."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rank_threads import run_ranks
-from shared_out import scattered
 
 from multimargin._class_shares import collect_rows, cut_evenly, share_rows, take_rows
 from multimargin._prediction import LinearScores
 from multimargin._shared_prediction import SharedScores
+from rank_threads import run_ranks
+from shared_out import scattered
 
 
 def model(rows, columns, density, dtype=np.float32, seed=0):
@@ -32,7 +34,7 @@ def test_cuts_are_ranges_of_about_equal_size(sizes, ranks):
     assert np.all(np.diff(cuts) >= 0)
     weight = sizes + 1
     even = weight.sum() / ranks
-    for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
+    for begin, end in itertools.pairwise(cuts):
         assert weight[begin:end].sum() <= even + weight.max()
 
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from rank_threads import run_ranks
-from shared_out import share_out_all
 from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import MulticlassSVC, distributed, load_model, save_model
 from multimargin._communicator import SerialCommunicator
 from multimargin._threads import rank_thread_count, thread_count
+from rank_threads import run_ranks
+from shared_out import share_out_all
 
 FORMULATIONS = ["ww", "cs", "llw", "ovr"]
 SCALARS = [
