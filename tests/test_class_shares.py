@@ -65,8 +65,9 @@ def test_rows_come_together_in_order(rows, ranks, given_sparse, kept_sparse, see
 def test_the_form_is_decided_by_the_whole_model():
     # A model of two full rows and thousands of empty ones: the rank with the full ones must not
     # decide by what it has. 3000 x 3000 float64 are 72 MB.
-    coef = sp.csr_matrix((3000, 3000))
-    coef[0] = coef[1] = 1.0
+    coef = sp.lil_matrix((3000, 3000))
+    coef[:2] = 1.0
+    coef = coef.tocsr()
 
     def work(comm):
         held = np.arange(0, 2) if comm.rank == 0 else np.arange(2, 3000)
