@@ -5,9 +5,8 @@ What ranks hold is scattered, so that nothing is where it has to be in the end.
 
 import numpy as np
 
-from multimargin import _training
+from multimargin import _solvers, _training
 from multimargin._solution import Weights
-from multimargin._solvers import SOLVERS
 
 
 def scattered(comm, machines, seed=0):
@@ -37,8 +36,9 @@ def shared_out(kind):
 
 def share_out_all(monkeypatch):
     """Let every formulation be trained so."""
-    solvers = {
-        formulation: {name: shared_out(kind) for name, kind in kinds.items()}
-        for formulation, kinds in SOLVERS.items()
-    }
-    monkeypatch.setattr(_training, "SOLVERS", solvers)
+
+    def choose(formulation, solver, ranks, bundles, checkpoints):
+        kind = _solvers.choose(formulation, solver, bundles=bundles, checkpoints=checkpoints)
+        return shared_out(kind)
+
+    monkeypatch.setattr(_training, "choose", choose)

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from sklearn.metrics import f1_score
 from sklearn.utils import Bunch
 
-from multimargin import _atomic, cli
+from multimargin import _atomic, cli, distributed
 from multimargin._estimator import MulticlassSVC
 from multimargin._model_file import load_model, read_arrays, save_model, write_arrays
 from multimargin.cli import main
@@ -186,7 +186,7 @@ def test_compressed_data(trained, pack):
 
 
 def test_folder_of_the_model_is_checked_first(folder, capsys, monkeypatch):
-    monkeypatch.setattr(MulticlassSVC, "fit", lambda *_: pytest.fail("trained in vain"))
+    monkeypatch.setattr(distributed, "fit", lambda *_, **__: pytest.fail("trained in vain"))
     assert main(["train", "train.svm", "no/such/m"]) == 1
     assert "no/such/m: No such file or directory" in error_line(capsys)
     assert main(["train", "train.svm", "."]) == 1
@@ -459,7 +459,7 @@ def test_interrupted(folder, capsys, monkeypatch):
     def interrupt(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(MulticlassSVC, "fit", interrupt)
+    monkeypatch.setattr(distributed, "fit", interrupt)
     assert main(["train", "train.svm", "m", "--quiet"]) == 130
     assert capsys.readouterr().err == "multimargin: interrupted\n"
     assert not (folder / "m").exists()
@@ -492,7 +492,7 @@ def test_out_of_memory(folder, capsys, monkeypatch):
     def exhausted(*_args, **_kwargs):
         raise MemoryError
 
-    monkeypatch.setattr(MulticlassSVC, "fit", exhausted)
+    monkeypatch.setattr(distributed, "fit", exhausted)
     assert main(["train", "train.svm", "m", "--quiet"]) == 1
     assert error_line(capsys) == "multimargin: error: not enough memory\n"
 
@@ -504,7 +504,7 @@ def test_warnings_are_lines(trained, capsys, monkeypatch):
         warnings.warn("odd\n  samples", UserWarning, stacklevel=1)
         return np.repeat(self.classes_[:1], X.shape[0])
 
-    monkeypatch.setattr(MulticlassSVC, "predict", predict)
+    monkeypatch.setattr(distributed.DistributedModel, "predict", predict)
     assert main(["predict", "m", "test.svm", "-o", "-"]) == 0
     assert capsys.readouterr().err == "multimargin: warning: odd samples\n"
 

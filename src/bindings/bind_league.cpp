@@ -103,10 +103,6 @@ class PyLeague {
                           view(c.feature()));
   }
 
-  void clear_alpha(std::int32_t bundle) {
-    std::vector<T>& alpha = league_->home(bundle).alpha();
-    std::fill(alpha.begin(), alpha.end(), T(0));
-  }
   void put_alpha(std::int32_t bundle, In<std::int64_t> pair, In<T> value) {
     std::vector<T>& alpha = league_->home(bundle).alpha();
     if (pair.size() != value.size()) throw nb::value_error("put_alpha: lengths differ");
@@ -204,6 +200,7 @@ class PyLeague {
                                                        values.data(), values.size()));
     });
   }
+  void keep_alpha_only(std::int32_t bundle) { league_->luggage(bundle).keep_alpha_only(); }
   void drop(std::int32_t bundle) { league_->drop_luggage(bundle); }
 
   // --- fixtures
@@ -215,7 +212,6 @@ class PyLeague {
     unlocked(interrupt_, [&] { league_->build(one, two, home); });
   }
   void drop_fixtures() { league_->drop_fixtures(); }
-  std::int64_t slots(std::int32_t a, std::int32_t b) { return league_->fixture({a, b}).slots(); }
 
   std::vector<PassReport> play(const std::vector<std::pair<std::int32_t, std::int32_t>>& meetings,
                                std::int32_t batch, bool everything, double leave_below,
@@ -331,7 +327,6 @@ void bind_one(nb::module_& m, const char* name) {
            "sample"_a.noconvert(), "alpha"_a.noconvert())
       .def("columns", &L::columns, "bundle"_a)
       .def("structure", &L::structure, "bundle"_a)
-      .def("clear_alpha", &L::clear_alpha, "bundle"_a)
       .def("put_alpha", &L::put_alpha, "bundle"_a, "pair"_a.noconvert(), "value"_a.noconvert())
       .def("unpack_alpha", &L::unpack_alpha, "bundle"_a)
       .def("add_sums", &L::add_sums, "bundle"_a, "sums"_a.noconvert())
@@ -349,10 +344,10 @@ void bind_one(nb::module_& m, const char* name) {
       .def("pack", &L::pack, "bundle"_a)
       .def("unpack", &L::unpack, "bundle"_a, "sizes"_a.noconvert(), "mask"_a.noconvert(),
            "values"_a.noconvert())
+      .def("keep_alpha_only", &L::keep_alpha_only, "bundle"_a)
       .def("drop", &L::drop, "bundle"_a)
       .def("build", &L::build, "a"_a, "b"_a, "of_a"_a, "of_b"_a, "home"_a)
       .def("drop_fixtures", &L::drop_fixtures)
-      .def("slots", &L::slots, "a"_a, "b"_a)
       .def("play", &L::play, "meetings"_a, "batch"_a, "everything"_a, "leave_below"_a, "idle"_a,
            "coupling"_a, "quiet_gap"_a, "quiet_violation"_a, "seed"_a)
       .def("collect", &L::collect, "a"_a, "b"_a, "which"_a)

@@ -90,6 +90,13 @@ void Columns<T, I>::set(std::vector<std::int64_t> begin, std::vector<std::int32_
 }
 
 template <class T, class I>
+void Columns<T, I>::pack_alpha(bool all, std::vector<T>& out) const {
+  out = alpha_;
+  for (std::size_t p = 0; p < out.size(); ++p)
+    if (!all && field_.bundle_of[field_.y[sample_[p]]] != bundle_) out[p] = 0;
+}
+
+template <class T, class I>
 void Columns<T, I>::add_sums(double* sums) const {
   for (std::size_t p = 0; p < sample_.size(); ++p)
     sums[sample_[p]] += static_cast<double>(alpha_[p]);

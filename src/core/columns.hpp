@@ -46,6 +46,10 @@ class Columns {
   const std::vector<T>& alpha() const { return alpha_; }
   std::int32_t classes() const { return static_cast<std::int32_t>(begin_.size()) - 1; }
 
+  // Those dual variables that travel: all, or only those of samples of the bundle's own classes.
+  // The others, which stay where their bundles meet, are zero in `out`.
+  void pack_alpha(bool all, std::vector<T>& out) const;
+
   // Adds this bundle's share to the sums of all samples' variables.
   void add_sums(double* sums) const;
 

@@ -37,19 +37,17 @@ template <class T, class I>
 void Fixture<T, I>::choose(const Side<T>& a, const Side<T>& b, bool home) {
   const Side<T>* sides[2] = {&a, &b};
   const std::int64_t n = field_.X.rows;
-  // Within the own bundle there is nothing to do unless this is where that is played.
-  const auto takes_part = [&](int s, std::int32_t i) {
+  const auto takes_part = [&](std::int32_t i) {
     if (!(field_.norm2[i] > 0)) return false;
-    if (shared_) return true;
     const std::int32_t own = field_.bundle_of[field_.y[i]];
-    return own == bundle_[1 - s] || (home && own == bundle_[s]);
+    return shared_ || own == bundle_[0] || own == bundle_[1];
   };
   std::vector<std::int32_t> count[2];
   for (int s = 0; s < 2; ++s) {
     count[s].assign(n, 0);
     const std::int64_t pairs = sides[s]->begin[classes_[s]];
     for (std::int64_t p = 0; p < pairs; ++p)
-      if (takes_part(s, sides[s]->sample[p])) ++count[s][sides[s]->sample[p]];
+      if (takes_part(sides[s]->sample[p])) ++count[s][sides[s]->sample[p]];
   }
   std::vector<std::int32_t> entry(n, kNobody);
   pair_.assign(1, 0);
@@ -91,7 +89,7 @@ void Fixture<T, I>::choose(const Side<T>& a, const Side<T>& b, bool home) {
     for (std::int32_t k = 0; k < classes_[s]; ++k)
       for (std::int64_t p = sides[s]->begin[k]; p < sides[s]->begin[k + 1]; ++p) {
         const std::int32_t i = sides[s]->sample[p], e = entry[i];
-        if (e == kNobody || !takes_part(s, i)) continue;
+        if (e == kNobody) continue;
         const std::int64_t slot = next[e]++;
         cls_[slot] = (s == 0 ? 0 : classes_[0]) + k;
         source_[slot] = p;
@@ -160,7 +158,7 @@ WorkView<T> Fixture<T, I>::enter(Luggage<T>& a, Luggage<T>& b) {
   for (std::size_t e = 0; e < sample_.size(); ++e) {
     T inside = 0;
     for (std::int64_t p = pair_[e] + 1; p < pair_[e + 1]; ++p) {
-      if (shared_) alpha_[p] = sides[side_of(cls_[p])]->alpha[source_[p]];
+      if (travels(e, p)) alpha_[p] = sides[side_of(cls_[p])]->alpha[source_[p]];
       inside += alpha_[p];
     }
     const std::int32_t own = cls_[pair_[e]];
@@ -197,9 +195,8 @@ void Fixture<T, I>::leave(Luggage<T>& a, Luggage<T>& b) {
   for (std::size_t e = 0; e < sample_.size(); ++e) {
     const std::int32_t own = cls_[pair_[e]];
     if (own != kNobody) sides[side_of(own)]->sum[source_[pair_[e]]] = alpha_[pair_[e]];
-    if (!shared_) continue;
     for (std::int64_t p = pair_[e] + 1; p < pair_[e + 1]; ++p)
-      sides[side_of(cls_[p])]->alpha[source_[p]] = alpha_[p];
+      if (travels(e, p)) sides[side_of(cls_[p])]->alpha[source_[p]] = alpha_[p];
   }
 }
 
@@ -233,7 +230,7 @@ void Fixture<T, I>::collect(int side, std::vector<std::int64_t>& pair,
                             std::vector<T>& value) const {
   for (std::size_t e = 0; e < sample_.size(); ++e)
     for (std::int64_t p = pair_[e] + 1; p < pair_[e + 1]; ++p)
-      if (side_of(cls_[p]) == side && alpha_[p] != 0) {
+      if (side_of(cls_[p]) == side && !travels(e, p) && alpha_[p] != 0) {
         pair.push_back(source_[p]);
         value.push_back(alpha_[p]);
       }

@@ -1,10 +1,14 @@
 // The meeting of two bundles of classes: the pairs that are worked on there, season after season.
 //
-// Where every variable has its own bounds (Weston-Watkins), a pair's dual variable is touched in
-// one fixture only, that of its class's bundle with its sample's own, and stays there. Where a
-// sample's variables share a budget (Crammer-Singer), any two of its classes must be able to pass
-// on to each other what they have, so all active classes of both bundles take part, also those of
-// samples whose own class is elsewhere, and dual variables travel with their class.
+// A sample whose own class is in one of the two is solved over all its active classes in both, in
+// one block: compared with those of the other bundle alone that takes a third of the passes
+// (measured with 8 bundles on 1,139 classes: 40 instead of 111).
+//
+// Where every variable has its own bounds (Weston-Watkins), the dual variables of samples of one
+// bundle and classes of the other are touched nowhere else, and stay here; those within a bundle
+// travel with it. Where a sample's variables share a budget (Crammer-Singer), any two of its
+// classes must be able to pass on to each other what they have: samples whose own class is
+// elsewhere take part, too, and all dual variables travel with their class.
 #pragma once
 
 #include <cstdint>
@@ -48,16 +52,13 @@ class Fixture {
   Fixture(const Field<T, I>& field, const Side<T>& a, const Side<T>& b, bool home, bool shared,
           Team& team);
 
-  std::int64_t entries() const { return static_cast<std::int64_t>(sample_.size()); }
-  std::int64_t slots() const { return static_cast<std::int64_t>(cls_.size()) - entries(); }
-
   PassReport alone(Luggage<T>& a, Luggage<T>& b, const Play<T>& play,
                    const SolverKernels<T>& kernels, const std::function<bool()>& stop);
   PassReport together(Luggage<T>& a, Luggage<T>& b, const Play<T>& play,
                       const SolverKernels<T>& kernels, Team& team, Crowding<T>& crowding,
                       Periodically& stop);
 
-  // Dual variables that are not zero and stay here: which of the bundle's pairs, and their values.
+  // Dual variables that stay here and are not zero: which of the bundle's pairs, and their values.
   void collect(int side, std::vector<std::int64_t>& pair, std::vector<T>& value) const;
 
   // What a later pass depends on, beside luggage.
@@ -75,6 +76,10 @@ class Fixture {
   WorkView<T> enter(Luggage<T>& a, Luggage<T>& b);
   void leave(Luggage<T>& a, Luggage<T>& b);
   int side_of(std::int32_t cls) const { return cls < classes_[0] ? 0 : 1; }
+  // Whether the variable of a slot is in its class's luggage.
+  bool travels(std::int64_t entry, std::int64_t slot) const {
+    return shared_ || side_of(cls_[slot]) == side_of(cls_[pair_[entry]]);
+  }
 
   const Field<T, I>& field_;
   bool shared_;

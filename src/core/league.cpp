@@ -53,10 +53,7 @@ template <class T, class I>
 double League<T, I>::make_luggage(std::int32_t bundle, const double* sums) {
   Luggage<T>& l = luggage_[bundle];
   const double norm = home(bundle).make_luggage(sums, l, team_);
-  if (shared_)
-    l.alpha = home(bundle).alpha();
-  else
-    l.alpha.clear();
+  home(bundle).pack_alpha(shared_, l.alpha);
   return norm;
 }
 

@@ -16,7 +16,14 @@ struct Luggage {
   Buffer<T> w;            // weights of its classes, one class after the other
   std::vector<T> w_bias;  // [classes] weight of the constant feature
   std::vector<T> sum;     // [own samples] sum of their dual variables over all classes
-  std::vector<T> alpha;   // [pairs] dual variables of its classes, where these travel
+  std::vector<T> alpha;   // [pairs] dual variables of its classes; zero: some stay elsewhere
+
+  // For the way home, where the rest is made anew.
+  void keep_alpha_only() {
+    w.reset(0);
+    w_bias.clear();
+    sum.clear();
+  }
 };
 
 template <class T>

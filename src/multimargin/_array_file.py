@@ -158,6 +158,11 @@ class Layout:
         self.entries: list[Entry] = []
         self.length = self._begin
         for name, (dtype, shape) in arrays.items():
+            if len(shape) > MAX_NDIM:
+                _refuse(
+                    path,
+                    f"array {name!r} has {len(shape)} dimensions, at most {MAX_NDIM} are allowed",
+                )
             nbytes = math.prod(shape) * dtype.itemsize
             self.entries.append(Entry(name, dtype, shape, self.length, nbytes, 0))
             self.length += _aligned(nbytes)
@@ -208,8 +213,6 @@ def plain_array(path: str | os.PathLike[str], name: str, array: NDArray[Any]) ->
             path,
             f"array {name!r} has dtype {array.dtype}; allowed are {', '.join(_DTYPES)}",
         )
-    if array.ndim > MAX_NDIM:
-        _refuse(path, f"array {name!r} has {array.ndim} dimensions, at most {MAX_NDIM} are allowed")
     return np.asarray(array, dtype=dtype, order="C")
 
 

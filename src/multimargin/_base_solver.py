@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from multimargin._agreement import told
 from multimargin._checkpoint import Checkpoints
 from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._interior_point import InteriorPoint
@@ -19,7 +20,6 @@ from multimargin._solution import Limits, Solution, Start, Weights
 from multimargin._stopping import GapStopping, Stopping
 
 _STALLED_SCANS = 3  # scans without progress after which the arithmetic's limit is reached
-_ENDS = ("", "a callback", "precision", "max_iter", "time_limit")
 
 
 class BaseSolver(ABC):
@@ -50,6 +50,8 @@ class BaseSolver(ABC):
 
     takes_reductions = False
     """Whether the constructor takes ``reductions``, how often a mean is reduced in an epoch."""
+    depends_on_bundles = True
+    """Whether another number of bundles makes another solution, within the tolerance."""
 
     def __init__(
         self,
@@ -124,10 +126,7 @@ class BaseSolver(ABC):
 
     def _agreed(self, ended_by: str) -> str:
         """What rank 0 says, on all ranks: its clock and its callbacks count."""
-        if self._comm.size == 1:
-            return ended_by
-        said = self._comm.broadcast([np.array([_ENDS.index(ended_by)])])
-        return _ENDS[int(said[0][0])]
+        return str(told(self._comm, ended_by)) if self._comm.size > 1 else ended_by
 
     def _measured(self, at: int) -> float:
         record = self._history[at]

@@ -104,7 +104,6 @@ class League:
         self._sums = np.zeros(len(problem.y))
         self._bundle_of: NDArray[np.int32] = np.zeros(problem.n_classes, dtype=np.int32)
         self._norm = 0.0
-        self._overlap = 1.0
         self._deadline = float("inf")
         self._pending: list[Sending] = []
         self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
@@ -264,10 +263,6 @@ class League:
                     self._core.build, a, b, list(there[a]), list(there[b]), r == self._home_round
                 )
         self._passes += 1  # another order of visits than in the phase before
-        slots = sum(self._core.slots(a, b) for _, (a, b) in self._my_fixtures())
-        total = int(self._comm.reduce(np.array([slots]), "sum")[0])
-        # Where a pair takes part in several fixtures, passes measure it several times.
-        self._overlap = max(1.0, total / max(1, self.active_pairs)) if self._shared else 1.0
 
     def _my_fixtures(self) -> Iterator[tuple[int, tuple[int, int]]]:
         for round_, meetings in enumerate(self._rounds):
@@ -304,7 +299,7 @@ class League:
     def _play_seats(self, r: int, seats: list[int], plan: Plan, how: Visiting) -> Any:
         if not seats:
             return []
-        # A sample is seen once per bundle that it meets: each part has its share of the gap.
+        # A sample is seen once per bundle that it meets: each time with a share of its gap.
         share = 1.0 / min(4, self.bundles)
         return self._timed(
             self._core.play,
@@ -331,7 +326,7 @@ class League:
             complete = complete and bool(full[0])
         rows.sort()
         return Season(
-            gap=sum(row[2] for row in rows) / self._overlap,
+            gap=sum(row[2] for row in rows),
             violation=max((row[3] for row in rows), default=0.0),
             visits=int(sum(row[4] for row in rows)),
             complete=complete,
@@ -348,26 +343,26 @@ class League:
 
     def recompute(self) -> None:
         """Bring dual variables home and make the weights anew."""
-        if self._shared:
-            moves = self._moves(self._round, 0)
-            self._send_off(moves, self._pack)
-            self._welcome(moves, self._unpack)
-            for bundle in self.homes:
-                self._core.unpack_alpha(bundle)
-        else:
-            self._collect()
-            for bundle in range(2 * len(self._rounds[0])):
-                self._core.drop(bundle)
+        for seat in self._my_seats():
+            for bundle in self._rounds[self._round][seat]:
+                self._core.keep_alpha_only(bundle)
+        moves = self._moves(self._round, 0)
+        self._send_off(moves, self._pack)
+        self._welcome(moves, self._unpack)
+        for bundle in self.homes:
+            self._core.unpack_alpha(bundle)
+        self._collect()
         self._make_luggage()
 
     def _collect(self) -> None:
+        """Dual variables that stayed where their bundles meet."""
+        if self._shared:
+            return
         outgoing: list[list[NDArray[Any]]] = [[] for _ in range(self._comm.size)]
         for _, fixture in self._my_fixtures():
             for which, bundle in enumerate(fixture):
                 pair, value = self._core.collect(*fixture, which)
                 outgoing[self._home_rank(bundle)] += [np.array([bundle]), pair, value]
-        for bundle in self.homes:
-            self._core.clear_alpha(bundle)
         for message in self._comm.exchange(outgoing):
             for number, pair, value in zip(*(iter(message),) * 3, strict=True):
                 self._core.put_alpha(int(number[0]), pair, value)

@@ -17,8 +17,6 @@ from sklearn.exceptions import NotFittedError
 from multimargin._array_file import FORMAT_VERSION, ModelFileError, read_arrays, write_arrays
 
 if TYPE_CHECKING:
-    from multimargin._class_shares import ClassShare
-    from multimargin._communicator import Communicator
     from multimargin._estimator import MulticlassSVC
 
 __all__ = [
@@ -79,10 +77,11 @@ def save_model(
     """
     if not hasattr(model, "coef_"):
         raise NotFittedError(f"{type(model).__name__} is not fitted: call fit before saving it")
-    if preprocessing is None:
-        preprocessing = getattr(model, "preprocessing_", None)
-    meta, arrays = _pack(path, model)
-    meta["preprocessing"] = dict(preprocessing or {})
+    arrays: Arrays = {}
+    meta = metadata(model, preprocessing)
+    meta["coef"] = _pack_coef(model.coef_, arrays)
+    arrays["intercept"] = np.atleast_1d(np.asarray(model.intercept_))
+    pack_names(path, model, meta, arrays)
     write_arrays(path, meta, arrays)
 
 
@@ -132,48 +131,16 @@ def load_model(path: str | os.PathLike[str], *, verify: bool = False) -> Multicl
     return model
 
 
-def save_share(
-    model: Any,
-    share: ClassShare,
-    path: str | os.PathLike[str],
-    comm: Communicator,
-    *,
-    preprocessing: Mapping[str, Any] | None = None,
-) -> None:
-    """Write a model of which each rank holds some rows; called by all ranks.
-
-    The file is the one that `save_model` writes for the whole model.
-
-    Parameters
-    ----------
-    model : MulticlassSVC
-        Fitted but for its coefficients, the same on all ranks.
-    share : ClassShare
-        This rank's coefficients.
-    path, preprocessing
-        As of `save_model`.
-    comm : Communicator
-    """
-    raise NotImplementedError
-
-
 def _damaged(path: str | os.PathLike[str], reason: str) -> NoReturn:
     raise ModelFileError(f"{os.fspath(path)}: damaged: {reason}")
 
 
-def _pack(path: str | os.PathLike[str], model: Any) -> tuple[dict[str, Any], Arrays]:
-    arrays: Arrays = {}
-    meta = _metadata(model)
-    meta["coef"] = _pack_coef(model.coef_, arrays)
-    arrays["intercept"] = np.atleast_1d(np.asarray(model.intercept_))
-    _pack_all_labels(path, model, meta, arrays)
-    return meta, arrays
-
-
-def _metadata(model: Any) -> dict[str, Any]:
-    """What JSON holds of a model, whoever has its coefficients."""
+def metadata(model: Any, preprocessing: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What JSON holds of a model, whoever has its coefficients: all but what `pack_names` adds."""
     from multimargin import __version__
 
+    if preprocessing is None:
+        preprocessing = getattr(model, "preprocessing_", None)
     params = model.get_params(deep=False)
     # As trained: where the number was left open it depends on that of the ranks, and the model
     # on it. Whoever trains with these parameters again has the same model.
@@ -190,12 +157,14 @@ def _metadata(model: Any) -> dict[str, Any]:
             for name, kind in _NUMBERS.items()
             if getattr(model, name, None) is not None
         },
+        "preprocessing": dict(preprocessing or {}),
     }
 
 
-def _pack_all_labels(
+def pack_names(
     path: str | os.PathLike[str], model: Any, meta: dict[str, Any], arrays: Arrays
 ) -> None:
+    """Add the names of classes and features to the metadata and the arrays."""
     meta["classes"] = _pack_labels(path, "classes", np.asarray(model.classes_), arrays)
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
@@ -239,17 +208,27 @@ def _pack_coef(coef: Any, arrays: Arrays) -> dict[str, Any]:
         order = "F" if dense.flags.f_contiguous and not dense.flags.c_contiguous else "C"
         arrays["coef"] = dense.T if order == "F" else dense
         return {"format": "dense", "order": order}
-    matrix = sp.csr_matrix(coef)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()  # the caller's matrix is left as it is
-        matrix.sum_duplicates()
+    matrix = canonical(coef)
     n_stored = int(matrix.indptr[-1])
-    small = max(n_stored, *matrix.shape) <= np.iinfo(np.int32).max
-    index = np.int32 if small else np.int64
+    index = index_type(n_stored, matrix.shape)
     arrays["coef.data"] = matrix.data[:n_stored]
     arrays["coef.indices"] = matrix.indices[:n_stored].astype(index, copy=False)
     arrays["coef.indptr"] = matrix.indptr.astype(index, copy=False)
     return {"format": "csr"}
+
+
+def canonical(coef: Any) -> Any:
+    """A CSR matrix with sorted indices, each once; the caller's is left as it is."""
+    matrix = sp.csr_matrix(coef)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
+def index_type(stored: int, shape: tuple[int, int]) -> type[np.int32] | type[np.int64]:
+    """The type of the indices in a file."""
+    return np.int32 if max(stored, *shape) <= np.iinfo(np.int32).max else np.int64
 
 
 def _unpack_coef(

@@ -1,11 +1,14 @@
 """One-vs-rest: every class against all others, each to its own tolerance.
 
 The compiled solver takes classes a cache line at a time; here they are handed to it in groups, so
-that progress can be shown and a run can end between two of them.
+that progress can be shown and a run can end between two of them. Ranks divide the lines of every
+group between them. Since lines share nothing but the data, a machine is the same whoever trains
+it, and only the certificates travel.
 """
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -13,21 +16,28 @@ from numpy.typing import NDArray
 
 from multimargin import _core
 from multimargin._base_solver import BaseSolver
-from multimargin._solution import DenseAlpha, Solution, Start, Weights, csr_weights
+from multimargin._checkpoint import Checkpoint
+from multimargin._ovr_lines import Lines
+from multimargin._shares import packed, unpacked
+from multimargin._solution import DenseAlpha, Solution, Start, Weights
 from multimargin._stopping import GapStopping
 
-# Lines handed over at a time, but no more than 16 times in all; the same for any number of
-# threads, since the history shows it.
-_LINES, _GROUPS = 64, 16
 # With a time limit all classes come this far first: one that was never trained scores 0, and so
 # above all that have learnt to say no.
 _ROUGH = 0.2
 _MOST_ALPHA_BYTES = 2**31  # kept for that; above, a time limit leaves the last classes untrained
 _SLOW_PASSES = 300  # after which an interior point is tried, where it suits
+_LINES_AT_ONCE = 4  # per thread, between two looks at whether a checkpoint is due
+
+# The steps on the way to one target: passes; the certificates of what an interior point found
+# for machines that passes did not finish; passes again.
+_PASSES, _CERTIFICATES, _LAST_PASSES = 0, 1, 2
 
 
 class OvrSolver(BaseSolver):
     """One run of the one-vs-rest machine."""
+
+    depends_on_bundles = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -42,92 +52,148 @@ class OvrSolver(BaseSolver):
             seed=self._seed,
             isa=self._isa,
         )
+        self._lines = Lines(self._engine, problem, self._comm)
+        # Where the run is: which target, which step on the way to it, how many groups are done.
+        self._target_at, self._step, self._group = 0, _PASSES, 0
+        self._rounds = 1  # over all classes, the present one included
+        self._passes_before = 0  # the present round
 
     def _run(self, start: Start | None) -> Solution:
-        alpha = self._first_alpha(start)
+        found = self._checkpoints.read() if self._checkpoints is not None else None
+        alpha = self._first_alpha(start if found is None else None)
+        if found is not None:
+            self._resume(found, alpha)
         tol, ended_by = self._stopping.tol, ""
         in_two = self._limits.time_limit is not None and alpha is not None
-        rounds = [max(tol, _ROUGH), tol] if in_two else [tol]
-        for target in dict.fromkeys(rounds):
-            ended_by = self._round(target, alpha)
-            if not ended_by and not self._all_reached(target):
-                ended_by = self._finish(target, alpha)
-            if ended_by:
-                break
+        targets = list(dict.fromkeys([max(tol, _ROUGH), tol] if in_two else [tol]))
+        while not ended_by and self._target_at < len(targets):
+            target = targets[self._target_at]
+            ended_by = self._round(target, alpha) or self._next_step(target, alpha)
         if self._stopping.reached(self._history[-1]):
             ended_by = ""  # all together, if not each by itself
         elif not ended_by:
-            precision = any(r.precision for r in self._engine.reports())
-            ended_by = "precision" if precision else "max_iter"
-        problem = self._problem
-        kept = (
-            DenseAlpha(problem.formulation, problem.loss, problem.y, alpha, problem.box)
-            if alpha is not None
-            else None
-        )
+            ended_by = "precision" if self._lines.any_at_precision() else "max_iter"
+        problem, kept = self._problem, None
+        if alpha is not None and self._comm.size == 1:
+            kept = DenseAlpha(problem.formulation, problem.loss, problem.y, alpha, problem.box)
         return self._solution(ended_by, kept)
 
     def _first_alpha(self, start: Start | None) -> NDArray[Any] | None:
+        """Dual variables of the machines held; None where they are not kept."""
         problem = self._problem
         if isinstance(start, DenseAlpha):
-            return start.scaled_to(problem)
+            return np.ascontiguousarray(start.scaled_to(problem)[:, self._lines.machines])
         size = len(problem.y) * problem.machines * problem.X.dtype.itemsize
         limited = self._limits.time_limit is not None and size <= _MOST_ALPHA_BYTES
         if self._keep_alpha or limited or self._may_use_interior_point():
-            return np.zeros((len(problem.y), problem.machines), dtype=problem.X.dtype)
+            return np.zeros((len(problem.y), len(self._lines.machines)), dtype=problem.X.dtype)
         return None
 
-    def _finish(self, target: float, alpha: NDArray[Any] | None) -> str:
-        """The machines that passes did not finish, by other means if there are any."""
-        if limit := self._limit_reached():
+    def _next_step(self, target: float, alpha: NDArray[Any] | None) -> str:
+        """Prepare the next round; returns what ended the run, if that is its end."""
+        step = self._step
+        reached = type(self._stopping)(target).reached(self._history[-1])
+        if not reached and step == _PASSES and (limit := self._limit_reached()):
             return limit
-        if alpha is None or not self._may_use_interior_point():
-            return ""
-        found = self._interior_point()
-        assert found is not None
-        for k, report in enumerate(self._engine.reports()):
-            if not report.reached and found[1][k] > report.dual:
-                alpha[:, k] = found[0][:, k]
-        ended_by = self._round(target, alpha, most=0)  # certificates only
-        if ended_by or self._all_reached(target):
-            return ended_by
-        return self._round(target, alpha)
+        if reached or step == _LAST_PASSES:
+            self._target_at, self._step = self._target_at + 1, _PASSES
+        elif step == _CERTIFICATES:
+            self._step = _LAST_PASSES
+        elif alpha is not None and self._may_use_interior_point():
+            found = self._interior_point()
+            assert found is not None
+            for column, k in enumerate(self._lines.machines):
+                if not self._lines.reached[k] and found[1][k] > self._lines.dual[k]:
+                    alpha[:, column] = found[0][:, k]
+            self._step = _CERTIFICATES
+        else:
+            self._target_at += 1
+        self._rounds, self._group, self._passes_before = self._rounds + 1, 0, self._passes
+        return ""
 
-    def _all_reached(self, target: float) -> bool:
-        """Whether all machines together, if not each by itself, are within ``target``."""
-        return type(self._stopping)(target).reached(self._history[-1])
+    def _most_passes(self) -> int:
+        if self._step == _CERTIFICATES:
+            return 0
+        most = max(0, self._limits.max_passes - self._passes_before)
+        # Those after an interior point have tried it.
+        return min(most, _SLOW_PASSES) if self._may_use_interior_point() else most
 
-    def _round(self, target: float, alpha: NDArray[Any] | None, most: int | None = None) -> str:
-        """All classes to the tolerance ``target``, by ``most`` passes; returns what ended it."""
-        lanes, machines = self._engine.lanes, self._problem.machines
-        lines = -(-machines // lanes)
-        step = lanes * max(_LINES, -(-lines // _GROUPS))
-        by_gap = isinstance(self._stopping, GapStopping)
-        before = self._passes
-        if most is None:
-            most = max(0, self._limits.max_passes - before)
-            if self._may_use_interior_point():
-                most = min(most, _SLOW_PASSES)
-        for begin in range(0, machines, step):
-            self._limit(self._engine)
-            end = min(machines, begin + step)
-            complete = self._engine.solve(begin, end, target, by_gap, most, alpha)
-            reports = self._engine.reports()
-            passes = before + max(r.passes for r in reports[begin:end])
+    def _round(self, target: float, alpha: NDArray[Any] | None) -> str:
+        """All classes that are left to the tolerance ``target``; returns what ended it."""
+        most = self._most_passes()
+        for group in range(self._group, len(self._lines.groups)):
+            complete = self._solve_group(group, target, most, alpha)
+            machines = self._lines.exchange(group)
+            passes = self._passes_before + int(self._lines.passes[machines].max())
             if passes > self._passes:
                 self._pass_done(passes - self._passes)
             asked = self._scan_done(
-                sum(r.primal for r in reports),
-                sum(r.dual for r in reports),
-                max(r.violation for r in reports),
-                len(self._problem.y) * machines,
+                sum(self._lines.primal.tolist()),
+                sum(self._lines.dual.tolist()),
+                float(self._lines.violation.max()),
+                len(self._problem.y) * self._problem.machines,
             )
             if not complete:
                 return "time_limit"
             # The machines' own passes are counted, and their own precision is looked after.
             if asked in ("a callback", "time_limit"):
                 return asked
+            self._group = group + 1
+            self._perhaps_checkpoint(alpha)
         return ""
 
+    def _solve_group(
+        self, group: int, target: float, most: int, alpha: NDArray[Any] | None
+    ) -> bool:
+        """This rank's lines of a group; returns whether all ranks came to the end of theirs."""
+        left = [k for k in self._lines.of_group(group) if self._lines.round_of[k] < self._rounds]
+        at_once = _LINES_AT_ONCE * self._threads if self._checkpoints is not None else len(left)
+        chunks = [left[k : k + at_once] for k in range(0, len(left), max(1, at_once))]
+        count = int(self._comm.reduce(np.array([len(chunks)]), "max")[0])
+        by_gap = isinstance(self._stopping, GapStopping)
+        for k in range(count):
+            complete = True
+            for begin, end in self._lines.stretches(chunks[k] if k < len(chunks) else []):
+                self._limit(self._engine)
+                column = self._lines.column_of(begin)
+                if not self._engine.solve(begin, end, target, by_gap, most, alpha, column):
+                    complete = False
+                self._lines.solved(begin, end, self._rounds)
+            if not self._comm.reduce(np.array([int(complete)]), "min")[0]:
+                return False
+            if k + 1 < count:
+                self._perhaps_checkpoint(alpha)
+        return True
+
     def _weights(self) -> Weights:
-        return csr_weights(self._engine.weights(), self._problem.X.shape[1])
+        return self._lines.weights()
+
+    # ------------------------------------------------------------ checkpoints
+
+    def _perhaps_checkpoint(self, alpha: NDArray[Any] | None) -> None:
+        if self._checkpoints is None or not self._checkpoints.due():
+            return
+        parts = self._lines.save(alpha)
+        if self._comm.rank == 0:
+            parts["all"] = {
+                "history": packed(self._history),
+                "seconds": np.array([time.monotonic() - self._began]),
+            }
+        common = {
+            "at": [self._target_at, self._step, self._group],
+            "rounds": self._rounds,
+            "passes": [self._passes_before, self._passes],
+            "tried_interior_point": self._tried_interior_point,
+        }
+        self._checkpoints.write(common, parts)
+
+    def _resume(self, found: Checkpoint, alpha: NDArray[Any] | None) -> None:
+        """Go on as if nothing had happened since the checkpoint."""
+        common, rest = found.common, found.part("all")
+        self._target_at, self._step, self._group = common["at"]
+        self._rounds = common["rounds"]
+        self._passes_before, self._passes = common["passes"]
+        self._tried_interior_point = common["tried_interior_point"]
+        self._history = unpacked(np.array(rest["history"]))
+        self._began -= float(rest["seconds"][0])
+        self._lines.load(found, alpha)

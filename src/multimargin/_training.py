@@ -16,7 +16,7 @@ from multimargin._problem import Problem
 from multimargin._progress import Observer, Observers
 from multimargin._run_identity import kept_identity, run_identity
 from multimargin._solution import Limits, Solution, Start
-from multimargin._solvers import SOLVERS
+from multimargin._solvers import choose
 from multimargin._stopping import STOPPINGS
 
 _BUNDLES_PER_RANK = 2
@@ -70,11 +70,19 @@ def solve(
     comm = comm or SerialCommunicator()
     seed = _common_seed(estimator.random_state, comm)
     bundles = _bundles(estimator, problem, comm, folder)
-    kind = SOLVERS[estimator.formulation][estimator.solver]
+    kind = choose(
+        estimator.formulation,
+        estimator.solver,
+        ranks=comm.size,
+        bundles=bundles,
+        checkpoints=folder is not None,
+    )
     options = {"reductions": int(estimator.n_reductions)} if kind.takes_reductions else {}
     checkpoints = None
     if folder is not None:
-        identity = run_identity(estimator, problem, estimator.solver, seed, bundles)
+        # What was chosen, not what was asked for: "auto" and its choice are the same run.
+        name = kind.__name__.removesuffix("Solver").lower()
+        identity = run_identity(estimator, problem, name, seed, bundles)
         checkpoints = _ToldCheckpoints(folder, comm, identity)
     solver = kind(
         problem,
@@ -89,7 +97,13 @@ def solve(
         checkpoints=checkpoints,
         **options,
     )
-    return Solved(solver.run(start), bundles, checkpoints)
+    try:
+        solution = solver.run(start)
+    except BaseException:
+        if checkpoints is not None:
+            checkpoints.close()
+        raise
+    return Solved(solution, bundles if kind.depends_on_bundles else None, checkpoints)
 
 
 def _common_seed(random_state: Any, comm: Communicator) -> int:
@@ -103,8 +117,8 @@ def _bundles(
 ) -> int | None:
     """How many bundles the classes are divided into; None: the solver for one machine.
 
-    A run that is kept can be gone on with by any number of ranks, and so needs bundles, too. One
-    that goes on has those of the run before it, though the ranks may be more or fewer now.
+    A run that is kept can be gone on with by any number of ranks, and so is one of bundles, if of
+    a single one. One that goes on has those of the run before it, however many ranks there are.
     """
     if estimator.n_bundles is not None:
         return int(estimator.n_bundles)
@@ -112,8 +126,8 @@ def _bundles(
         kept = kept_identity(folder.path, comm)
         if kept is not None and kept.get("bundles") is not None:
             return int(kept["bundles"])
-    if comm.size == 1 and folder is None:
-        return None
+    if comm.size == 1:
+        return None if folder is None else 1
     return min(_BUNDLES_PER_RANK * comm.size, problem.n_classes)
 
 

@@ -35,12 +35,12 @@ from multimargin._data_cache import shared
 from multimargin._estimator import MulticlassSVC
 from multimargin._fingerprint import fingerprint
 from multimargin._model_file import load_model as load_whole_model
-from multimargin._model_file import save_share
 from multimargin._mpi import world
 from multimargin._parameters import check_parameters
 from multimargin._prediction import LinearScores, Scores, best_k_labels, best_labels
 from multimargin._problem import as_core_csr
 from multimargin._same_on_all import parameters, require_same
+from multimargin._shared_model_file import save_share
 from multimargin._shared_prediction import SharedScores
 from multimargin._svmlight import load_svmlight
 from multimargin._threads import rank_thread_count

@@ -52,7 +52,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load, predict, write; under ``mpiexec`` each rank scores its classes, and the first writes."""
+    """Load, predict, write; under ``mpiexec`` each rank scores its classes, the first writes."""
     comm = world()
     to_file = args.output != "-" and not _is_device(args.output)
     with agreed(comm):

@@ -17,7 +17,7 @@ from multimargin._communicator import Communicator
 from multimargin._estimator import MulticlassSVC
 from multimargin._mpi import world
 from multimargin._parameters import check_parameters
-from multimargin._solvers import SOLVERS
+from multimargin._solvers import SOLVERS, choose
 from multimargin.cli._common import (
     EXIT_NOT_CONVERGED,
     EXIT_OK,
@@ -130,9 +130,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--bundles",
         type=positive_int,
         metavar="N",
-        help="bundles of classes, which processes hold and pass on under mpiexec; the model depends "
-        "on it, and not on the number of processes or threads (default: what is fastest, two for "
-        "each process, or those of the checkpoint)",
+        help="bundles of classes, which processes hold and pass on under mpiexec; the model "
+        "depends on it, and not on the number of processes or threads (default: what is fastest, "
+        "two for each process, or those of the checkpoint)",
     )
     add(
         "--checkpoint",
@@ -156,6 +156,7 @@ def run(args: argparse.Namespace) -> int:
     _check_files(args, comm)
     model = _estimator(args)
     check_parameters(model)  # before a long file is read
+    choose(args.formulation, args.solver, comm.size, args.bundles, args.checkpoint is not None)
     preprocessing = {
         "normalize": args.normalize,
         "zero_based": args.zero_based,

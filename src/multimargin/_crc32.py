@@ -1,0 +1,48 @@
+"""The CRC-32 of bytes from those of their pieces, so that pieces can be summed up in parallel.
+
+A CRC-32 is the remainder of a polynomial over GF(2). To append n bytes multiplies what was there
+before by x^(8n), so the checksum of a whole is ``crc(a) x^(8 |b|) + crc(b)`` modulo the generator.
+The constants that zlib mixes in at both ends cancel out of this sum.
+
+Polynomials are numbers with the coefficient of x^0 in bit 31, as zlib has them.
+"""
+
+from __future__ import annotations
+
+_GENERATOR = 0xEDB88320
+_ONE = 1 << 31
+_X8 = _ONE >> 8
+
+
+def crc32_combine(first: int, second: int, length: int) -> int:
+    """The CRC-32 of two pieces one after the other.
+
+    Parameters
+    ----------
+    first, second : int
+        ``zlib.crc32`` of the pieces.
+    length : int
+        Bytes in the second piece.
+    """
+    return _product(first, _power_of_x8(length)) ^ second
+
+
+def _product(a: int, b: int) -> int:
+    """``a b`` modulo the generator."""
+    total = 0
+    while a:
+        if a & _ONE:
+            total ^= b
+        a = (a << 1) & 0xFFFFFFFF
+        b = (b >> 1) ^ (_GENERATOR if b & 1 else 0)  # times x
+    return total
+
+
+def _power_of_x8(exponent: int) -> int:
+    power, square = _ONE, _X8
+    while exponent:
+        if exponent & 1:
+            power = _product(power, square)
+        square = _product(square, square)
+        exponent >>= 1
+    return power

@@ -1,0 +1,78 @@
+"""Model files of which each rank writes its share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
+
+from multimargin._agreement import everyones
+from multimargin._class_shares import ClassShare
+from multimargin._communicator import Communicator
+from multimargin._model_file import Arrays, canonical, index_type, metadata, pack_names
+from multimargin._parallel_file import Piece, write_arrays_together
+
+
+def save_share(
+    model: Any,
+    share: ClassShare,
+    path: str | os.PathLike[str],
+    comm: Communicator,
+    *,
+    preprocessing: Mapping[str, Any] | None = None,
+) -> None:
+    """Write the file that `multimargin.save_model` writes for the whole model; called by all ranks.
+
+    Parameters
+    ----------
+    model : MulticlassSVC
+        Fitted but for its coefficients, the same on all ranks.
+    share : ClassShare
+        This rank's coefficients.
+    path, preprocessing
+        As of `multimargin.save_model`.
+    comm : Communicator
+    """
+    meta = metadata(model, preprocessing)
+    begin, _ = share.range_of(comm.rank)
+    if sp.issparse(share.coef):
+        meta["coef"] = {"format": "csr"}
+        pieces = _csr_pieces(share, begin, comm)
+    else:
+        meta["coef"] = {"format": "dense", "order": "C"}
+        columns = share.coef.shape[1]
+        pieces = {"coef": _piece((share.rows, columns), begin * columns, share.coef)}
+    pieces["intercept"] = _piece((share.rows,), begin, share.intercept)
+    names: Arrays = {}
+    pack_names(path, model, meta, names)
+    for name, array in names.items():  # few, and known to all: rank 0 writes them
+        pieces[name] = _piece(array.shape, 0, array if comm.rank == 0 else array[:0])
+    write_arrays_together(comm, path, meta, pieces)
+
+
+def _piece(
+    shape: tuple[int, ...], begin: int, data: NDArray[Any], dtype: DTypeLike | None = None
+) -> Piece:
+    # As `_array_file` keeps it.
+    kind = np.dtype(dtype or data.dtype).newbyteorder("<")
+    return Piece(kind, shape, begin, data.astype(kind, copy=False))
+
+
+def _csr_pieces(share: ClassShare, begin: int, comm: Communicator) -> dict[str, Piece]:
+    matrix = canonical(share.coef)
+    own = int(matrix.indptr[-1])
+    stored = everyones(comm, own)
+    before, total = sum(stored[: comm.rank]), sum(stored)
+    index = index_type(total, (share.rows, matrix.shape[1]))
+    starts = matrix.indptr[:-1].astype(np.int64) + before
+    if comm.rank == comm.size - 1:  # behind the last row
+        starts = np.append(starts, total)
+    return {
+        "coef.data": _piece((total,), before, matrix.data[:own]),
+        "coef.indices": _piece((total,), before, matrix.indices[:own], index),
+        "coef.indptr": _piece((share.rows + 1,), begin, starts, index),
+    }
