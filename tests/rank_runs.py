@@ -47,8 +47,19 @@ def problem_of(X, y, formulation, C=1.0, dtype=np.float64, weight=None, bias=1.0
     return Problem(X, y.astype(np.int32), box.astype(dtype), n_classes, bias, formulation, loss)
 
 
-def solve(problem, kind, ranks=1, *, tol=0.05, max_passes=400, shelf=None, resume_from=None,
-          observers=None, time_limit=None, **options):
+def solve(
+    problem,
+    kind,
+    ranks=1,
+    *,
+    tol=0.05,
+    max_passes=400,
+    shelf=None,
+    resume_from=None,
+    observers=None,
+    time_limit=None,
+    **options,
+):
     """Run ``kind`` on ``ranks`` ranks; ``observers`` are rank 0's."""
 
     def work(comm):
@@ -56,15 +67,21 @@ def solve(problem, kind, ranks=1, *, tol=0.05, max_passes=400, shelf=None, resum
         if shelf is not None:
             checkpoints = MemoryCheckpoints(shelf, comm, resume_from)
         solver = kind(
-            problem, GapStopping(tol), Limits(max_passes, time_limit), comm=comm,
-            checkpoints=checkpoints, observers=observers if comm.rank == 0 else None, **options
+            problem,
+            GapStopping(tol),
+            Limits(max_passes, time_limit),
+            comm=comm,
+            checkpoints=checkpoints,
+            observers=observers if comm.rank == 0 else None,
+            **options,
         )
         return solver.run(), comm.bytes_sent, solver._engine.bytes
 
     found = run_ranks(ranks, work)
     solutions = [f[0] for f in found]
-    return Whole(*_joined(problem, solutions), solutions, [f[1] for f in found],
-                 [f[2] for f in found])
+    return Whole(
+        *_joined(problem, solutions), solutions, [f[1] for f in found], [f[2] for f in found]
+    )
 
 
 def _joined(problem, solutions):
@@ -86,8 +103,15 @@ def _joined(problem, solutions):
     for s in solutions[1:]:
         first = solutions[0]
         assert (s.primal, s.dual, s.gap, s.violation, s.passes, s.ended_by, s.converged) == (
-            first.primal, first.dual, first.gap, first.violation, first.passes, first.ended_by,
-            first.converged)
+            first.primal,
+            first.dual,
+            first.gap,
+            first.violation,
+            first.passes,
+            first.ended_by,
+            first.converged,
+        )
         assert [(r.primal, r.dual, r.violation, r.active, r.passes) for r in s.history] == [
-            (r.primal, r.dual, r.violation, r.active, r.passes) for r in first.history]
+            (r.primal, r.dual, r.violation, r.active, r.passes) for r in first.history
+        ]
     return coef, constant
