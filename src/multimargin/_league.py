@@ -106,6 +106,7 @@ class League:
         self._norm = 0.0
         self._deadline = float("inf")
         self._pending: list[Sending] = []
+        self._known_moves: dict[tuple[int, int], list[Move]] = {}
         self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
         self.busy_seconds = 0.0  # of processor time in steps of the core
 
@@ -131,24 +132,32 @@ class League:
         return self._rank_of(self._seat_of(0)[bundle])
 
     def _moves(self, before: int, after: int) -> list[Move]:
-        """Who changes seats between two rounds, by the seat that is left."""
-        now, then = self._seat_of(before), self._seat_of(after)
-        moves = [Move(b, now[b], then[b]) for b in now if now[b] != then[b]]
-        return sorted(moves, key=lambda move: (move.source, move.bundle))
+        """Who comes to this rank or leaves it between two rounds, by the seat that is left."""
+        if (before, after) not in self._known_moves:
+            now, then = self._seat_of(before), self._seat_of(after)
+            moves = [Move(b, now[b], then[b]) for b in now if now[b] != then[b]]
+            mine = [
+                m
+                for m in moves
+                if self._rank_of(m.source) != self._rank_of(m.target)
+                and self._comm.rank in (self._rank_of(m.source), self._rank_of(m.target))
+            ]
+            mine.sort(key=lambda move: (move.source, move.bundle))
+            self._known_moves[before, after] = mine
+        return self._known_moves[before, after]
 
     def _send_off(self, moves: list[Move], pack: Callable[[int], Message]) -> None:
         """Send what leaves this rank."""
         for move in moves:
-            to = self._rank_of(move.target)
-            if self._rank_of(move.source) == self._comm.rank != to:
+            if self._rank_of(move.source) == self._comm.rank:
+                to = self._rank_of(move.target)
                 self._pending.append(self._comm.send(pack(move.bundle), to))
 
     def _welcome(self, moves: list[Move], unpack: Callable[[int, list[Any]], None]) -> None:
         """Receive what comes to this rank, in the order in which it was sent."""
         for move in moves:
-            source = self._rank_of(move.source)
-            if self._rank_of(move.target) == self._comm.rank != source:
-                unpack(move.bundle, self._comm.receive(source))
+            if self._rank_of(move.target) == self._comm.rank:
+                unpack(move.bundle, self._comm.receive(self._rank_of(move.source)))
         while self._pending:
             self._pending.pop().wait()
 
@@ -293,7 +302,7 @@ class League:
                     complete = complete and report.complete
                 self._send_off([m for m in moves if m.source in group], self._pack)
             self._welcome(moves, self._unpack)
-            self._round = order[step + 1] if moves else r
+            self._round = order[min(step + 1, len(order) - 1)]
         return self._summary(seen, complete)
 
     def _play_seats(self, r: int, seats: list[int], plan: Plan, how: Visiting) -> Any:
