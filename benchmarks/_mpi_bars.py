@@ -44,9 +44,9 @@ def write_data(dataset: str, folder: Path | None, path: Path) -> None:
     dump_svmlight_file(data.X, data.y, str(path), zero_based=False)
 
 
-def train_command(model: str, more: Sequence[str]) -> list[str]:
-    """``multimargin train`` on the data in this folder, as arguments of Python."""
-    return ["-m", "multimargin", "train", "data.svm", model, "--quiet", *more]
+def train_command(data: str, model: str, more: Sequence[str]) -> list[str]:
+    """``multimargin train``, as arguments of Python."""
+    return ["-m", "multimargin", "train", data, model, "--quiet", *more]
 
 
 def hash_of(path: Path) -> str:
@@ -85,7 +85,7 @@ def ranks(options: Options) -> Outcome:
 def _trained(folder: Path, count: int | None, threads: int, more: Sequence[str]) -> str:
     """The hash of the model file of one run."""
     options = [*more, "--bundles", str(_BUNDLES), "--threads", str(threads)]
-    with Started(count, train_command("model", options), folder) as started:
+    with Started(count, train_command("data.svm", "model", options), folder) as started:
         status, said = started.end(_TIMEOUT)
     # 3: not within the tolerance, after the few passes that were asked for.
     if status not in ((0, 3) if "--max-iter" in more else (0,)):

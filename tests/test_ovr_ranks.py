@@ -170,8 +170,9 @@ def test_from_every_checkpoint_on_any_number_of_ranks(
     assert len(shelf.checkpoints) == -(-100 * np.dtype(dtype).itemsize // 64)
     for ranks in (1, 2, 3):
         for step, checkpoint in enumerate(shelf.checkpoints):
-            found = solve(problem, OvrSolver, ranks, shelf=Shelf(), resume_from=checkpoint,
-                          **options)  # fmt: skip
+            found = solve(
+                problem, OvrSolver, ranks, shelf=Shelf(), resume_from=checkpoint, **options
+            )
             assert found.same_bits(whole), f"from checkpoint {step} on {ranks} ranks"
 
 
@@ -204,8 +205,14 @@ def test_checkpoints_on_disk(tmp_path, no_interior_point, small_groups):
     def run(observers):
         def work(comm):
             kept = Checkpoints(tmp_path / "run", 0.0, comm, {"C": 1.0})
-            solver = OvrSolver(problem, GapStopping(0.05), Limits(400), comm=comm,
-                               checkpoints=kept, observers=observers if comm.rank == 0 else None)  # fmt: skip
+            solver = OvrSolver(
+                problem,
+                GapStopping(0.05),
+                Limits(400),
+                comm=comm,
+                checkpoints=kept,
+                observers=observers if comm.rank == 0 else None,
+            )
             found = solver.run()
             kept.close()
             return found
