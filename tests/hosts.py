@@ -131,6 +131,8 @@ class Hosts:
             str(self.agent),
             *options,
         ]
+        # A launcher that is killed leaves files behind: here they go with the hosts.
+        env = {"TMPDIR": str(self._folder), **(env or {})}
         n = per_host * len(self.addresses)
         return mpi.Run(n, args, timeout, env=env, options=options, launcher=launcher)
 

@@ -137,18 +137,20 @@ class _Watch:
     def _end(self, other: int, silent: bool) -> None:
         comm, name = self._comm, self._names[other]
         if silent:
-            what = f"no sign of life from rank {other} on {name} for {self._seconds:g} s"
+            what = f"error: no sign of life from rank {other} on {name} for {self._seconds:g} s"
         else:
-            time.sleep(3)  # who ended it is about to end this one, too, and to say why
             what = f"rank {other} on {name} is gone"
-        say(f"multimargin: rank {comm.rank} of {comm.size}: error: {what}; the run ends\n")
+            if comm.rank:
+                time.sleep(3)  # rank 0 was ended, and so will this one be; no need to say it
+        say(f"multimargin: rank {comm.rank} of {comm.size}: {what}; the run ends\n")
+        if not silent:
+            time.sleep(3 if comm.rank == 0 else 0)  # whoever ended it ends this one, too
+            comm.abort(1)
         time.sleep(0.5)  # for the message's way to the terminal
-        if silent:
-            if comm.rank == 0:
-                _end_launcher()
-            else:
-                os._exit(1)  # all ranks of this host find out, each by itself
-        comm.abort(1)
+        if comm.rank == 0:
+            _end_launcher()
+            comm.abort(1)
+        os._exit(1)  # all ranks of this host find out, each by itself
 
 
 def _end_launcher() -> None:
