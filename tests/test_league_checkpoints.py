@@ -18,7 +18,7 @@ from tiny_problems import many_classes_problem
 NAMES = ["ww", "cs"]
 
 
-class Interrupted(Exception):
+class InterruptionError(Exception):
     pass
 
 
@@ -32,7 +32,7 @@ class Interrupting(Checkpoints):
     def due(self):
         if self._left == 0:
             self.close()
-            raise Interrupted
+            raise InterruptionError
         self._left -= 1
         return super().due()
 
@@ -46,7 +46,7 @@ class InterruptingObserver(Observer):
     def on_pass(self, passes):
         if passes == self._most:
             self._checkpoints[0].close()
-            raise Interrupted
+            raise InterruptionError
 
     def on_scan(self, record, weights):
         return False
@@ -85,7 +85,7 @@ def test_an_interrupted_run_ends_with_the_bits_of_one_that_was_not(name, tmp_pat
         try:
             solve(problem, ActiveSetSolver, 1 + (k + 1) % 3, **options,
                   checkpoints=lambda comm, f=folder, m=most: Interrupting(f, comm, m))  # fmt: skip
-        except Interrupted:
+        except InterruptionError:
             pass
         else:
             assert most > passes - len(whole.solutions[0].history)
@@ -106,7 +106,7 @@ def test_one_rank_that_ends_while_others_are_elsewhere(name, tmp_path):
             kept.append(made)
         return made
 
-    with pytest.raises(Interrupted):
+    with pytest.raises(InterruptionError):
         solve(problem, ActiveSetSolver, 3, checkpoints=checkpoints, **options,
               observers=Observers([InterruptingObserver(kept, 9)]))  # fmt: skip
     assert resumed(problem, tmp_path / "run", 2, **options).same_bits(whole)
@@ -121,7 +121,7 @@ def test_a_run_that_is_interrupted_again_and_again(tmp_path):
             found = solve(problem, ActiveSetSolver, 1 + times % 3, **options,
                           checkpoints=lambda comm: Interrupting(tmp_path, comm, 3))  # fmt: skip
             break
-        except Interrupted:
+        except InterruptionError:
             continue
     assert times > 2
     assert found.same_bits(whole)
@@ -234,10 +234,10 @@ def test_checkpoints_of_another_run_are_refused(tmp_path, monkeypatch):
 
     def interrupted(self):
         if steps(tmp_path / "run"):
-            raise Interrupted
+            raise InterruptionError
         return True
 
-    with monkeypatch.context() as patch, pytest.raises(Interrupted):
+    with monkeypatch.context() as patch, pytest.raises(InterruptionError):
         patch.setattr(Checkpoints, "due", interrupted)
         fit(2)
     for changed in ({"tol": 1e-2}, {"random_state": 1}, {"C": 1.0}, {"n_bundles": 6}):
