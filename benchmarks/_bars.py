@@ -1,6 +1,7 @@
 """The bars: what is measured for each, and whether it is reached.
 
-Those of Weston-Watkins are here, those of the other formulations in `_formulation_bars`.
+Those of Weston-Watkins are here, those of the other formulations in `_formulation_bars`,
+those of training over ranks in `_mpi_bars` and `_kill_bar`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any
 
 from benchmarks._data import GENERATED, LSHTC, WORDNET
 from benchmarks._formulation_bars import bits, cs, llw, ovr
+from benchmarks._kill_bar import kills
+from benchmarks._mpi_bars import ranks, traffic, work
 from benchmarks._outcome import Options, Outcome, Row, at_least, at_most, without_figure
 from benchmarks._run import Runs, measure_in_turns
 
@@ -145,4 +148,8 @@ BARS: dict[str, Callable[[Options], Outcome]] = {
     "ovr": ovr,
     "llw": llw,
     "bits": bits,
+    "ranks": ranks,
+    "traffic": traffic,
+    "work": work,
+    "kills": kills,
 }

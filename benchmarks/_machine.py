@@ -13,6 +13,7 @@ import scipy
 import sklearn
 
 from benchmarks._data import ROOT
+from benchmarks._ranks import launcher
 from benchmarks.peers.bench_liblinear_multicore import FOLDER
 
 
@@ -32,6 +33,7 @@ def machine() -> dict[str, str]:
         "multimargin": f"{multimargin.__version__} in {Path(multimargin.__file__).parent}",
         "liblinear-official": _installed("liblinear-official"),
         "liblinear-multicore": _multicore(),
+        "mpi4py": f"{_installed('mpi4py')}, {launcher() or 'no mpiexec'}",
         "commit": _commit(),
     }
 

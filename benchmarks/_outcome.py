@@ -19,10 +19,18 @@ class Options:
     repeats: int | None = None
     shared: Shared = field(default_factory=Shared)
 
-    def job(self, peer: str, dataset: str, *, judge: bool = False, **task: Any) -> Job:
+    def job(
+        self,
+        peer: str,
+        dataset: str,
+        *,
+        judge: bool = False,
+        ranks: int | None = None,
+        **task: Any,
+    ) -> Job:
         """A job on a set of this folder; `task` are the fields of a `benchmarks.peers.Task`."""
         folder = None if self.folder is None else str(self.folder.resolve())
-        return Job(peer, dataset, folder, Task(**task), judge)
+        return Job(peer, dataset, folder, Task(**task), judge, ranks)
 
     def runs(self, usual: int) -> int:
         return usual if self.repeats is None else self.repeats
@@ -51,12 +59,22 @@ class Row:
         return self.reached is False or (self.problem or "").startswith(("failed", "missing"))
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What is behind a row where it is no measured run: anything that JSON can hold."""
+
+    facts: dict[str, Any]
+
+    def as_dict(self) -> dict[str, Any]:
+        return self.facts
+
+
 @dataclass
 class Outcome:
     """Rows of the table, and every run behind them."""
 
     rows: list[Row] = field(default_factory=list)
-    runs: list[Runs] = field(default_factory=list)
+    runs: list[Runs | Facts] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         rows = [asdict(row) | {"verdict": row.verdict} for row in self.rows]

@@ -13,6 +13,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks._data import ROOT
+from benchmarks._ranks import command, environment, why_not
 from benchmarks.peers import Task
 
 # A peer's threads are those it is told to use: none come in through its libraries.
@@ -43,16 +44,22 @@ class MissingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Job:
-    """What one process does; `judge` adds objective, errors and density after the timed part."""
+    """What one process does; `judge` adds objective, errors and density after the timed part.
+
+    With `ranks` it is several processes of multimargin, started by ``mpiexec``, and `judge` looks
+    into what they send to each other.
+    """
 
     peer: str
     dataset: str
     folder: str | None
     task: Task = field(default_factory=Task)
     judge: bool = False
+    ranks: int | None = None
 
     def __str__(self) -> str:
-        return f"{self.peer} on {self.dataset}, {self.task}"
+        ranks = "" if self.ranks is None else f" on {self.ranks} rank{'s' * (self.ranks > 1)}"
+        return f"{self.peer} on {self.dataset}, {self.task}{ranks}"
 
 
 @dataclass
@@ -103,11 +110,15 @@ def measure(job: Job) -> dict[str, Any]:
     RunFailedError
         If the process failed.
     """
-    command = [sys.executable, "-m", "benchmarks._worker", json.dumps(asdict(job))]
+    worker, variables = "benchmarks._worker", dict(os.environ)
+    if job.ranks is not None:
+        if (reason := why_not()) is not None:
+            raise UnavailableError(reason)
+        worker, variables = "benchmarks._ranks_worker", environment()
     done = subprocess.run(
-        command,
+        command(job.ranks, ["-m", worker, json.dumps(asdict(job))]),
         cwd=ROOT,
-        env=os.environ | _ONE_THREAD,
+        env=variables | _ONE_THREAD,
         capture_output=True,
         text=True,
         check=False,

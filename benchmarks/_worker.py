@@ -19,7 +19,7 @@ from benchmarks._data import DataSet, DataUnavailableError, load
 from benchmarks.peers import PeerUnavailableError, RefusedError, Task, trainer
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
     """The most memory this process has held, in millions of bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
@@ -58,7 +58,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         "seconds": info["seconds"],
         "cpu_seconds": info["cpu_seconds"],
         # Loading and training: judging the model afterwards is the benchmark's own affair.
-        "peak_mb": _peak_mb(),
+        "peak_mb": peak_mb(),
         "hash": _evaluate.fingerprint(weights),
         "loss": info["loss"],
         "dual": info["dual"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -66,12 +67,15 @@ class Result:
 class Run:
     """``args`` of Python on ``n`` ranks, started; `finish` waits for it, at most ``timeout`` s.
 
+    ``options`` are those of mpiexec, ``launcher`` a command that runs what it is given in a shell.
     The whole of it, mpiexec and all ranks, is killed when the time is over or the block is left.
     """
 
-    def __init__(self, n, args, timeout=60.0, env=None, cwd=None, options=()):
+    def __init__(self, n, args, timeout=60.0, env=None, cwd=None, options=(), launcher=()):
         self._timeout, self._started = timeout, time.monotonic()
         command = [MPIEXEC, "-n", str(n), *options, sys.executable, *map(str, args)]
+        if launcher:
+            command = [*launcher, shlex.join(command)]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,

@@ -119,10 +119,17 @@ def test_hard_margin_over_ranks(kind):
     alone = solve(problem, kind, **options)
     assert len(alone.solutions[0].history) > 5
     assert solve(problem, kind, 3, **options).same_bits(alone)
-    if alone.solutions[0].converged:
-        scores = problem.X @ alone.coef.T + alone.constant
-        scores[np.arange(len(y)), y] = -np.inf
-        assert scores.max() <= -1 + 1e-9
+
+
+def test_a_hard_margin_is_kept():
+    rng = np.random.default_rng(0)
+    y = np.arange(36) % 9
+    problem = problem_of(np.eye(9)[y] + 0.01 * rng.standard_normal((36, 9)), y, "llw", C=np.inf)
+    found = solve(problem, ExtrapolatedSolver, 2, bundles=2, tol=0.1, max_passes=2000)
+    assert found.solutions[0].converged
+    scores = problem.X @ found.coef.T + found.constant
+    scores[np.arange(len(y)), y] = -np.inf
+    assert scores.max() <= -1 + 1e-9
 
 
 def test_a_hopeless_hard_margin_is_refused_on_all_ranks():
@@ -197,6 +204,33 @@ def test_from_every_checkpoint_on_any_number_of_ranks(kind, dtype):
         ranks = 1 + step % 3
         again = solve(problem, kind, ranks, shelf=Shelf(), resume_from=checkpoint, **options)
         assert again.same_bits(whole), f"from checkpoint {step} on {ranks} ranks"
+
+
+def test_back_to_the_best_dual_from_every_checkpoint(monkeypatch):
+    """Momentum seldom makes the dual fall, so it is pushed here."""
+    plain = ExtrapolatedSolver._held_mean
+
+    def pushed(self):
+        held = plain(self)
+        return held + (5.0 if 9 <= self._passes < 11 else 0.0)
+
+    monkeypatch.setattr(ExtrapolatedSolver, "_held_mean", pushed)
+    fallen = []
+    assign = ExtrapolatedSolver._assign
+    monkeypatch.setattr(
+        ExtrapolatedSolver,
+        "_assign",
+        lambda self, alpha: (fallen.append(self._passes), assign(self, alpha)),
+    )
+    problem, shelf = some_problem(C=2.0), Shelf()
+    options = {"bundles": 3, "tol": 1e-4, "max_passes": 20}
+    whole = solve(problem, ExtrapolatedSolver, **options)
+    assert any(9 < passes < 20 for passes in fallen), "the dual has to fall for this test"
+    assert solve(problem, ExtrapolatedSolver, 3, shelf=shelf, **options).same_bits(whole)
+    for step, checkpoint in enumerate(shelf.checkpoints):
+        again = solve(problem, ExtrapolatedSolver, 1 + step % 3, shelf=Shelf(),
+                      resume_from=checkpoint, **options)  # fmt: skip
+        assert again.same_bits(whole), f"from checkpoint {step}"
 
 
 def test_checkpoints_of_resumed_runs_are_the_same():

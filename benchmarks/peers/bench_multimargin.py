@@ -15,7 +15,7 @@ from benchmarks.peers import RefusedError, Task
 from multimargin import MulticlassSVC
 from multimargin import _active_set_solver as solver_module
 
-_TOL = 0.01
+TOL = 0.01
 _PHASES = {"_work_inside": "passes_s", "_scan": "scans_s"}
 
 
@@ -27,8 +27,8 @@ def train(X: sp.csr_matrix, y: np.ndarray, task: Task) -> tuple[Any, dict[str, A
     RefusedError
         If the estimator does not take the parameters, or not with these data.
     """
-    tol = _TOL if task.tol is None else task.tol
-    model = _estimator(task, tol)
+    tol = TOL if task.tol is None else task.tol
+    model = estimator(task, tol)
     with _phase_clock() as phases:
         began, cpu_began = time.perf_counter(), time.process_time()
         try:
@@ -57,7 +57,8 @@ def train(X: sp.csr_matrix, y: np.ndarray, task: Task) -> tuple[Any, dict[str, A
     }
 
 
-def _estimator(task: Task, tol: float) -> MulticlassSVC:
+def estimator(task: Task, tol: float) -> MulticlassSVC:
+    """The estimator that a task asks for."""
     fixed: dict[str, Any] = {"fit_intercept": False, "n_jobs": task.threads, "random_state": 0}
     try:
         return MulticlassSVC(task.formulation, task.C, tol=tol, **fixed, **task.options)

@@ -105,7 +105,6 @@ class League:
         self._bundle_of: NDArray[np.int32] = np.zeros(problem.n_classes, dtype=np.int32)
         self._founded = False  # whether classes have been divided
         self._norm = 0.0
-        self._overlap = 1.0
         self._deadline = float("inf")
         self._pending: list[Sending] = []
         self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
@@ -266,10 +265,6 @@ class League:
                     self._core.build, a, b, list(there[a]), list(there[b]), r == self._home_round
                 )
         self._passes += 1  # another order of visits than in the phase before
-        slots = sum(self._core.slots(a, b) for _, (a, b) in self._my_fixtures())
-        total = int(self._comm.reduce(np.array([slots]), "sum")[0])
-        # Where a pair takes part in several fixtures, passes measure it several times.
-        self._overlap = max(1.0, total / max(1, self.active_pairs))
 
     def _my_fixtures(self) -> Iterator[tuple[int, tuple[int, int]]]:
         for round_, meetings in enumerate(self._rounds):
@@ -306,7 +301,7 @@ class League:
     def _play_seats(self, r: int, seats: list[int], plan: Plan, how: Visiting) -> Any:
         if not seats:
             return []
-        # A sample is seen once per bundle that it meets: each part has its share of the gap.
+        # A sample is seen once per bundle that it meets: each time with a share of its gap.
         share = 1.0 / min(4, self.bundles)
         return self._timed(
             self._core.play,
@@ -333,7 +328,7 @@ class League:
             complete = complete and bool(full[0])
         rows.sort()
         return Season(
-            gap=sum(row[2] for row in rows) / self._overlap,
+            gap=sum(row[2] for row in rows),
             violation=max((row[3] for row in rows), default=0.0),
             visits=int(sum(row[4] for row in rows)),
             complete=complete,

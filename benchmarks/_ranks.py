@@ -1,0 +1,170 @@
+"""Commands on several ranks: which ``mpiexec``, with which variables, and what became of them."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+
+from benchmarks._data import ROOT
+
+MPIEXEC = "MULTIMARGIN_MPIEXEC"
+"""The variable that names the launcher, where it is neither beside Python nor on the path."""
+
+# Open MPI as root, with more ranks than cores, and without libfabric, which is not used on one
+# machine and sleeps for a second at the start. Other launchers ignore all of it.
+_VARIABLES = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
+    "OMPI_MCA_btl": "^ofi",
+}
+
+
+def launcher() -> str | None:
+    """The ``mpiexec`` to use: $MULTIMARGIN_MPIEXEC, that beside Python, that on the path."""
+    if given := os.environ.get(MPIEXEC):
+        return given
+    beside = Path(sys.executable).parent / "mpiexec"
+    return str(beside) if beside.exists() else shutil.which("mpiexec")
+
+
+def why_not() -> str | None:
+    """Why there are no ranks on this machine; None if there can be."""
+    if importlib.util.find_spec("mpi4py") is None:
+        return 'mpi4py is not installed (pip install "multimargin[mpi]")'
+    if launcher() is None:
+        return f'no mpiexec (pip install "multimargin[mpi]", or name one by {MPIEXEC})'
+    return None
+
+
+def environment() -> dict[str, str]:
+    """The variables of a run on ranks; those that are set already stay."""
+    return _VARIABLES | dict(os.environ)
+
+
+def command(ranks: int | None, python_args: Sequence[str]) -> list[str]:
+    """The command line of Python on so many ranks; None: without ``mpiexec``."""
+    python = [sys.executable, *python_args]
+    if ranks is None:
+        return python
+    found = launcher()
+    if found is None:
+        raise RuntimeError(why_not())
+    return [found, "-n", str(ranks), *python]
+
+
+class Started:
+    """A run on ranks under way; leaving the block ends what is left of it.
+
+    Parameters
+    ----------
+    ranks : int or None
+        None: one process without ``mpiexec``.
+    python_args : sequence of str
+    cwd : Path
+    variables : mapping of str to str
+        Besides those of `environment`.
+    """
+
+    def __init__(
+        self,
+        ranks: int | None,
+        python_args: Sequence[str],
+        cwd: Path = ROOT,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        self.began = time.monotonic()
+        self._by_launcher = ranks is not None
+        self.process = subprocess.Popen(
+            command(ranks, python_args),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            env=environment() | dict(variables or {}),
+            cwd=cwd,
+        )
+
+    def __enter__(self) -> Started:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # Ranks have process groups of their own: found through mpiexec while it lives.
+        if self.process.poll() is None:
+            for pid in [self.process.pid, *descendants(self.process.pid)]:
+                kill(pid)
+            self.process.wait()
+
+    def ranks(self) -> list[int]:
+        """Process ids of the ranks that run now (Linux)."""
+        if not self._by_launcher:
+            return [self.process.pid]
+        return [pid for pid in descendants(self.process.pid) if _is_python(pid)]
+
+    def end(self, timeout: float) -> tuple[int, str]:
+        """Exit status and what was said on stderr; TimeoutExpired if it does not end in time."""
+        _, said = self.process.communicate(timeout=timeout)
+        return self.process.returncode, said
+
+
+def kill(pid: int) -> bool:
+    """SIGKILL; whether there still was such a process."""
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def descendants(pid: int) -> list[int]:
+    """Process ids below ``pid`` (Linux; elsewhere none are found)."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
+    found, todo = [], [pid]
+    while todo:
+        below = children.get(todo.pop(), [])
+        found += below
+        todo += below
+    return found
+
+
+def running(pids: Sequence[int]) -> list[int]:
+    """Those that are there and not dead already."""
+    found = []
+    for pid in pids:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            continue
+        if state != "Z":
+            found.append(pid)
+    return found
+
+
+def _is_python(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0] == os.fsencode(
+            sys.executable
+        )
+    except OSError:
+        return False
