@@ -12,7 +12,7 @@ from multimargin._plan import Plan
 from multimargin._progress import Observer, Observers
 from rank_runs import solve
 from rank_threads import run_ranks
-from test_league import crawling_problem, some_problem
+from test_league import check_certified, crawling_problem, some_problem
 from tiny_problems import many_classes_problem
 
 NAMES = ["ww", "cs"]
@@ -148,35 +148,36 @@ def test_from_every_checkpoint_on_any_number_of_ranks(name, dtype):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_in_batches(name):
-    problem = some_problem(name, np.float32, n_classes=120, n=300, d=900)
-    options = {"bundles": 4, "tol": 0.01, "plan": Plan(batch=8, coupling=0.5)}
+    problem = some_problem(name, np.float32, n_classes=120, n=200, d=900)
+    options = {"bundles": 4, "tol": 0.05, "plan": Plan(batch=32, coupling=0.5)}
     shelf = Shelf()
     whole = solve(problem, ActiveSetSolver, 2, shelf=shelf, **options)
-    for step, checkpoint in enumerate(shelf.checkpoints[::3]):
-        again = solve(problem, ActiveSetSolver, 1 + step % 3, shelf=Shelf(), threads=2,
+    some = [shelf.checkpoints[0], shelf.checkpoints[len(shelf.checkpoints) // 2]]
+    for (ranks, threads), checkpoint in zip([(3, 1), (1, 2)], some, strict=True):
+        again = solve(problem, ActiveSetSolver, ranks, shelf=Shelf(), threads=threads,
                       resume_from=checkpoint, **options)  # fmt: skip
         assert again.same_bits(whole)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_run_that_goes_back_to_its_best(name):
-    """It ends before its tolerance: what it goes back to may lie before the checkpoint."""
+def test_a_run_that_goes_back_to_its_best(name, monkeypatch):
+    """It ends before its tolerance: what it goes back to lies before the checkpoint."""
+    if name == "cs":  # whose gap falls from scan to scan here, so later ones are called worse
+        monkeypatch.setattr(ActiveSetSolver, "_measured", lambda self, at: len(self._history))
     problem = some_problem(name, n_classes=70, n=140)
-    went_back = 0
-    for most in range(6, 24, 3):
-        options = {"bundles": 3, "tol": 1e-12, "max_passes": most}
-        shelf = Shelf()
-        whole = solve(problem, ActiveSetSolver, 2, shelf=shelf, **options)
-        history = whole.scalars[-1]
-        assert whole.solutions[0].ended_by == "max_iter"
-        if history[-1][:3] not in [record[:3] for record in history[:-2]]:
-            continue
-        went_back += 1
-        for ranks, checkpoint in zip((1, 3), shelf.checkpoints[-2:], strict=True):
-            again = solve(problem, ActiveSetSolver, ranks, shelf=Shelf(), resume_from=checkpoint,
-                          **options)  # fmt: skip
-            assert again.same_bits(whole)
-    assert went_back > 0
+    options = {"bundles": 3, "tol": 1e-12, "max_passes": 16}
+    shelf = Shelf()
+    whole = solve(problem, ActiveSetSolver, 2, shelf=shelf, **options)
+    history = whole.scalars[-1]
+    assert whole.solutions[0].ended_by == "max_iter"
+    assert len(history) > 2
+    assert history[-1][:4] == history[0][:4] != history[-2][:4]
+    check_certified(problem, whole)
+    for ranks, checkpoint in zip((1, 3), shelf.checkpoints[-2:], strict=True):
+        assert checkpoint.common["best"]
+        again = solve(problem, ActiveSetSolver, ranks, shelf=Shelf(), resume_from=checkpoint,
+                      **options)  # fmt: skip
+        assert again.same_bits(whole)
 
 
 def test_checkpoints_of_resumed_runs_are_the_same():

@@ -484,7 +484,7 @@ class League:
         sample, cls, alpha, foreign = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.lexsort((cls, foreign, sample))
         pair = np.concatenate([[0], np.cumsum(np.bincount(sample, minlength=n))])
-        return Lists(pair.astype(np.int64), cls[order], alpha[order])
+        return Lists(pair.astype(np.int64), cls[order].astype(np.int32), alpha[order])
 
     # ------------------------------------------------------------ checkpoints
 

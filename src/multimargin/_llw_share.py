@@ -9,6 +9,7 @@ about one number per sample and epoch, however often the mean is reduced.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -129,7 +130,7 @@ class Share:
 
     def measured(self, reports: list[list[_core.PassReport]]) -> Measured:
         """What all bundles' reports of an epoch, part by part, come to."""
-        mine = [
+        mine: list[tuple[float, ...]] = [
             (sum(r.gap for r in bundle), max(r.violation for r in bundle))
             for bundle in zip(*reports, strict=True)
         ]
@@ -171,7 +172,7 @@ class Share:
             parts[number] = state
         return parts
 
-    def load(self, parts: dict[int, Part], mean: Array) -> None:
+    def load(self, parts: Mapping[int, Part], mean: Array) -> None:
         """The state of a checkpoint, of this rank's bundles and of the mean."""
         for k, number in enumerate(self.numbers):
             state = {name: np.ascontiguousarray(v) for name, v in parts[number].items()}

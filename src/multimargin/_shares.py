@@ -56,6 +56,6 @@ def packed(history: list[ScanRecord]) -> NDArray[np.float64]:
 def unpacked(rows: NDArray[np.float64]) -> list[ScanRecord]:
     """The history that `packed` was given."""
     return [
-        ScanRecord(*(float(v) for v in row[:4]), active=int(row[4]), passes=int(row[5]))
-        for row in rows
+        ScanRecord(time, primal, dual, violation, int(active), int(passes))
+        for time, primal, dual, violation, active, passes in rows.tolist()
     ]

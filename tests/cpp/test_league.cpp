@@ -190,7 +190,7 @@ class Driver {
     }
     if (league_.budget_is_shared())
       for (std::int64_t i = 0; i < n_; ++i)
-        CHECK(sum[i] <= static_cast<double>(p_.box[i]) * (1 + 16 * eps));
+        CHECK(sum[i] <= static_cast<double>(p_.box[i]) * (1 + 256 * eps));
   }
 
   std::vector<T> alpha() {
