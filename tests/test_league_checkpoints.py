@@ -10,7 +10,7 @@ from multimargin._checkpoint import Checkpoints
 from multimargin._checkpoint_folder import steps
 from multimargin._plan import Plan
 from multimargin._progress import Observer, Observers
-from rank_runs import solve
+from rank_runs import problem_of, solve
 from rank_threads import run_ranks
 from test_league import check_certified, crawling_problem, some_problem
 from tiny_problems import many_classes_problem
@@ -148,8 +148,9 @@ def test_from_every_checkpoint_on_any_number_of_ranks(name, dtype):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_in_batches(name):
-    problem = some_problem(name, np.float32, n_classes=120, n=200, d=900)
-    options = {"bundles": 4, "tol": 0.05, "plan": Plan(batch=32, coupling=0.5)}
+    X, y = many_classes_problem(n=200, d=900, n_classes=100)
+    problem = problem_of(X, y, name, dtype=np.float32)
+    options = {"bundles": 4, "tol": 0.02, "plan": Plan(batch=16, coupling=0.2), "max_passes": 40}
     shelf = Shelf()
     whole = solve(problem, ActiveSetSolver, 2, shelf=shelf, **options)
     some = [shelf.checkpoints[0], shelf.checkpoints[len(shelf.checkpoints) // 2]]

@@ -184,12 +184,13 @@ class Driver {
       const Columns<T, I>& c = league_.home(b);
       for (std::size_t k = 0; k < c.sample().size(); ++k) {
         const std::int32_t i = c.sample()[k];
-        CHECK(c.alpha()[k] >= 0 && c.alpha()[k] <= p_.box[i]);
+        CHECK(c.alpha()[k] >= 0);
+        if (!league_.budget_is_shared()) CHECK(c.alpha()[k] <= p_.box[i]);
         sum[i] += static_cast<double>(c.alpha()[k]);
       }
     }
     if (league_.budget_is_shared())
-      for (std::int64_t i = 0; i < n_; ++i)
+      for (std::int64_t i = 0; i < n_; ++i)  // each exchange rounds
         CHECK(sum[i] <= static_cast<double>(p_.box[i]) * (1 + 256 * eps));
   }
 
@@ -346,13 +347,14 @@ void converges(double bias, Isa isa, Plan plan) {
 // stop() ends a season early: what was moved is whole, and work goes on.
 template <class T, class I>
 void stop_leaves_consistent_state(const Plan& plan, int threads) {
-  const auto p = test::random_problem<T, I>(700, 30, 8);
+  const auto p = test::random_problem<T, I>(1600, 12, 8);
   Driver<T, I> driver(p, 0.5, best_isa(), threads, plan);
   driver.begin(6);
   bool stopping = true;
   driver.league().set_stop([&] { return stopping; });
   const PassReport ended = driver.pass(true, 0);
-  CHECK(!ended.complete && ended.visits > 0);
+  // Only the calling thread asks, and on a busy machine others may have played all fixtures.
+  CHECK(ended.visits > 0 && (!ended.complete || threads > 1));
   stopping = false;
   driver.recompute();
   driver.check_alpha();
