@@ -79,7 +79,7 @@ def test_an_interrupted_run_ends_with_the_bits_of_one_that_was_not(name, tmp_pat
     whole = solve(problem, ActiveSetSolver, **options)
     passes = whole.scalars[4]
     assert passes > 10 and len(whole.solutions[0].history) > 2
-    step = max(1, passes // 4)
+    step = passes // 3
     for k, most in enumerate(range(0, passes, step)):
         folder = tmp_path / str(most)
         try:
@@ -139,7 +139,8 @@ def test_from_every_checkpoint_on_any_number_of_ranks(name, dtype):
     shelf = Shelf()
     assert solve(problem, ActiveSetSolver, 2, shelf=shelf, **options).same_bits(whole)
     assert len(shelf.checkpoints) >= 6
-    for step, checkpoint in enumerate(shelf.checkpoints):
+    some = shelf.checkpoints[:: 1 + len(shelf.checkpoints) // 8]
+    for step, checkpoint in enumerate(some):
         ranks = 1 + step % 3
         again = solve(problem, ActiveSetSolver, ranks, shelf=Shelf(), resume_from=checkpoint,
                       **options)  # fmt: skip
@@ -224,7 +225,7 @@ def test_around_the_interior_point():
 
 def test_checkpoints_of_another_run_are_refused(tmp_path, monkeypatch):
     X, y = many_classes_problem(n=160, d=90, n_classes=20)
-    given = {"C": 10.0, "tol": 1e-3, "random_state": 0, "n_bundles": 4}
+    given = {"C": 1.0, "tol": 1e-2, "random_state": 0, "n_bundles": 4}
 
     def fit(ranks, **changed):
         def work(comm):
@@ -242,7 +243,7 @@ def test_checkpoints_of_another_run_are_refused(tmp_path, monkeypatch):
     with monkeypatch.context() as patch, pytest.raises(InterruptionError):
         patch.setattr(Checkpoints, "due", interrupted)
         fit(2)
-    for changed in ({"tol": 1e-2}, {"random_state": 1}, {"C": 1.0}, {"n_bundles": 6}):
+    for changed in ({"tol": 1e-3}, {"random_state": 1}, {"C": 2.0}, {"n_bundles": 6}):
         with pytest.raises(ValueError, match="of another run"):
             fit(2, **changed)
     found = fit(3)
