@@ -541,10 +541,11 @@ def test_a_callback_of_rank_0_ends_all_ranks():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tolerance_that_single_precision_cannot_reach(name):
-    found = league(some_problem(name, np.float32), 2, bundles=4, tol=1e-12, max_passes=10_000)
-    # Rounding may also put the primal below the dual, which counts as reached.
-    assert found.solutions[0].ended_by in ("", "precision")
+    """Whatever ends it, the best certificate is near what rounding allows."""
+    problem = some_problem(name, np.float32)
+    found = league(problem, 2, bundles=4, tol=1e-12, max_passes=1000)
     assert abs(found.solutions[0].gap) < 1e-4
+    check_certified(problem, found, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)
