@@ -18,7 +18,7 @@ PLANS = [
     Plan(batch=128, coupling=1.0),
     Plan(bundles=2),
     Plan(bundles=5),
-    Plan(bundles=30),
+    Plan(bundles=12),
 ]
 
 

@@ -305,10 +305,20 @@ def test_every_plan_reaches_the_same_optimum(plan):
     assert found.dual <= best.primal * (1 + 1e-12)
 
 
-def test_the_league_is_refused():
+@pytest.mark.parametrize("bundles", [2, 5, 12])
+def test_the_league_reaches_the_same_optimum(bundles):
+    """Budgets are shared by classes of all bundles, so that some moves need two foreign ones."""
     problem = make_problem(np.float64, np.int32, bias=1.0, formulation="cs")
-    with pytest.raises(ValueError, match=r"formulation 'cs'.*bundles must be 1, got 4"):
-        ActiveSetSolver(problem, GapStopping(1e-6), Limits(10), plan=Plan(bundles=4))
-    few = np.tile(np.arange(5, dtype=np.int32), 2000)
-    assert make_plan(lambda: 0.8, few, 2000, 5, 10**9).bundles == 5
-    assert make_plan(lambda: 0.8, few, 2000, 5, 10**9, may_divide=False) == Plan()
+    found = ActiveSetSolver(
+        problem, GapStopping(1e-5), Limits(20_000), plan=Plan(bundles=bundles), threads=2
+    ).run()
+    best = ActiveSetSolver(problem, GapStopping(1e-8), Limits(20_000), plan=Plan()).run()
+    assert found.converged
+    assert found.primal == pytest.approx(best.primal, rel=2e-5)
+    assert found.dual <= best.primal * (1 + 1e-12)
+
+
+def test_one_machine_does_not_choose_the_league():
+    few = np.full(5, 2000)
+    assert make_plan(lambda: 0.8, few, 2000, 10**9).bundles == 5
+    assert make_plan(lambda: 0.8, few, 2000, 10**9, may_divide=False) == Plan()

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from multimargin import MulticlassSVC, distributed
 from multimargin import _active_set_solver as solver_module
 from multimargin._active_set_solver import ActiveSetSolver
+from multimargin._arena import Lists
 from multimargin._league import League
 from multimargin._plan import Plan
 from multimargin._progress import CallbackObserver, Observers
@@ -59,6 +60,23 @@ def check_certified(problem, found, rel=1e-9):
     return primal
 
 
+def dense_alpha(problem, found):
+    """Dual variables of a run on one rank."""
+    lists, n = found.solutions[0].alpha, len(problem.y)
+    alpha = np.zeros((n, problem.n_classes))
+    alpha[np.repeat(np.arange(n), np.diff(lists.pair)), lists.cls] = lists.value
+    alpha[np.arange(n), problem.y] = 0
+    return alpha
+
+
+def check_feasible(problem, found):
+    alpha = dense_alpha(problem, found)
+    taken = alpha.max(axis=1) if problem.formulation == "ww" else alpha.sum(axis=1)
+    assert alpha.min() >= 0
+    # Each exchange rounds.
+    assert np.all(taken <= problem.box * (1 + 1000 * np.finfo(problem.box.dtype).eps))
+
+
 # ---------------------------------------------------------------- the same bits
 
 
@@ -71,6 +89,7 @@ def test_same_bits_for_any_number_of_ranks_and_threads(name, dtype, bundles):
     assert alone.solutions[0].converged
     assert alone.scalars[4] > 5
     check_certified(problem, alone, rel=1e-5)
+    check_feasible(problem, alone)
     for ranks, threads in itertools.product((1, 2, 3, 4, 5), (1, 2)):
         if (ranks, threads) != (1, 1):
             found = league(problem, ranks, bundles=bundles, threads=threads, tol=0.01)
@@ -90,17 +109,17 @@ def test_same_bits_with_long_indices_and_other_seeds(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_same_bits_with_many_classes_and_batches(name, monkeypatch):
+def test_same_bits_with_many_classes_and_batches(name):
     """Not all classes are active from the start, scans find more, samples move in batches."""
-    monkeypatch.setattr("multimargin._plan._SMALL_WORK", 0)
-    problem = some_problem(name, np.float32, n_classes=120, n=400, d=900)
-    alone = league(problem, bundles=6, tol=0.01)
-    assert alone.solvers[0]._plan.batch > 1
-    assert len(alone.solutions[0].history) > 2
-    assert 0 < alone.solutions[0].history[0].active < 400 * 119
+    X, y = many_classes_problem(n=200, d=900, n_classes=100)
+    problem = problem_of(X, y, name, dtype=np.float32)
+    options = {"bundles": 6, "tol": 0.02, "plan": Plan(batch=16, coupling=0.2), "max_passes": 25}
+    alone = league(problem, **options)
+    assert len(alone.solutions[0].history) > 1
+    assert 0 < alone.solutions[0].history[0].active < 200 * 99
     check_certified(problem, alone, rel=1e-5)
-    for ranks, threads in [(1, 2), (2, 1), (3, 2), (4, 1)]:
-        assert league(problem, ranks, bundles=6, tol=0.01, threads=threads).same_bits(alone)
+    for ranks, threads in [(1, 2), (3, 1)]:
+        assert league(problem, ranks, threads=threads, **options).same_bits(alone)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -113,10 +132,7 @@ def test_same_bits_when_a_violation_is_asked_for(name):
         assert league(problem, ranks, bundles=4, stopping=stopping, threads=2).same_bits(alone)
     twin = FORMULATIONS[name]
     A = np.hstack([problem.X.toarray(), np.ones((200, 1))])
-    alpha = np.zeros((200, 80))
-    lists = alone.solutions[0].alpha
-    alpha[np.repeat(np.arange(200), np.diff(lists.pair)), lists.cls] = lists.value
-    alpha[np.arange(200), problem.y] = 0
+    alpha = dense_alpha(problem, alone)
     margins = twin.margins(A @ twin.weights(alpha, A, problem.y).T, problem.y)
     assert twin.violations(margins, alpha, problem.box).max() <= 0.01 * (1 + 1e-6)
 
@@ -130,25 +146,26 @@ def test_bundles_are_two_per_rank_if_nothing_is_said(name):
 # ---------------------------------------------------------------- the optimum
 
 
-@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("C", [0.01, 0.5, 30.0])
 @pytest.mark.parametrize("name", NAMES)
 def test_optimum_is_that_of_the_reference(name, C):
     rng = np.random.default_rng(4)
     y = labels(rng, 36, 7)
-    X = rng.standard_normal((36, 5)) * (rng.random((36, 5)) < 0.7)
+    X = rng.standard_normal((36, 12)) * (rng.random((36, 12)) < 0.5) + np.eye(7, 12)[y]
     X[5] = 0
     weight = rng.uniform(0.3, 2.0, 36)
     problem = problem_of(X, y, name, C=C, weight=weight)
     A = np.hstack([X, np.ones((36, 1))])
     best_W, _, best, bound = REFERENCES[name](A, y, box_of(y, C, weight))
     for bundles in (2, 5, 7):
-        found = league(problem, 2, bundles=bundles, tol=1e-6, max_passes=50_000)
+        found = league(problem, 2, bundles=bundles, tol=1e-5, max_passes=50_000)
         assert found.solutions[0].converged
+        check_feasible(problem, league(problem, bundles=bundles, tol=1e-3))
         primal = check_certified(problem, found)
-        assert bound * (1 - 1e-8) <= primal <= best * (1 + 2e-6)
+        assert bound * (1 - 1e-8) <= primal <= best * (1 + 2e-5)
         assert found.solutions[0].dual <= best * (1 + 1e-8)
         W = np.hstack([found.coef, found.constant[:, None]])
-        assert 0.5 * np.sum((W - best_W) ** 2) <= 4e-6 * best + 1e-8
+        assert 0.5 * np.sum((W - best_W) ** 2) <= 4e-5 * best + 1e-8
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -161,6 +178,7 @@ def test_optimum_is_that_of_one_machine(name, dtype):
     for bundles in (1, 6):
         found = league(problem, 2, bundles=bundles, tol=tol)
         assert found.solutions[0].converged
+        check_feasible(problem, league(problem, bundles=bundles, tol=tol))
         primal = check_certified(problem, found, rel=1e-5)
         # Each primal is within tol of the optimum, each dual below it.
         assert found.solutions[0].dual <= plain.solutions[0].primal * (1 + 1e-6)
@@ -216,11 +234,11 @@ def test_nothing_but_empty_rows(name):
 
 
 def budget_problem():
-    """Budgets that bind, spread over many classes, each of which is a bundle by itself."""
+    """Budgets that nearly all samples use up, so that what one class gets another has to give."""
     rng = np.random.default_rng(7)
     y = np.repeat(np.arange(12), 6)
-    X = rng.standard_normal((72, 4))
-    return np.hstack([X, np.ones((72, 1))]), y, problem_of(X, y, "cs", C=3.0)
+    X = rng.standard_normal((12, 6))[y] + rng.standard_normal((72, 6))
+    return np.hstack([X, np.ones((72, 1))]), y, problem_of(X, y, "cs", C=0.05)
 
 
 def dual_without_foreign_moves(A, y, box, sweeps=60):
@@ -244,13 +262,11 @@ def dual_without_foreign_moves(A, y, box, sweeps=60):
 def test_foreign_moves_lead_to_the_optimum():
     A, y, problem = budget_problem()
     _, alpha, best, bound = solve_cs_qp(A, y, problem.box)
-    full = alpha.sum(axis=1) > 0.999 * problem.box
-    assert full.mean() > 0.5, "budgets bind"
-    assert np.median((alpha[full] > 1e-6 * problem.box[0]).sum(axis=1)) >= 2, "and are shared"
+    assert np.mean(alpha.sum(axis=1) > 0.999 * problem.box) > 0.5, "budgets bind"
     # Without moves from one foreign class to another it comes to rest far from the optimum.
     duals = dual_without_foreign_moves(A, y, problem.box)
     assert duals[-1] - duals[-20] < 1e-3 * (best - duals[-1])
-    assert duals[-1] < best * (1 - 1e-3)
+    assert duals[-1] < 0.8 * best
     for ranks, bundles in [(3, 12), (2, 5)]:
         found = league(problem, ranks, bundles=bundles, tol=1e-5, max_passes=20_000)
         assert found.solutions[0].converged
@@ -313,9 +329,10 @@ def test_a_fixture_solves_the_block_of_both_bundles(name, dtype, batch, meeting)
     elif name == "cs":
         expected[inside] = twin.solve_exchange(margin[inside], alpha[inside], curvature)
     else:
-        assert core.slots(a, b) == 0
+        assert len(core.fixture_state(a, b)[0]) == 0
+        return
     (report,) = core.play([meeting], batch, True, 0.0, -1.0, 1.0, 0.0, -1.0, 7)
-    assert report.complete and report.visits == (1 if at_home or name == "cs" else 0)
+    assert report.complete and report.visits == 1
     found = np.zeros(8)
     for bundle in range(4):
         core.unpack_alpha(bundle)
@@ -329,24 +346,16 @@ def test_a_fixture_solves_the_block_of_both_bundles(name, dtype, batch, meeting)
     near = 1e-5 if dtype == np.float32 else 1e-12
     here = np.arange(8) if name == "cs" else inside
     np.testing.assert_allclose(found[here], expected[here], atol=near)
-    moved = expected if at_home or name == "cs" else alpha
-    sizes, mask, values = core.pack(1)
-    assert values.dtype == dtype and sizes[2] == 2
     # Weights follow: those of the two bundles are those of the new dual variables.
-    coefficient = -moved
-    coefficient[own] = moved.sum()
+    coefficient = -expected
+    coefficient[own] = expected.sum()
     x = problem.X.toarray()[0].astype(float)
     for bundle in meeting:
         data, index, begin, constant = core.weights(bundle)
         rows = sp.csr_matrix((data, index, begin), shape=(2, 6)).toarray()
-        # Lone features take the coefficient from the columns, which other bundles still lack.
-        if name == "cs":
-            np.testing.assert_allclose(
-                rows, coefficient[2 * bundle : 2 * bundle + 2, None] * x, atol=near * 10
-            )
-        np.testing.assert_allclose(
-            constant, 0.5 * coefficient[2 * bundle : 2 * bundle + 2], atol=near * 10
-        )
+        mine = coefficient[2 * bundle : 2 * bundle + 2]
+        np.testing.assert_allclose(rows, mine[:, None] * x, atol=near * 10)
+        np.testing.assert_allclose(constant, 0.5 * mine, atol=near * 10)
 
 
 # ---------------------------------------------------------------- one process
@@ -453,7 +462,7 @@ def test_what_travels_in_a_season(name, ranks):
         for sizes, mask, values in parcels:
             assert np.all(values != 0)
             assert len(mask) == -(-sizes.sum() // 64)
-            assert values.nbytes < sizes[0] * 4, "not all weights that could be there are"
+            assert values.nbytes < 4 * sizes[1] * problem.X.shape[1], "less than dense weights"
         moves = sum(
             arena._rank_of(move.source) == comm.rank != arena._rank_of(move.target)
             for r in range(len(arena._rounds) - 1)
@@ -530,11 +539,13 @@ def test_a_callback_of_rank_0_ends_all_ranks():
     check_certified(problem, found)
 
 
-def test_precision_is_named_when_it_is_the_limit():
-    problem = some_problem("cs", np.float32)
-    found = league(problem, 2, bundles=4, tol=1e-12, max_passes=10_000)
-    assert found.solutions[0].ended_by == "precision"
-    assert found.solutions[0].gap < 1e-4
+@pytest.mark.parametrize("name", NAMES)
+def test_a_tolerance_that_single_precision_cannot_reach(name):
+    """Whatever ends it, the best certificate is near what rounding allows."""
+    problem = some_problem(name, np.float32)
+    found = league(problem, 2, bundles=4, tol=1e-12, max_passes=1000)
+    assert abs(found.solutions[0].gap) < 1e-4
+    check_certified(problem, found, rel=1e-5)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -576,13 +587,27 @@ def test_interior_point_over_ranks():
         assert league(problem, ranks, bundles=3, tol=1e-4, max_passes=5000).same_bits(alone)
 
 
-def test_back_to_the_best_after_a_new_start():
-    """Dual variables that were kept belong to the classes that they were kept of."""
+@pytest.mark.parametrize("most", [300, 302, 306])
+def test_limits_in_the_middle_of_the_interior_point(most):
     problem = crawling_problem()
-    found = []
-    for most in range(300, 330):
-        solution = league(problem, bundles=3, tol=1e-9, max_passes=most)
-        check_certified(problem, solution, rel=1e-7)
-        found.append(solution)
-    again = league(problem, 3, bundles=3, tol=1e-9, max_passes=310)
-    assert again.same_bits(found[10])
+    found = [league(problem, ranks, bundles=3, tol=1e-9, max_passes=most) for ranks in (1, 3)]
+    assert found[1].same_bits(found[0])
+    assert found[0].solutions[0].ended_by == "max_iter"
+    check_certified(problem, found[0], rel=1e-7)
+
+
+def test_back_to_what_was_before_a_new_start():
+    """Dual variables that were kept belong to the classes that they were kept of."""
+    problem = some_problem("ww")
+    best = league(problem, bundles=5, tol=1e-3)
+    arena, kept = best.solvers[0]._arena, best.solutions[0].alpha
+    snapshot = arena.snapshot()
+    n = len(problem.y)
+    other = ((problem.y + 1) % problem.n_classes).astype(np.int32)
+    cls = np.stack([problem.y, other], axis=1).reshape(-1)
+    arena.begin(Lists(np.arange(0, 2 * n + 1, 2), cls, np.zeros(2 * n)))
+    arena.restore(snapshot)
+    for found, expected in zip(arena.lists(), (kept.pair, kept.cls, kept.value), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    weights = arena.weights()
+    np.testing.assert_allclose(weights.coef.toarray(), best.coef, atol=1e-12)

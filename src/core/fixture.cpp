@@ -158,7 +158,11 @@ WorkView<T> Fixture<T, I>::enter(Luggage<T>& a, Luggage<T>& b) {
   for (std::size_t e = 0; e < sample_.size(); ++e) {
     T inside = 0;
     for (std::int64_t p = pair_[e] + 1; p < pair_[e + 1]; ++p) {
-      if (travels(e, p)) alpha_[p] = sides[side_of(cls_[p])]->alpha[source_[p]];
+      if (travels(e, p)) {
+        alpha_[p] = sides[side_of(cls_[p])]->alpha[source_[p]];
+        // It may have moved elsewhere meanwhile: only slots with alpha = 0 rest.
+        if (alpha_[p] > 0) resting_[p] = 0;
+      }
       inside += alpha_[p];
     }
     const std::int32_t own = cls_[pair_[e]];

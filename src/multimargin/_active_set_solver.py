@@ -37,6 +37,9 @@ _FEW_CLASSES = 64  # up to here all classes are active from the start
 _ALL_ACTIVE_BYTES = 2**29  # ... as long as their positions take no more than this
 _FIRST_SHARE = 0.01  # of the first pass's gap: what may be left before the first scan
 _PHASE_SHARE = 0.03  # of the first gap after a scan; 0.1, 0.3 and 1 cost more scans than they saved
+# The same where passes go over ranks, and are dearer. With 32 bundles on 16 ranks (12,582 classes):
+# 74 passes and 12.0 s against 103 and 18.9 s with the shares above.
+_LEAGUE_FIRST_SHARE, _LEAGUE_PHASE_SHARE = 0.1, 0.3
 _STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
 _SLOW_PASSES = 300  # after which an interior point is tried, where it suits
 _MULTIPLY_ADDS = 5e9  # per second and thread in a scan; used only to plan the end of a time limit
@@ -233,7 +236,13 @@ class ActiveSetSolver(BaseSolver):
         if phase.first or phase.target is None:
             # Where most of the gap lies outside the active set, the scan's target is reached
             # at once; but passes are cheaper than scans, so get on with what is inside.
-            share = _FIRST_SHARE if phase.target is None else _PHASE_SHARE
+            league = isinstance(self._arena, League)
+            first, later = (
+                (_LEAGUE_FIRST_SHARE, _LEAGUE_PHASE_SHARE)
+                if league
+                else (_FIRST_SHARE, _PHASE_SHARE)
+            )
+            share = first if phase.target is None else later
             wanted = np.inf if phase.target is None else phase.target
             phase.target = max(phase.floor, min(share * measure, wanted))
             phase.first = False

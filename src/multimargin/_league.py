@@ -103,6 +103,7 @@ class League:
         self._passes = 0
         self._sums = np.zeros(len(problem.y))
         self._bundle_of: NDArray[np.int32] = np.zeros(problem.n_classes, dtype=np.int32)
+        self._founded = False  # whether classes have been divided
         self._norm = 0.0
         self._deadline = float("inf")
         self._pending: list[Sending] = []
@@ -192,9 +193,11 @@ class League:
         self.begin(Lists(pair, everyones, np.zeros(len(everyones), dtype=self._problem.X.dtype)))
 
     def begin(self, lists: Lists) -> None:
-        """Divide the classes, and take the pairs of this rank's bundles."""
-        problem = self._problem
-        self._found_league(self._divided(lists))
+        """Divide the classes, and take the pairs of this rank's bundles.
+
+        A division lasts: snapshots are of its bundles.
+        """
+        self._found_league(self._bundle_of if self._founded else self._divided(lists))
         for bundle in self.homes:
             self._timed(self._core.take, bundle, *lists)
         self._settle()
@@ -210,7 +213,7 @@ class League:
         return self._comm.broadcast([bundle_of])[0]
 
     def _found_league(self, bundle_of: NDArray[np.int32]) -> None:
-        self._bundle_of = bundle_of
+        self._bundle_of, self._founded = bundle_of, True
         self._core.divide(bundle_of, 2 * len(self._rounds[0]))
 
     def _settle(self) -> None:
@@ -468,7 +471,10 @@ class League:
     def snapshot(self) -> dict[int, tuple[NDArray[Any], ...]]:
         return {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.homes}
 
-    def restore(self, snapshot: dict[int, tuple[NDArray[Any], ...]]) -> None:
+    def restore(self, snapshot: dict[int, tuple[NDArray[Any], ...]] | Lists) -> None:
+        if isinstance(snapshot, Lists):  # of the time before the league
+            self.begin(snapshot)
+            return
         for bundle, columns in snapshot.items():
             self._core.set_columns(bundle, *columns)
         self._settle()
@@ -486,7 +492,7 @@ class League:
         sample, cls, alpha, foreign = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.lexsort((cls, foreign, sample))
         pair = np.concatenate([[0], np.cumsum(np.bincount(sample, minlength=n))])
-        return Lists(pair.astype(np.int64), cls[order], alpha[order])
+        return Lists(pair.astype(np.int64), cls[order].astype(np.int32), alpha[order])
 
     # ------------------------------------------------------------ checkpoints
 

@@ -88,7 +88,7 @@ def tour(n_bundles: int) -> list[Round]:
     --------
     >>> from multimargin._schedule import tour
     >>> tour(4)
-    [[(0, 3), (1, 2)], [(0, 2), (1, 3)], [(2, 3), (0, 1)]]
+    [[(0, 3), (1, 2)], [(0, 2), (1, 3)], [(0, 1), (2, 3)]]
     """
     if n_bundles < 2 or n_bundles % 2:
         raise ValueError(f"a tour needs an even number of bundles, got {n_bundles}")

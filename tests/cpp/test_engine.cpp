@@ -20,7 +20,6 @@ using test::Problem;
 struct Plan {
   std::int32_t batch = 1;
   double coupling = 1;
-  std::int32_t bundles = 0;  // > 0: passes go through the league
   Formulation formulation = Formulation::weston_watkins;
 };
 
@@ -42,34 +41,9 @@ std::unique_ptr<Engine<T, I>> make_engine(const Problem<T, I>& p, double bias, I
                                         static_cast<T>(bias), formulation, isa, threads, 42);
 }
 
-// Bundle k has the classes c with c % bundles == k.
-std::vector<std::int32_t> bundle_of(std::int32_t n_classes, std::int32_t bundles) {
-  std::vector<std::int32_t> of(n_classes);
-  for (std::int32_t c = 0; c < n_classes; ++c) of[c] = c % bundles;
-  return of;
-}
-
-// All meetings of an odd number of bundles: in round r those with a + b = r (mod bundles) meet.
-std::vector<std::vector<Meeting>> season(std::int32_t bundles) {
-  std::vector<std::vector<Meeting>> rounds(bundles + 1);
-  for (std::int32_t a = 0; a < bundles; ++a) {
-    rounds[bundles].push_back({a, a});
-    for (std::int32_t b = a + 1; b < bundles; ++b) rounds[(a + b) % bundles].push_back({a, b});
-  }
-  return rounds;
-}
-
 template <class T, class I>
 PassReport pass(Engine<T, I>& engine, const Plan& plan, bool everything, const Quiet<T>& quiet) {
-  const VisitRule<T> rule = rule_of<T>(plan, everything);
-  return plan.bundles > 0 ? engine.pass_league(season(plan.bundles), rule, quiet)
-                          : engine.pass_batches(plan.batch, rule, quiet);
-}
-
-template <class T, class I>
-void arrange(Engine<T, I>& engine, const Plan& plan) {
-  if (plan.bundles > 0)
-    engine.arrange_league(bundle_of(engine.n_classes(), plan.bundles), plan.bundles);
+  return engine.pass_batches(plan.batch, rule_of<T>(plan, everything), quiet);
 }
 
 double relative_gap(const ScanReport& scan) { return (scan.primal - scan.dual) / scan.primal; }
@@ -152,7 +126,6 @@ Solved<T> solve(const Problem<T, I>& p, double bias, Isa isa, int threads, const
                 double target) {
   const auto engine = make_engine(p, bias, isa, threads, plan.formulation);
   engine->start_from_centroids(4, 200);
-  arrange(*engine, plan);
   Solved<T> result;
   const Quiet<T> quiet{static_cast<T>(1e-7), T(0)};
   ScanReport scan;
@@ -170,7 +143,6 @@ Solved<T> solve(const Problem<T, I>& p, double bias, Isa isa, int threads, const
     result.reports.insert(result.reports.end(), {scan.primal, scan.dual, scan.violation});
     if (relative_gap(scan) <= target) break;
     engine->merge_found();
-    arrange(*engine, plan);
   }
   CHECK(relative_gap(scan) <= target);
   const double primal = naive_primal(p, *engine, bias, plan.formulation);
@@ -199,7 +171,6 @@ void dual_rises(double bias, const Plan& plan, int threads) {
   const auto p = test::random_problem<T, I>(150, 30, 6);
   const auto engine = make_engine(p, bias, best_isa(), threads, plan.formulation);
   engine->start_from_centroids(6, 500);
-  arrange(*engine, plan);
   double before = engine->scan(3, T(0)).dual;
   const double first = before;
   for (int k = 0; k < 15; ++k) {
@@ -223,7 +194,8 @@ void abort_is_clean(int threads) {
     int asked = 0;
     team.set_abort([&] { return asked++ == n; });
     try {
-      PairLists lists = nearest_centroids(p.X.view(), p.y.data(), p.n_classes, 6, 500, team);
+      PairLists lists =
+          nearest_centroids(p.X.view(), p.y.data(), p.n_classes, 6, 500, 0, p.X.view().rows, team);
       std::vector<T> alpha(lists.cls.size(), T(0));
       ActiveSet<T> active;
       active.assign(std::move(lists.pair), std::move(lists.cls), std::move(alpha));
@@ -237,14 +209,13 @@ void abort_is_clean(int threads) {
   CHECK(threads > 1 || thrown > 0);
 }
 
-// stop() ends a pass between two batches or rounds: what was moved is whole, and work goes on.
+// stop() ends a pass between two batches: what was moved is whole, and work goes on.
 template <class T, class I>
 void stop_leaves_consistent_state(const Plan& plan, int threads) {
   const auto p = test::random_problem<T, I>(220, 70, 8);
   for (int round = 0; round < 8; ++round) {
     const auto engine = make_engine(p, 0.5, best_isa(), threads, plan.formulation);
     engine->start_from_centroids(6, 500);
-    arrange(*engine, plan);
     bool stopping = true;
     engine->set_stop([&] { return stopping; });
     const PassReport ended = pass(*engine, plan, true, never_quiet<T>());
@@ -270,7 +241,7 @@ void stop_is_seen_by_all(int threads) {
   int asked = 0, ended = 0;
   engine->set_stop([&] { return ++asked % 2 == 0; });
   while (asked < 8)  // about every 10 ms
-    ended += !pass(*engine, Plan{2, 1.0, 0}, true, never_quiet<T>()).complete;
+    ended += !pass(*engine, Plan{2, 1.0}, true, never_quiet<T>()).complete;
   CHECK(ended <= asked / 2);
   engine->set_stop(nullptr);
   engine->recompute();
@@ -282,7 +253,7 @@ void stop_is_seen_by_all(int threads) {
   CHECK(!engine->scan(3, T(0)).complete || threads > 1);
   engine->set_stop(nullptr);
   engine->merge_found();
-  CHECK(pass(*engine, Plan{8, 1.0, 0}, true, never_quiet<T>()).complete);
+  CHECK(pass(*engine, Plan{8, 1.0}, true, never_quiet<T>()).complete);
 }
 
 // Degenerate shapes: no rows, nothing but empty rows, two classes, one sample.
@@ -303,7 +274,7 @@ void small_problems(Formulation formulation) {
         const auto engine = make_engine(p, bias, best_isa(), threads, formulation);
         engine->start_from_centroids(2, 100);
         for (int k = 0; k < 30; ++k) {
-          pass(*engine, Plan{2, 1.0, 0}, true, never_quiet<T>());
+          pass(*engine, Plan{2, 1.0}, true, never_quiet<T>());
           engine->recompute();
           engine->scan(2, T(0));
           engine->merge_found();
@@ -313,8 +284,7 @@ void small_problems(Formulation formulation) {
         if (bias == 0) CHECK(scan.primal == (worst ? 1.0 : 2.0) * static_cast<double>(rows));
       }
       const auto two = test::random_problem<T, I>(17, 3, 2);
-      solve(two, bias, Isa::baseline, threads, Plan{4, 1.0, 0, formulation}, target<T>());
-      if (!worst) solve(two, bias, Isa::baseline, threads, Plan{1, 1.0, 3}, target<T>());
+      solve(two, bias, Isa::baseline, threads, Plan{4, 1.0, formulation}, target<T>());
     }
 }
 
@@ -323,22 +293,19 @@ void one_kind() {
   // The type of the indices matters to few kernels: one pair of types suffices for all of them.
   const auto isas = sizeof(I) == 4 ? test::available_isas() : std::vector<Isa>{best_isa()};
   for (Isa isa : isas) {
-    converges<T, I>(0.0, isa, {16, 0.3, 0});
-    converges<T, I>(1.0, isa, {1, 1.0, 5});
-    converges<T, I>(0.5, isa, {16, 0.3, 0, Formulation::crammer_singer});
+    converges<T, I>(0.0, isa, {16, 0.3});
+    converges<T, I>(0.5, isa, {16, 0.3, Formulation::crammer_singer});
   }
-  converges<T, I>(1.0, best_isa(), {1, 1.0, 0});
-  converges<T, I>(0.5, best_isa(), {3, 1.0, 0});
-  converges<T, I>(0.0, best_isa(), {64, 0.3, 0});
-  converges<T, I>(0.0, best_isa(), {1, 1.0, 0, Formulation::crammer_singer});
+  converges<T, I>(1.0, best_isa(), {1, 1.0});
+  converges<T, I>(0.5, best_isa(), {3, 1.0});
+  converges<T, I>(0.0, best_isa(), {64, 0.3});
+  converges<T, I>(0.0, best_isa(), {1, 1.0, Formulation::crammer_singer});
   for (double bias : {0.0, 1.0})
-    for (const Plan& plan : {Plan{1, 1.0, 0}, Plan{7, 1.0, 0}, Plan{1000, 1.0, 0}, Plan{1, 1.0, 3},
-                             Plan{7, 1.0, 0, Formulation::crammer_singer},
-                             Plan{1, 1.0, 3, Formulation::crammer_singer}})
+    for (const Plan& plan :
+         {Plan{1, 1.0}, Plan{7, 1.0}, Plan{1000, 1.0}, Plan{7, 1.0, Formulation::crammer_singer}})
       dual_rises<T, I>(bias, plan, 2);
   for (int threads : {1, 2, 4}) {
-    for (const Plan& plan :
-         {Plan{4, 1.0, 0}, Plan{1, 1.0, 5}, Plan{4, 1.0, 0, Formulation::crammer_singer}})
+    for (const Plan& plan : {Plan{4, 1.0}, Plan{4, 1.0, Formulation::crammer_singer}})
       stop_leaves_consistent_state<T, I>(plan, threads);
     stop_is_seen_by_all<T, I>(threads);
     abort_is_clean<T, I>(threads);
