@@ -16,7 +16,7 @@ from benchmarks._mpi_bars import hash_of, train_command
 from benchmarks._outcome import Facts, Options, Outcome, Row, without_figure
 from benchmarks._ranks import Started, kill, running, why_not
 
-_RUNS = 50
+_RUNS, _RUNS_QUICK = 50, 8
 _RANKS = (1, 2, 3, 4)
 _BUNDLES = 8
 _MOST_KILLS = 3  # of one run; afterwards it is left alone
@@ -49,8 +49,8 @@ class _Run:
 
 
 def kills(options: Options) -> Outcome:
-    """Fifty trainings whose ranks are killed at random moments, gone on with on other ranks."""
-    count = options.runs(_RUNS)
+    """Trainings whose ranks are killed at random moments, gone on with on other ranks."""
+    count = options.runs(_RUNS_QUICK if options.quick else _RUNS)
     title = f"{count} runs with kills: model files as of runs without"
     reason = why_not()
     if reason is None and not Path("/proc/self/stat").exists():
