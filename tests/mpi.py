@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import queue
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,12 +69,15 @@ class Result:
 class Run:
     """``args`` of Python on ``n`` ranks, started; `finish` waits for it, at most ``timeout`` s.
 
+    ``options`` are those of mpiexec, ``launcher`` a command that runs what it is given in a shell.
     The whole of it, mpiexec and all ranks, is killed when the time is over or the block is left.
     """
 
-    def __init__(self, n, args, timeout=60.0, env=None, cwd=None, options=()):
+    def __init__(self, n, args, timeout=60.0, env=None, cwd=None, options=(), launcher=()):
         self._timeout, self._started = timeout, time.monotonic()
         command = [MPIEXEC, "-n", str(n), *options, sys.executable, *map(str, args)]
+        if launcher:
+            command = [*launcher, shlex.join(command)]
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
@@ -83,6 +89,7 @@ class Run:
             cwd=cwd,
             start_new_session=True,
         )
+        self._out, self._err = _Reader(self.process.stdout), _Reader(self.process.stderr)
 
     def __enter__(self):
         return self
@@ -106,18 +113,45 @@ class Run:
             except ProcessLookupError:
                 continue
 
+    def line(self):
+        """The next line of stdout, waited for."""
+        return self._out.line(self._left())
+
     def finish(self):
-        left = self._timeout - (time.monotonic() - self._started)
         timed_out = False
         try:
-            stdout, stderr = self.process.communicate(timeout=max(left, 0.01))
+            self.process.wait(self._left())
         except subprocess.TimeoutExpired:
             timed_out = True
             self.kill()
-            stdout, stderr = self.process.communicate()
+            self.process.wait()
         seconds = time.monotonic() - self._started
-        status = self.process.returncode
-        return Result(status, stdout, stderr, seconds, timed_out)
+        stdout, stderr = self._out.rest(), self._err.rest()
+        return Result(self.process.returncode, stdout, stderr, seconds, timed_out)
+
+    def _left(self):
+        return max(0.01, self._timeout - (time.monotonic() - self._started))
+
+
+class _Reader:
+    """The lines of a pipe. Its other end may be held by daemons that outlive the run."""
+
+    def __init__(self, pipe):
+        self._pipe, self._lines = pipe, queue.Queue()
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self):
+        with self._pipe:
+            for line in self._pipe:
+                self._lines.put(line)
+
+    def line(self, timeout):
+        return self._lines.get(timeout=timeout)
+
+    def rest(self):
+        self._thread.join(timeout=2)
+        return "".join(self._lines.get() for _ in range(self._lines.qsize()))
 
 
 def mpiexec(n, args, timeout=60.0, env=None, cwd=None, options=()):

@@ -23,7 +23,12 @@ class Whole:
     constant: np.ndarray
     solutions: list[Any]
     bytes_sent: list[int]
-    engine_bytes: list[int]
+    solvers: list[Any]
+
+    @property
+    def engine_bytes(self):
+        """What the compiled solver of each rank holds, where it says so."""
+        return [solver._engine.bytes for solver in self.solvers]
 
     @property
     def scalars(self):
@@ -47,24 +52,27 @@ def problem_of(X, y, formulation, C=1.0, dtype=np.float64, weight=None, bias=1.0
     return Problem(X, y.astype(np.int32), box.astype(dtype), n_classes, bias, formulation, loss)
 
 
-def solve(problem, kind, ranks=1, *, tol=0.05, max_passes=400, shelf=None, resume_from=None,
-          observers=None, time_limit=None, **options):
-    """Run ``kind`` on ``ranks`` ranks; ``observers`` are rank 0's."""
+def solve(problem, kind, ranks=1, *, tol=0.05, stopping=None, max_passes=400, shelf=None,
+          resume_from=None, checkpoints=None, observers=None, time_limit=None, start=None,
+          **options):  # fmt: skip
+    """Run ``kind`` on ``ranks`` ranks; ``observers`` are rank 0's.
+
+    ``checkpoints(comm)`` makes a rank's checkpoints; with a shelf they are kept there.
+    """
+    if shelf is not None:
+        checkpoints = lambda comm: MemoryCheckpoints(shelf, comm, resume_from)  # noqa: E731
 
     def work(comm):
-        checkpoints = None
-        if shelf is not None:
-            checkpoints = MemoryCheckpoints(shelf, comm, resume_from)
         solver = kind(
-            problem, GapStopping(tol), Limits(max_passes, time_limit), comm=comm,
-            checkpoints=checkpoints, observers=observers if comm.rank == 0 else None, **options
-        )
-        return solver.run(), comm.bytes_sent, solver._engine.bytes
+            problem, stopping or GapStopping(tol), Limits(max_passes, time_limit), comm=comm,
+            checkpoints=checkpoints(comm) if checkpoints else None,
+            observers=observers if comm.rank == 0 else None, **options
+        )  # fmt: skip
+        return solver.run(start), comm.bytes_sent, solver
 
     found = run_ranks(ranks, work)
-    solutions = [f[0] for f in found]
-    return Whole(*_joined(problem, solutions), solutions, [f[1] for f in found],
-                 [f[2] for f in found])
+    solutions, bytes_sent, solvers = (list(part) for part in zip(*found, strict=True))
+    return Whole(*_joined(problem, solutions), solutions, bytes_sent, solvers)
 
 
 def _joined(problem, solutions):

@@ -7,7 +7,6 @@ import scipy.sparse as sp
 from multimargin._active_set_solver import ActiveSetSolver
 from multimargin._plan import Plan, make_plan, mean_cosine
 from multimargin._progress import CallbackObserver, Observers
-from multimargin._schedule import season
 from multimargin._solution import Limits
 from multimargin._stopping import GapStopping, ViolationStopping
 from reference import ww_primal
@@ -106,14 +105,15 @@ def test_a_disturbed_batch_makes_the_plan_more_cautious():
 
 def test_plans_follow_the_data():
     text = make_problem(np.float64, np.int32, bias=0.0, n=2000, d=5000, k=500)
-    few = np.tile(np.arange(5, dtype=np.int32), 2000)
-    many = np.random.default_rng(0).integers(5000, size=20_000).astype(np.int32)
+    few, two = np.full(5, 2000), np.full(2, 2000)
+    many = np.bincount(np.random.default_rng(0).integers(5000, size=20_000))
     assert mean_cosine(text.X, 0.0, seed=0) < mean_cosine(text.X, 10.0, seed=0)
-    assert make_plan(lambda: 0.01, many, 2000, 5000, 10**7).batch == 128
-    assert make_plan(lambda: 0.01, many, 2000, 5000, 10**6) == Plan()
-    assert make_plan(lambda: 0.8, few, 2000, 5, 10**7) == Plan()
-    assert make_plan(lambda: 0.8, few, 2000, 5, 10**9).bundles == 5
-    assert make_plan(lambda: 0.8, few, 2000, 2, 10**9).bundles == 1
+    assert make_plan(lambda: 0.01, many, 2000, 10**7).batch == 128
+    assert make_plan(lambda: 0.01, many, 2000, 10**6) == Plan()
+    assert make_plan(lambda: 0.8, few, 2000, 10**7) == Plan()
+    assert make_plan(lambda: 0.8, few, 2000, 10**9).bundles == 5
+    assert make_plan(lambda: 0.8, two, 2000, 10**9).bundles == 1
+    assert make_plan(lambda: 0.8, few, 2000, 10**9, may_divide=False) == Plan()
 
 
 def test_limits_end_a_fit_with_a_certificate():
@@ -144,15 +144,3 @@ def test_an_observer_can_stop_a_fit():
     found = solve(problem, GapStopping(1e-9), observers=Observers([CallbackObserver(stop)]))
     assert found.ended_by == "a callback"
     assert len(records) == 1
-
-
-def test_league_refuses_a_bundle_that_plays_twice():
-    problem = make_problem(np.float64, np.int32, bias=1.0)
-    engine = problem.engine(1, 0)
-    engine.start_from_centroids(6, 100)
-    engine.arrange_league(np.arange(30, dtype=np.int32) % 4, 4)
-    with pytest.raises(ValueError, match="meets two others"):
-        engine.pass_league([[(0, 1), (1, 2)]], True, 0.0, -1.0, 0.0, -1.0)
-    with pytest.raises(ValueError, match="out of range"):
-        engine.pass_league([[(0, 4)]], True, 0.0, -1.0, 0.0, -1.0)
-    engine.pass_league(season(4, np.random.default_rng(0)), True, 0.0, -1.0, 0.0, -1.0)

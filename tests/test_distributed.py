@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from rank_threads import run_ranks
-from shared_out import share_out_all
 from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import MulticlassSVC, distributed, load_model, save_model
 from multimargin._communicator import SerialCommunicator
 from multimargin._threads import rank_thread_count, thread_count
+from rank_threads import run_ranks
+from shared_out import share_out_all
 
 FORMULATIONS = ["ww", "cs", "llw", "ovr"]
 SCALARS = [
@@ -103,6 +103,22 @@ def test_two_classes(shared, formulation, ranks, sparse_coef, tmp_path):
     assert (tmp_path / "shared").read_bytes() == (tmp_path / "plain").read_bytes()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+def test_same_bytes_for_any_number_of_ranks_and_threads(formulation, dtype, tmp_path):
+    """With the solvers as they are."""
+    X, y = make_data(n=200, d=40, k=23, dtype=dtype)
+    files = {}
+    for ranks, threads in [(1, 1), (1, 2), (2, 1), (3, 2), (5, 1)]:
+        asked = MulticlassSVC(formulation, random_state=3, n_bundles=6, n_jobs=threads)
+        path = tmp_path / f"{ranks}x{threads}"
+        run_ranks(ranks, lambda comm: distributed.fit(asked, X, y, comm=comm).save(path))  # noqa: B023
+        files[ranks, threads] = path.read_bytes()
+    save_model(MulticlassSVC(formulation, random_state=3, n_bundles=6).fit(X, y), tmp_path / "m")
+    files["plain"] = (tmp_path / "m").read_bytes()
+    assert len(set(files.values())) == 1, {key: hash(content) for key, content in files.items()}
+
+
 def test_more_ranks_than_classes(shared, tmp_path):
     X, y = make_data(k=3)
     plain = MulticlassSVC(random_state=0, n_bundles=3).fit(X, y)
@@ -154,10 +170,11 @@ def test_the_number_of_bundles_is_kept_with_the_model(shared, tmp_path):
 def test_samples_of_weight_zero_take_their_class_with_them(shared):
     X, y = make_data()
     weight = np.where(y == 3, 0.0, 1.5)
-    plain = MulticlassSVC(random_state=0).fit(X, y, weight)
+    asked = MulticlassSVC(random_state=0, n_bundles=2)
+    plain = MulticlassSVC(**asked.get_params()).fit(X, y, weight)
 
     def work(comm):
-        return distributed.fit(MulticlassSVC(random_state=0), X, y, weight, comm=comm).gather()
+        return distributed.fit(asked, X, y, weight, comm=comm).gather()
 
     whole = run_ranks(2, work)[0]
     np.testing.assert_array_equal(whole.classes_, plain.classes_)

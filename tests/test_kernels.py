@@ -72,6 +72,58 @@ def test_block_of_a_shared_budget_leaves_the_rest_alone(isa):
         assert found.sum() <= 1.0 - outside + 1e-15
 
 
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_exchange(isa, dtype, data):
+    """Classes that meet without the sample's own class pass on to each other what they have."""
+    size = data.draw(st.integers(1, 30))
+    box = data.draw(st.floats(0.01, 100))
+    own = data.draw(st.floats(0.05, 20))
+    draw = lambda elements: np.array(  # noqa: E731
+        data.draw(st.lists(elements, min_size=size, max_size=size))
+    )
+    # Without the own class's score margins have any offset in common.
+    margin = (draw(numbers) + data.draw(st.sampled_from([0.0, -50.0, 50.0]))).astype(dtype)
+    share = draw(st.sampled_from([0.0, 0.0, 0.3, 1.0]))
+    curvature = (own * (1 + draw(st.floats(0, 3)))).astype(dtype)
+    alpha = feasible("cs", share * box, box).astype(dtype)
+    found, gap, violation = _core.solve_block(
+        "cs", isa, margin, alpha, box, own, curvature, exchange=True
+    )
+    m, a, q = margin.astype(float), alpha.astype(float), curvature.astype(float)
+    expected = FORMULATIONS["cs"].solve_exchange(m, a, q)
+    near = 2e-5 if dtype == np.float32 else 1e-9
+    scale = max(1.0, box, np.abs(m).max() / own)
+    np.testing.assert_allclose(found, expected, atol=near * scale)
+    assert np.all(found >= 0)
+    assert found.sum(dtype=float) == pytest.approx(a.sum(), rel=100 * np.finfo(dtype).eps)
+    # What the report says of the block as it was: whoever has something could have more.
+    worst = m.max() - np.where(a > 0, m, np.inf).min() if a.any() else 0.0
+    assert violation == pytest.approx(max(0.0, worst), abs=near * max(1.0, np.abs(m).max()))
+    reach = near * scale * max(1.0, np.abs(m).max())
+    assert gap == pytest.approx(a.sum() * m.max() - a @ m, abs=reach)
+    step = found - a
+    assert m @ step - 0.5 * q @ step**2 >= -reach, "the dual fell"
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_nothing_to_exchange(isa):
+    margin, curvature = np.array([3.0, -1.0, 0.5]), np.ones(3)
+    none = np.zeros(3)
+    found, gap, violation = _core.solve_block(
+        "cs", isa, margin, none, 1.0, 1.0, curvature, exchange=True
+    )
+    assert not found.any() and gap == violation == 0
+    alone = _core.solve_block(
+        "cs", isa, margin[:1], np.array([0.7]), 1.0, 1.0, curvature[:1], exchange=True
+    )
+    assert alone[0][0] == 0.7 and alone[1] == alone[2] == 0
+    with pytest.raises(ValueError, match="nothing to exchange"):
+        _core.solve_block("ww", isa, margin, none, 1.0, 1.0, curvature, exchange=True)
+
+
 @pytest.mark.parametrize("name", ACTIVE_SET)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("box", [1.0, 1e4, 1e8])

@@ -75,7 +75,7 @@ comm.receive((comm.rank + 1) % 3)
 
 def started(run):
     """Wait until the ranks have said that they run, and return their process ids."""
-    lines = [run.process.stdout.readline() for _ in range(3)]
+    lines = [run.line() for _ in range(3)]
     assert sorted(line.split()[0] for line in lines) == ["0", "1", "2"], lines
     return {int(rank): int(pid) for rank, pid in map(str.split, lines)}
 

@@ -1,5 +1,7 @@
 """Lee-Lin-Wahba over ranks: the same bits for any number of them, shares, ends and checkpoints."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -119,10 +121,17 @@ def test_hard_margin_over_ranks(kind):
     alone = solve(problem, kind, **options)
     assert len(alone.solutions[0].history) > 5
     assert solve(problem, kind, 3, **options).same_bits(alone)
-    if alone.solutions[0].converged:
-        scores = problem.X @ alone.coef.T + alone.constant
-        scores[np.arange(len(y)), y] = -np.inf
-        assert scores.max() <= -1 + 1e-9
+
+
+def test_a_hard_margin_is_kept():
+    rng = np.random.default_rng(0)
+    y = np.arange(36) % 9
+    problem = problem_of(np.eye(9)[y] + 0.01 * rng.standard_normal((36, 9)), y, "llw", C=np.inf)
+    found = solve(problem, ExtrapolatedSolver, 2, bundles=2, tol=0.1, max_passes=2000)
+    assert found.solutions[0].converged
+    scores = problem.X @ found.coef.T + found.constant
+    scores[np.arange(len(y)), y] = -np.inf
+    assert scores.max() <= -1 + 1e-9
 
 
 def test_a_hopeless_hard_margin_is_refused_on_all_ranks():
@@ -162,8 +171,9 @@ def test_max_iter_ends_all_ranks():
 
 def test_a_time_limit_ends_all_ranks():
     problem = some_problem(n_classes=200, C=1e4)
-    found = solve(problem, AlternatingSolver, 3, bundles=3, tol=1e-9, time_limit=0.3,
-                  max_passes=10**8)  # fmt: skip
+    found = solve(
+        problem, AlternatingSolver, 3, bundles=3, tol=1e-9, time_limit=0.3, max_passes=10**8
+    )
     assert found.solutions[0].ended_by == "time_limit"
 
 
@@ -174,8 +184,14 @@ def test_a_callback_of_rank_0_ends_all_ranks():
         seen.append(weights().classes)
         return len(seen) == 3
 
-    found = solve(some_problem(C=100.0), ExtrapolatedSolver, 3, bundles=3, tol=1e-6,
-                  observers=Observers([CallbackObserver(stop)]))  # fmt: skip
+    found = solve(
+        some_problem(C=100.0),
+        ExtrapolatedSolver,
+        3,
+        bundles=3,
+        tol=1e-6,
+        observers=Observers([CallbackObserver(stop)]),
+    )
     assert found.solutions[0].ended_by == "a callback"
     assert len(seen) == 3 and len(seen[0]) < 70
 
@@ -199,6 +215,39 @@ def test_from_every_checkpoint_on_any_number_of_ranks(kind, dtype):
         assert again.same_bits(whole), f"from checkpoint {step} on {ranks} ranks"
 
 
+def test_back_to_the_best_dual_from_every_checkpoint(monkeypatch):
+    """Momentum seldom makes the dual fall, so it is pushed here."""
+    plain = ExtrapolatedSolver._held_mean
+
+    def pushed(self):
+        held = plain(self)
+        return held - (5.0 if 9 <= self._passes < 11 else 0.0)
+
+    monkeypatch.setattr(ExtrapolatedSolver, "_held_mean", pushed)
+    fallen = []
+    assign = ExtrapolatedSolver._assign
+    monkeypatch.setattr(
+        ExtrapolatedSolver,
+        "_assign",
+        lambda self, alpha: (fallen.append(self._passes), assign(self, alpha)),
+    )
+    problem, shelf = some_problem(C=2.0), Shelf()
+    options = {"bundles": 3, "tol": 1e-4, "max_passes": 20}
+    whole = solve(problem, ExtrapolatedSolver, **options)
+    assert any(9 < passes < 20 for passes in fallen), "the dual has to fall for this test"
+    assert solve(problem, ExtrapolatedSolver, 3, shelf=shelf, **options).same_bits(whole)
+    for step, checkpoint in enumerate(shelf.checkpoints):
+        again = solve(
+            problem,
+            ExtrapolatedSolver,
+            1 + step % 3,
+            shelf=Shelf(),
+            resume_from=checkpoint,
+            **options,
+        )
+        assert again.same_bits(whole), f"from checkpoint {step}"
+
+
 def test_checkpoints_of_resumed_runs_are_the_same():
     """Nothing that matters is left out: what is written later is equal, too."""
     problem = some_problem(C=2.0)
@@ -206,8 +255,9 @@ def test_checkpoints_of_resumed_runs_are_the_same():
     first, second = Shelf(), Shelf()
     solve(problem, ExtrapolatedSolver, 2, shelf=first, **options)
     at = len(first.checkpoints) // 2
-    solve(problem, ExtrapolatedSolver, 3, shelf=second, resume_from=first.checkpoints[at],
-          **options)  # fmt: skip
+    solve(
+        problem, ExtrapolatedSolver, 3, shelf=second, resume_from=first.checkpoints[at], **options
+    )
     for before, after in zip(first.checkpoints[at + 1 :], second.checkpoints, strict=True):
         assert before.common == after.common and set(before.names) == set(after.names)
         for name in before.names:
@@ -231,8 +281,9 @@ def test_hard_margin_from_checkpoints():
     shelf = Shelf()
     whole = solve(problem, ExtrapolatedSolver, 2, shelf=shelf, **options)
     for checkpoint in shelf.checkpoints[::7]:
-        again = solve(problem, ExtrapolatedSolver, 1, shelf=Shelf(), resume_from=checkpoint,
-                      **options)  # fmt: skip
+        again = solve(
+            problem, ExtrapolatedSolver, 1, shelf=Shelf(), resume_from=checkpoint, **options
+        )
         assert again.same_bits(whole)
 
 
@@ -243,8 +294,9 @@ def test_checkpoints_on_disk(tmp_path):
     def run(passes):
         def work(comm):
             kept = Checkpoints(tmp_path / "run", 0.0, comm, {"C": 2.0})
-            found = ExtrapolatedSolver(problem, GapStopping(0.02), Limits(passes), comm=comm,
-                                       bundles=3, checkpoints=kept).run()  # fmt: skip
+            found = ExtrapolatedSolver(
+                problem, GapStopping(0.02), Limits(passes), comm=comm, bundles=3, checkpoints=kept
+            ).run()
             kept.close()
             return found
 
@@ -281,7 +333,7 @@ def test_bundles_are_whole_lines(lanes):
         for bundles in (1, 2, 3, 8, 200):
             cuts = bundle_cuts(n_classes, lanes, bundles)
             assert cuts[0] == 0 and cuts[-1] == n_classes and len(cuts) - 1 == min(bundles, lines)
-            assert all(a < b for a, b in zip(cuts, cuts[1:], strict=False))
+            assert all(a < b for a, b in itertools.pairwise(cuts))
             assert all(cut % lanes == 0 for cut in cuts[:-1])
 
 

@@ -3,11 +3,12 @@
 import json
 import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
-from mpi import mpiexec, needs_mpi
 
+from mpi import mpiexec, needs_mpi
 from multimargin import load_model
 from multimargin.cli import main
 
@@ -56,7 +57,7 @@ def later_commands(name, folder):
 def run_many(n, commands, folder, **options):
     """Run the commands on ``n`` ranks; returns the lines of stdout."""
     (folder / "commands.json").write_text(json.dumps(commands))
-    script = os.path.join(os.path.dirname(__file__), "mpi_commands.py")  # noqa: PTH118, PTH120
+    script = Path(__file__).parent / "mpi_commands.py"
     result = mpiexec(n, [script, folder / "commands.json"], timeout=120, cwd=folder, **options)
     assert result.status == 0, result.output
     return result.stdout.splitlines()
@@ -158,8 +159,6 @@ def test_the_command(folder):
     ("arguments", "message"),
     [
         (["train", "missing.svm", "m"], "missing.svm: No such file or directory"),
-        (["train", "train.svm", "nowhere/m"], "nowhere/m: No such file or directory"),
-        (["train", "train.svm", "train.svm"], "train.svm would be overwritten"),
         (["predict", "train.svm", "test.svm", "-o", "out"], "not a multimargin model"),
     ],
 )
@@ -177,3 +176,19 @@ def test_exit_status_when_the_tolerance_is_not_reached(folder):
     assert result.stderr.count("is saved, but is not within the tolerance") == 1
     assert result.stderr.count("max_iter=1 was reached") == 1
     assert not load_model(folder / "early").converged_
+
+
+def test_the_example_of_the_readme(folder, tmp_path):
+    readme = (Path(__file__).parent.parent / "README.md").read_text()
+    section = readme[readme.index("## On a cluster") :]
+    code = re.search(r"```python\n(.*?)```", section, re.S)[1]
+    assert len(code.strip().splitlines()) < 10
+    (tmp_path / "train.py").write_text(code)
+    for name in ("train.svm", "test.svm"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    result = mpiexec(2, ["train.py"], timeout=60, cwd=tmp_path)
+    assert result.status == 0, result.output
+    assert re.fullmatch(r"gap \d\.\d\d%, test error \d+\.\d%\n", result.stdout)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("model", "train.py", "train.svm", "test.svm")
+    }

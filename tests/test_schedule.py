@@ -1,5 +1,6 @@
 """The league: every round a matching, every pair exactly once, for odd and even numbers."""
 
+import doctest
 import itertools
 
 import numpy as np
@@ -7,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from multimargin import match_class, rounds
-from multimargin._schedule import bundle_classes, season
+from multimargin import _schedule, match_class, rounds
+from multimargin._schedule import bundle_classes, tour
 
 
 @pytest.mark.parametrize("n", [*range(1, 40), 99, 100, 255, 256, 301])
@@ -50,11 +51,28 @@ def test_a_league_needs_a_team():
         rounds(0)
 
 
-def test_season_plays_home_games_and_all_rounds():
-    games = season(6, np.random.default_rng(0))
-    assert games[0] == [(b, b) for b in range(6)]
-    away = sorted(itertools.chain.from_iterable(games[1:]))
-    assert away == list(itertools.combinations(range(6), 2))
+@pytest.mark.parametrize("n", range(2, 101, 2))
+def test_on_a_tour_every_seat_keeps_one_bundle_a_round(n):
+    games = tour(n)
+    assert len(games) == n - 1
+    assert all(len(round_) == n // 2 for round_ in games)
+    met = sorted(itertools.chain.from_iterable(games))
+    assert met == list(itertools.combinations(range(n), 2)), "every pair meets once, in order"
+    for round_ in games:
+        assert sorted(itertools.chain.from_iterable(round_)) == list(range(n))
+    for before, after in itertools.pairwise(games):
+        for seat, (left, right) in enumerate(zip(before, after, strict=True)):
+            assert len(set(left) & set(right)) == 1, f"seat {seat} keeps one"
+
+
+@pytest.mark.parametrize("n", [-2, 0, 1, 3, 99])
+def test_a_tour_needs_an_even_number(n):
+    with pytest.raises(ValueError, match=f"even number of bundles, got {n}"):
+        tour(n)
+
+
+def test_examples_in_the_documentation():
+    assert doctest.testmod(_schedule).failed == 0
 
 
 @given(

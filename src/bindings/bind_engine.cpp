@@ -131,7 +131,7 @@ void bind_solve_block(nb::module_& m) {
   m.def(
       "solve_block",
       [](const std::string& formulation, int isa, In<T> margin, In<T> alpha, double box,
-         double curvature_own, In<T> curvature, double outside) {
+         double curvature_own, In<T> curvature, double outside, bool exchange) {
         if (margin.size() != alpha.size() || margin.size() != curvature.size())
           throw nb::value_error("margin, alpha and curvature must have the same length");
         const Block<T> block{static_cast<int>(margin.size()),
@@ -143,11 +143,14 @@ void bind_solve_block(nb::module_& m) {
                              curvature.data()};
         std::vector<T> out(margin.size()), work(2 * margin.size());
         const auto kernels = solver_kernels<T>(formulation_of(formulation), static_cast<Isa>(isa));
-        const Report<T> report = kernels.solve_block(block, out.data(), work.data());
+        if (exchange && kernels.separable)
+          throw nb::value_error("variables that share no budget have nothing to exchange");
+        const auto solve = exchange ? kernels.solve_exchange : kernels.solve_block;
+        const Report<T> report = solve(block, out.data(), work.data());
         return nb::make_tuple(to_numpy(std::move(out)), report.gap, report.violation);
       },
       "formulation"_a, "isa"_a, "margin"_a.noconvert(), "alpha"_a.noconvert(), "box"_a,
-      "curvature_own"_a, "curvature"_a.noconvert(), "outside"_a = 0.0);
+      "curvature_own"_a, "curvature"_a.noconvert(), "outside"_a = 0.0, "exchange"_a = false);
 }
 
 }  // namespace

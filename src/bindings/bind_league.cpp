@@ -212,7 +212,6 @@ class PyLeague {
     unlocked(interrupt_, [&] { league_->build(one, two, home); });
   }
   void drop_fixtures() { league_->drop_fixtures(); }
-  std::int64_t slots(std::int32_t a, std::int32_t b) { return league_->fixture({a, b}).slots(); }
 
   std::vector<PassReport> play(const std::vector<std::pair<std::int32_t, std::int32_t>>& meetings,
                                std::int32_t batch, bool everything, double leave_below,
@@ -349,7 +348,6 @@ void bind_one(nb::module_& m, const char* name) {
       .def("drop", &L::drop, "bundle"_a)
       .def("build", &L::build, "a"_a, "b"_a, "of_a"_a, "of_b"_a, "home"_a)
       .def("drop_fixtures", &L::drop_fixtures)
-      .def("slots", &L::slots, "a"_a, "b"_a)
       .def("play", &L::play, "meetings"_a, "batch"_a, "everything"_a, "leave_below"_a, "idle"_a,
            "coupling"_a, "quiet_gap"_a, "quiet_violation"_a, "seed"_a)
       .def("collect", &L::collect, "a"_a, "b"_a, "which"_a)

@@ -52,9 +52,6 @@ class Fixture {
   Fixture(const Field<T, I>& field, const Side<T>& a, const Side<T>& b, bool home, bool shared,
           Team& team);
 
-  std::int64_t entries() const { return static_cast<std::int64_t>(sample_.size()); }
-  std::int64_t slots() const { return static_cast<std::int64_t>(cls_.size()) - entries(); }
-
   PassReport alone(Luggage<T>& a, Luggage<T>& b, const Play<T>& play,
                    const SolverKernels<T>& kernels, const std::function<bool()>& stop);
   PassReport together(Luggage<T>& a, Luggage<T>& b, const Play<T>& play,

@@ -48,6 +48,8 @@ struct SolverKernels {
                    Report<T>* report);
   // One block by itself.
   Report<T> (*solve_block)(const Block<T>&, T* alpha_out, T* work);
+  // The same where the own class is not at hand.
+  Report<T> (*solve_exchange)(const Block<T>&, T* alpha_out, T* work);
   // Loss, at any weights, of a sample without entries: all its scores are zero.
   double (*empty_loss)(std::int32_t n_classes);
   T (*margin)(T own, T other);

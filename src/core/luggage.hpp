@@ -48,14 +48,18 @@ Parcel<T> pack(const Luggage<T>& luggage) {
     for (std::int64_t k = 0; k < parcel.sizes[p]; ++k) nonzero += parts[p][k] != 0;
   }
   parcel.mask.assign((total + 63) / 64, 0);
-  parcel.values.resize(nonzero);
+  // Every number is written, and the next one over it unless it counts: no branch to mispredict.
+  parcel.values.resize(nonzero + 1);
   T* out = parcel.values.data();
   for (int p = 0; p < 4; ++p)
-    for (std::int64_t k = 0; k < parcel.sizes[p]; ++k, ++at)
-      if (parts[p][k] != 0) {
-        parcel.mask[at / 64] |= std::uint64_t{1} << (at % 64);
-        *out++ = parts[p][k];
-      }
+    for (std::int64_t k = 0; k < parcel.sizes[p]; ++k, ++at) {
+      const T value = parts[p][k];
+      const std::uint64_t counts = value != 0;
+      parcel.mask[at / 64] |= counts << (at % 64);
+      *out = value;
+      out += counts;
+    }
+  parcel.values.resize(nonzero);
   return parcel;
 }
 
@@ -79,10 +83,17 @@ Luggage<T> unpack(const std::int64_t* sizes, const std::uint64_t* mask, std::siz
   luggage.alpha.resize(sizes[3]);
   T* parts[4] = {luggage.w.data(), luggage.w_bias.data(), luggage.sum.data(),
                  luggage.alpha.data()};
+  const T none[1] = {T(0)};
+  const T* const end = values + count;
   std::int64_t at = 0;
   for (int p = 0; p < 4; ++p)
-    for (std::int64_t k = 0; k < sizes[p]; ++k, ++at)
-      parts[p][k] = (mask[at / 64] >> (at % 64) & 1) != 0 ? *values++ : T(0);
+    for (std::int64_t k = 0; k < sizes[p]; ++k, ++at) {
+      const std::uint64_t counts = mask[at / 64] >> (at % 64) & 1;
+      const T* from = counts != 0 ? values : none;
+      parts[p][k] = *from;
+      values += counts;
+    }
+  if (values != end) throw std::logic_error("unpack: values are left over");
   return luggage;
 }
 

@@ -22,8 +22,8 @@ struct RowBlock {
   std::int64_t width;
   std::int32_t n_classes;
   std::int32_t own;  // -1: not among these classes
-  T box;    // upper bound; infinite for the hard margin
-  T price;  // of a loss: the box, or 0 for the hard margin
+  T box;             // upper bound; infinite for the hard margin
+  T price;           // of a loss: the box, or 0 for the hard margin
   T norm2;
 };
 

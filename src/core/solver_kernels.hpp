@@ -243,11 +243,16 @@ Report<T> solve_block(const Block<T>& block, T* alpha_out, T* work) {
 }
 
 template <class F, class T>
+Report<T> solve_exchange(const Block<T>& block, T* alpha_out, T* work) {
+  F::solve_exchange(block, alpha_out, work);
+  return F::inspect_exchange(block);
+}
+
+template <class F, class T>
 SolverKernels<T> make_solver_kernels() {
-  return {F::kSeparable,      &solve_batch<F, T>, &apply_batch<T>,
-          &visit_samples<F, T>, &evaluate<F, T>,    &solve_block<F, T>,
-          &F::empty_loss,       &F::margin,         &F::add_to_account,
-          &F::close_account};
+  return {F::kSeparable,   &solve_batch<F, T>, &apply_batch<T>,       &visit_samples<F, T>,
+          &evaluate<F, T>, &solve_block<F, T>, &solve_exchange<F, T>, &F::empty_loss,
+          &F::margin,      &F::add_to_account, &F::close_account};
 }
 
 }  // namespace MM_ISA

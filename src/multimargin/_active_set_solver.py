@@ -22,7 +22,7 @@ from multimargin._checkpoint import Checkpoint, Part
 from multimargin._league import League
 from multimargin._plan import Plan, make_plan, mean_cosine
 from multimargin._problem import Problem
-from multimargin._shares import packed, unpacked
+from multimargin._history import packed, unpacked
 from multimargin._solution import Alpha, Solution, Start, Weights
 from multimargin._stopping import Certificate
 from multimargin.formulations import FORMULATIONS

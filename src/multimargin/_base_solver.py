@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from multimargin._agreement import told
+from multimargin import _core
 from multimargin._checkpoint import Checkpoints
 from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._interior_point import InteriorPoint
@@ -79,13 +80,17 @@ class BaseSolver(ABC):
         self._observers = observers or Observers([])
         self._keep_alpha = keep_alpha
         self._seed = seed
-        self._isa = isa
+        self._isa = self._common_isa() if isa is None else isa
         self._passes = 0
         self._history: list[ScanRecord] = []
         self._best_scan: tuple[float, ScanRecord, Any] | None = None
         self._stalled = 0
         self._tried_interior_point = False
         self._scan_seconds = 0.0  # kept free at the end of a time limit
+
+    def _common_isa(self) -> int:
+        """The best instruction set that all ranks have: others would round differently."""
+        return int(self._comm.reduce(np.array([_core.best_isa()]), "min")[0])
 
     def run(self, start: Start | None = None) -> Solution:
         """Solve, from ``start`` if it is given and fits."""

@@ -152,8 +152,7 @@ def collect_rows(comm: Communicator, share: ClassShare) -> tuple[Any, NDArray[An
     held = np.arange(begin, end, dtype=np.int32)
     n = len(held)
     outgoing = [
-        _pack(share.coef, share.intercept, held, 0, n if to == 0 else 0)
-        for to in range(comm.size)
+        _pack(share.coef, share.intercept, held, 0, n if to == 0 else 0) for to in range(comm.size)
     ]
     pieces = comm.exchange(outgoing)
     return _join(pieces, 0, share.rows, share.coef) if comm.rank == 0 else None

@@ -77,16 +77,6 @@ class Engine:
         quiet_gap: float,
         quiet_violation: float,
     ) -> PassReport: ...
-    def arrange_league(self, bundle_of: NDArray[np.int32], bundles: int) -> None: ...
-    def pass_league(
-        self,
-        rounds: list[list[tuple[int, int]]],
-        everything: bool,
-        leave_below: float,
-        idle: float,
-        quiet_gap: float,
-        quiet_violation: float,
-    ) -> PassReport: ...
     def scan(self, capacity: int, idle: float) -> ScanReport: ...
     def alpha(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]: ...
     def weights(
@@ -99,6 +89,147 @@ class EngineF32I32(Engine): ...
 class EngineF32I64(Engine): ...
 class EngineF64I32(Engine): ...
 class EngineF64I64(Engine): ...
+
+class League:
+    """Not a class of the module: what its four league classes have in common."""
+
+    def __init__(
+        self,
+        data: NDArray[Any],
+        indices: NDArray[Any],
+        indptr: NDArray[Any],
+        cols: int,
+        y: NDArray[np.int32],
+        box: NDArray[Any],
+        n_classes: int,
+        bias: float,
+        formulation: str,
+        isa: int,
+        threads: int,
+    ) -> None: ...
+    def set_time_limit(self, seconds: float) -> None: ...
+    def candidates(
+        self, count: int, budget: int, begin: int, end: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+    def divide(self, bundle_of: NDArray[np.int32], bundles: int) -> None: ...
+    def take(
+        self,
+        bundle: int,
+        pair: NDArray[np.int64],
+        cls: NDArray[np.int32],
+        alpha: NDArray[Any],
+    ) -> None: ...
+    def set_columns(
+        self,
+        bundle: int,
+        begin: NDArray[np.int64],
+        sample: NDArray[np.int32],
+        alpha: NDArray[Any],
+    ) -> None: ...
+    def columns(
+        self, bundle: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]: ...
+    def structure(
+        self, bundle: int
+    ) -> tuple[
+        NDArray[np.int64], NDArray[np.int32], NDArray[Any], NDArray[np.int64], NDArray[np.int32]
+    ]: ...
+    def put_alpha(self, bundle: int, pair: NDArray[np.int64], value: NDArray[Any]) -> None: ...
+    def unpack_alpha(self, bundle: int) -> None: ...
+    def add_sums(self, bundle: int, sums: NDArray[np.float64]) -> None: ...
+    def lay_out(self, bundle: int) -> None: ...
+    def make_luggage(self, bundle: int, sums: NDArray[np.float64]) -> float: ...
+    def own_scores(self, bundle: int, own: NDArray[Any]) -> None: ...
+    def look(
+        self,
+        bundle: int,
+        own: NDArray[Any],
+        most: NDArray[Any],
+        least: NDArray[Any],
+        violation: NDArray[Any],
+    ) -> None: ...
+    def judge(
+        self,
+        most: NDArray[Any],
+        least: NDArray[Any],
+        violation: NDArray[Any],
+        sums: NDArray[np.float64],
+    ) -> tuple[NDArray[Any], NDArray[Any], float]: ...
+    def scan(
+        self,
+        bundle: int,
+        own: NDArray[Any],
+        least: NDArray[Any],
+        loss: NDArray[Any],
+        capacity: int,
+        idle: float,
+    ) -> tuple[NDArray[np.float64], float, NDArray[np.int64], NDArray[Any]]: ...
+    def merge(self, bundle: int, least: NDArray[Any], threshold: NDArray[Any]) -> None: ...
+    def weights(
+        self, bundle: int
+    ) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64], NDArray[Any]]: ...
+    def pack(
+        self, bundle: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[Any]]: ...
+    def unpack(
+        self,
+        bundle: int,
+        sizes: NDArray[np.int64],
+        mask: NDArray[np.uint64],
+        values: NDArray[Any],
+    ) -> None: ...
+    def keep_alpha_only(self, bundle: int) -> None: ...
+    def drop(self, bundle: int) -> None: ...
+    def build(
+        self,
+        a: int,
+        b: int,
+        of_a: list[NDArray[Any]],
+        of_b: list[NDArray[Any]],
+        home: bool,
+    ) -> None: ...
+    def drop_fixtures(self) -> None: ...
+    def slots(self, a: int, b: int) -> int: ...
+    def play(
+        self,
+        meetings: list[tuple[int, int]],
+        batch: int,
+        everything: bool,
+        leave_below: float,
+        idle: float,
+        coupling: float,
+        quiet_gap: float,
+        quiet_violation: float,
+        seed: int,
+    ) -> list[PassReport]: ...
+    def collect(
+        self, a: int, b: int, which: int
+    ) -> tuple[NDArray[np.int64], NDArray[Any]]: ...
+    def fixture_state(
+        self, a: int, b: int
+    ) -> tuple[NDArray[Any], NDArray[np.uint8], NDArray[np.uint8], NDArray[np.uint8]]: ...
+    def restore_fixture(
+        self,
+        a: int,
+        b: int,
+        alpha: NDArray[Any],
+        resting: NDArray[np.uint8],
+        pauses: NDArray[np.uint8],
+        waits: NDArray[np.uint8],
+    ) -> None: ...
+    @staticmethod
+    def thresholds(
+        found: list[tuple[NDArray[np.int64], NDArray[Any]]], samples: int, capacity: int
+    ) -> NDArray[Any]: ...
+    @property
+    def empty_value(self) -> float: ...
+    @property
+    def budget_is_shared(self) -> bool: ...
+
+class LeagueF32I32(League): ...
+class LeagueF32I64(League): ...
+class LeagueF64I32(League): ...
+class LeagueF64I64(League): ...
 
 class MachineReport:
     @property
@@ -256,6 +387,7 @@ def solve_block(
     curvature_own: float,
     curvature: NDArray[Any],
     outside: float = 0.0,
+    exchange: bool = False,
 ) -> tuple[NDArray[Any], float, float]: ...
 def best_isa() -> int: ...
 def isa_available(isa: int) -> bool: ...

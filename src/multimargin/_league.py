@@ -104,9 +104,9 @@ class League:
         self._sums = np.zeros(len(problem.y))
         self._bundle_of: NDArray[np.int32] = np.zeros(problem.n_classes, dtype=np.int32)
         self._norm = 0.0
-        self._overlap = 1.0
         self._deadline = float("inf")
         self._pending: list[Sending] = []
+        self._known_moves: dict[tuple[int, int], list[Move]] = {}
         self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
         self.busy_seconds = 0.0  # of processor time in steps of the core
 
@@ -132,24 +132,32 @@ class League:
         return self._rank_of(self._seat_of(0)[bundle])
 
     def _moves(self, before: int, after: int) -> list[Move]:
-        """Who changes seats between two rounds, by the seat that is left."""
-        now, then = self._seat_of(before), self._seat_of(after)
-        moves = [Move(b, now[b], then[b]) for b in now if now[b] != then[b]]
-        return sorted(moves, key=lambda move: (move.source, move.bundle))
+        """Who comes to this rank or leaves it between two rounds, by the seat that is left."""
+        if (before, after) not in self._known_moves:
+            now, then = self._seat_of(before), self._seat_of(after)
+            moves = [Move(b, now[b], then[b]) for b in now if now[b] != then[b]]
+            mine = [
+                m
+                for m in moves
+                if self._rank_of(m.source) != self._rank_of(m.target)
+                and self._comm.rank in (self._rank_of(m.source), self._rank_of(m.target))
+            ]
+            mine.sort(key=lambda move: (move.source, move.bundle))
+            self._known_moves[before, after] = mine
+        return self._known_moves[before, after]
 
     def _send_off(self, moves: list[Move], pack: Callable[[int], Message]) -> None:
         """Send what leaves this rank."""
         for move in moves:
-            to = self._rank_of(move.target)
-            if self._rank_of(move.source) == self._comm.rank != to:
+            if self._rank_of(move.source) == self._comm.rank:
+                to = self._rank_of(move.target)
                 self._pending.append(self._comm.send(pack(move.bundle), to))
 
     def _welcome(self, moves: list[Move], unpack: Callable[[int, list[Any]], None]) -> None:
         """Receive what comes to this rank, in the order in which it was sent."""
         for move in moves:
-            source = self._rank_of(move.source)
-            if self._rank_of(move.target) == self._comm.rank != source:
-                unpack(move.bundle, self._comm.receive(source))
+            if self._rank_of(move.target) == self._comm.rank:
+                unpack(move.bundle, self._comm.receive(self._rank_of(move.source)))
         while self._pending:
             self._pending.pop().wait()
 
@@ -175,9 +183,7 @@ class League:
         n, size = len(self._problem.y), self._comm.size
         cut = [n * r // size for r in range(size + 1)]
         rank = self._comm.rank
-        found = self._timed(
-            self._core.candidates, candidates, budget, cut[rank], cut[rank + 1]
-        )
+        found = self._timed(self._core.candidates, candidates, budget, cut[rank], cut[rank + 1])
         lengths, cls = zip(
             *((np.diff(pair), cls) for pair, cls in self._comm.gather(found)), strict=True
         )
@@ -225,7 +231,10 @@ class League:
 
     def _total(self, values: dict[int, float]) -> float:
         """Sum of one number per bundle, in the order of bundles."""
-        mine = [np.array(list(values), dtype=np.int64), np.array(list(values.values()), dtype=float)]
+        mine = [
+            np.array(list(values), dtype=np.int64),
+            np.array(list(values.values()), dtype=float),
+        ]
         everyones = {
             int(b): float(v)
             for numbers, amounts in self._comm.gather(mine)
@@ -263,10 +272,6 @@ class League:
                     self._core.build, a, b, list(there[a]), list(there[b]), r == self._home_round
                 )
         self._passes += 1  # another order of visits than in the phase before
-        slots = sum(self._core.slots(a, b) for _, (a, b) in self._my_fixtures())
-        total = int(self._comm.reduce(np.array([slots]), "sum")[0])
-        # Where a pair takes part in several fixtures, passes measure it several times.
-        self._overlap = max(1.0, total / max(1, self.active_pairs))
 
     def _my_fixtures(self) -> Iterator[tuple[int, tuple[int, int]]]:
         for round_, meetings in enumerate(self._rounds):
@@ -297,13 +302,13 @@ class League:
                     complete = complete and report.complete
                 self._send_off([m for m in moves if m.source in group], self._pack)
             self._welcome(moves, self._unpack)
-            self._round = order[step + 1] if moves else r
+            self._round = order[min(step + 1, len(order) - 1)]
         return self._summary(seen, complete)
 
     def _play_seats(self, r: int, seats: list[int], plan: Plan, how: Visiting) -> Any:
         if not seats:
             return []
-        # A sample is seen once per bundle that it meets: each part has its share of the gap.
+        # A sample is seen once per bundle that it meets: each time with a share of its gap.
         share = 1.0 / min(4, self.bundles)
         return self._timed(
             self._core.play,
@@ -330,7 +335,7 @@ class League:
             complete = complete and bool(full[0])
         rows.sort()
         return Season(
-            gap=sum(row[2] for row in rows) / self._overlap,
+            gap=sum(row[2] for row in rows),
             violation=max((row[3] for row in rows), default=0.0),
             visits=int(sum(row[4] for row in rows)),
             complete=complete,
@@ -461,9 +466,7 @@ class League:
         return Weights(stacked[order], constant[order], None if whole else classes[order])
 
     def snapshot(self) -> dict[int, tuple[NDArray[Any], ...]]:
-        return {
-            b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.homes
-        }
+        return {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.homes}
 
     def restore(self, snapshot: dict[int, tuple[NDArray[Any], ...]]) -> None:
         for bundle, columns in snapshot.items():

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from multimargin._checkpoint import Checkpoint
 from multimargin._hard_margin import HardMargin
+from multimargin._history import packed, unpacked
 from multimargin._llw_share import Array, Share
 from multimargin._llw_solver import LlwSolver
-from multimargin._shares import packed, unpacked
 from multimargin._solution import DenseAlpha, Solution, Start, Weights
 
 

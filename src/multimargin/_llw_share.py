@@ -9,6 +9,7 @@ about one number per sample and epoch, however often the mean is reduced.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,7 +82,7 @@ class Share:
         self.engine.alpha_sums(samples, sums)
         return self._total(sums)
 
-    def _everywhere(self, rows: list[tuple[float, ...]], columns: int) -> Array:
+    def _everywhere(self, rows: Sequence[tuple[float, ...]], columns: int) -> Array:
         """The rows of all bundles, one per bundle and in their order."""
         mine = np.array(rows, dtype=np.float64).reshape(-1, columns)
         # Ranks hold neighbouring bundles, in the order of the ranks.
@@ -171,7 +172,7 @@ class Share:
             parts[number] = state
         return parts
 
-    def load(self, parts: dict[int, Part], mean: Array) -> None:
+    def load(self, parts: Mapping[int, Part], mean: Array) -> None:
         """The state of a checkpoint, of this rank's bundles and of the mean."""
         for k, number in enumerate(self.numbers):
             state = {name: np.ascontiguousarray(v) for name, v in parts[number].items()}

@@ -30,6 +30,7 @@ from multimargin._communicator import (
     check_reduction,
 )
 from multimargin._launch import end_all_when_uncaught
+from multimargin._lifeline import watch_hosts
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -73,7 +74,8 @@ def launched_rank() -> int:
 def world() -> Communicator:
     """All ranks of this run; the serial twin where no MPI launcher started the process.
 
-    From then on, an exception that nobody catches ends all ranks.
+    All ranks call it. From then on, an exception that nobody catches ends all of them, and so does
+    a host that falls silent.
     """
     if not under_mpi():
         return SerialCommunicator()
@@ -97,6 +99,7 @@ def world() -> Communicator:
             "library, or set MPI4PY_LIBMPI to the file libmpi.so of the launcher's"
         )
     end_all_when_uncaught(comm)
+    watch_hosts(comm)
     return comm
 
 

@@ -30,7 +30,7 @@ class Lines:
         Lines that all ranks work on at the same time.
     machines : ndarray of int32
         Those that this rank holds, ascending: rows of its weights, columns of its alpha.
-    primal, dual, violation, passes, reached, precision : ndarray of shape (all machines,)
+    primal, dual, violation, passes, reached : ndarray of shape (all machines,)
         What the last certificates said; of other ranks' machines since the last `exchange`.
     round_of : ndarray of int
         The last round in which this rank solved a line.
@@ -48,11 +48,25 @@ class Lines:
         self.round_of = np.zeros(lines, dtype=np.int64)
         self._table = np.array([_row(r) for r in engine.reports()], dtype=np.float64)
 
-    primal = property(lambda self: self._table[:, 0])
-    dual = property(lambda self: self._table[:, 1])
-    violation = property(lambda self: self._table[:, 2])
-    passes = property(lambda self: self._table[:, 3])
-    reached = property(lambda self: self._table[:, 4])
+    @property
+    def primal(self) -> NDArray[np.float64]:
+        return self._table[:, 0]
+
+    @property
+    def dual(self) -> NDArray[np.float64]:
+        return self._table[:, 1]
+
+    @property
+    def violation(self) -> NDArray[np.float64]:
+        return self._table[:, 2]
+
+    @property
+    def passes(self) -> NDArray[np.float64]:
+        return self._table[:, 3]
+
+    @property
+    def reached(self) -> NDArray[np.float64]:
+        return self._table[:, 4]
 
     def any_at_precision(self) -> bool:
         """Whether rounding did not allow some machine to come to its tolerance."""
@@ -103,7 +117,9 @@ class Lines:
     def weights(self) -> Weights:
         """Of the machines held."""
         features = self._problem.X.shape[1]
-        parts = [csr_weights(self._engine.weights(*r), features) for r in self.stretches(self._held)]
+        parts = [
+            csr_weights(self._engine.weights(*r), features) for r in self.stretches(self._held)
+        ]
         if self._comm.size == 1:
             return parts[0]
         dtype = self._problem.X.dtype

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from multimargin import _core
 from multimargin._base_solver import BaseSolver
 from multimargin._checkpoint import Checkpoint
+from multimargin._history import packed, unpacked
 from multimargin._ovr_lines import Lines
-from multimargin._shares import packed, unpacked
 from multimargin._solution import DenseAlpha, Solution, Start, Weights
 from multimargin._stopping import GapStopping
 

@@ -131,7 +131,8 @@ def bundle_classes(
     Returns
     -------
     ndarray of shape (n_classes,)
-        Bundle of each class. Every bundle has at least one class.
+        Bundle of each class. Every bundle has at least one class. Numbers are given so that the
+        meetings of a round (`rounds`) are about equally long.
     """
     work = np.asarray(work, dtype=np.float64)
     n_classes = len(work)
@@ -150,5 +151,21 @@ def bundle_classes(
     # ... and contiguous numbers: each step up is by one at most.
     cut = position - np.maximum.accumulate(position - cut)
     bundle_of = np.empty(n_classes, dtype=np.int32)
-    bundle_of[order] = cut
+    bundle_of[order] = _team_numbers(n_bundles)[cut]
     return bundle_of
+
+
+def _team_numbers(n_bundles: int) -> NDArray[np.int32]:
+    """Numbers in the league for bundles in an order in which neighbours have most in common.
+
+    In a round those meet whose numbers have the same sum, modulo the number of teams around the
+    middle. Counted 0, 1, -1, 2, -2, ... along the order, the sums 0 and 1 are neighbours, the next
+    ones are three places apart, and so on: long meetings fall into the same rounds, and nobody
+    waits for the only long one.
+    """
+    around = n_bundles - 1 if n_bundles % 2 == 0 else n_bundles
+    place = np.arange(n_bundles)
+    zigzag = np.where(place % 2, (place + 1) // 2, -(place // 2)) % max(1, around)
+    if n_bundles % 2 == 0:
+        zigzag[-1] = n_bundles - 1
+    return zigzag.astype(np.int32)

@@ -55,7 +55,7 @@ def save_share(
 
 
 def _piece(
-    shape: tuple[int, ...], begin: int, data: NDArray[Any], dtype: DTypeLike = None
+    shape: tuple[int, ...], begin: int, data: NDArray[Any], dtype: DTypeLike | None = None
 ) -> Piece:
     # As `_array_file` keeps it.
     kind = np.dtype(dtype or data.dtype).newbyteorder("<")

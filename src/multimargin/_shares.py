@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
-
-from multimargin._progress import ScanRecord
+from numpy.typing import DTypeLike
 
 _LINE_BYTES = 64
 
@@ -28,7 +26,7 @@ def divided(count: int, parts: int) -> list[int]:
 
 
 def bundle_cuts(n_classes: int, lanes: int, bundles: int) -> list[int]:
-    """Where bundles of whole lines begin, and the end; no bundle is empty, so there may be fewer."""
+    """Where bundles of whole lines begin, and the end. None is empty, so there may be fewer."""
     lines = -(-n_classes // lanes)
     return [min(n_classes, lanes * line) for line in divided(lines, min(bundles, lines))]
 
@@ -45,17 +43,3 @@ def stretches(lines: Iterable[int]) -> Iterator[tuple[int, int]]:
         begin, end = line, line + 1
     if begin is not None and end is not None:
         yield begin, end
-
-
-def packed(history: list[ScanRecord]) -> NDArray[np.float64]:
-    """A history as an array, every bit of it."""
-    rows = [(r.time, r.primal, r.dual, r.violation, r.active, r.passes) for r in history]
-    return np.array(rows, dtype=np.float64).reshape(-1, 6)
-
-
-def unpacked(rows: NDArray[np.float64]) -> list[ScanRecord]:
-    """The history that `packed` was given."""
-    return [
-        ScanRecord(*(float(v) for v in row[:4]), active=int(row[4]), passes=int(row[5]))
-        for row in rows
-    ]

@@ -117,8 +117,8 @@ def _bundles(
 ) -> int | None:
     """How many bundles the classes are divided into; None: the solver for one machine.
 
-    A run that is kept can be gone on with by any number of ranks, and so needs bundles, too. One
-    that goes on has those of the run before it, though the ranks may be more or fewer now.
+    A run that is kept can be gone on with by any number of ranks, and so is one of bundles, if of
+    a single one. One that goes on has those of the run before it, however many ranks there are.
     """
     if estimator.n_bundles is not None:
         return int(estimator.n_bundles)
@@ -126,8 +126,8 @@ def _bundles(
         kept = kept_identity(folder.path, comm)
         if kept is not None and kept.get("bundles") is not None:
             return int(kept["bundles"])
-    if comm.size == 1 and folder is None:
-        return None
+    if comm.size == 1:
+        return None if folder is None else 1
     return min(_BUNDLES_PER_RANK * comm.size, problem.n_classes)
 
 

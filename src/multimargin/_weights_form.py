@@ -34,9 +34,7 @@ def nonzeros(coef: Any) -> int:
     return int(np.count_nonzero(coef) if isinstance(coef, np.ndarray) else coef.nnz)
 
 
-def kept_sparse(
-    wanted: bool | str, shape: tuple[int, int], itemsize: int, stored: int
-) -> bool:
+def kept_sparse(wanted: bool | str, shape: tuple[int, int], itemsize: int, stored: int) -> bool:
     """Whether a model of this shape with ``stored`` non-zeros is a CSR matrix.
 
     ``wanted`` is the estimator's `sparse_coef`. The shape is that of the whole model, also where

@@ -14,9 +14,10 @@ using namespace multimargin;
 using test::Problem;
 
 template <class T, class I>
-std::unique_ptr<LeeLinWahba<T, I>> make(const Problem<T, I>& p, Isa isa, int threads) {
+std::unique_ptr<LeeLinWahba<T, I>> make(const Problem<T, I>& p, Isa isa, int threads,
+                                        const std::vector<std::int32_t>& cuts = {}) {
   auto solver = std::make_unique<LeeLinWahba<T, I>>(p.X.view(), p.y.data(), p.box.data(),
-                                                    p.n_classes, T(0.5), isa, threads, 42);
+                                                    p.n_classes, T(0.5), isa, threads, 42, cuts);
   solver->set_least_shared(0);  // also where it does not pay
   return solver;
 }
@@ -45,7 +46,7 @@ Values certify(LeeLinWahba<T, I>& solver) {
 
 template <class T, class I>
 std::vector<T> weights(LeeLinWahba<T, I>& solver) {
-  const std::size_t k = static_cast<std::size_t>(solver.n_classes());
+  const std::size_t k = static_cast<std::size_t>(solver.held());
   std::vector<T> w(k * static_cast<std::size_t>(solver.X().cols) + k);
   solver.weights(w.data(), w.data() + w.size() - k);
   return w;
@@ -100,16 +101,130 @@ void ascends(double factor, Isa isa) {
 }
 
 template <class T, class I>
+using Shares = std::vector<LeeLinWahba<T, I>*>;
+
+// Adds up what the bundles of all shares give, in their order.
+template <class T, class I, class Ask>
+std::vector<double> total(const Shares<T, I>& shares, std::int64_t length, const Ask& ask) {
+  std::vector<double> sum(static_cast<std::size_t>(length), 0.0);
+  for (LeeLinWahba<T, I>* share : shares) {
+    std::vector<double> parts(static_cast<std::size_t>(share->bundles() * length));
+    ask(*share, parts.data());
+    for (std::size_t k = 0; k < parts.size(); ++k) sum[k % sum.size()] += parts[k];
+  }
+  return sum;
+}
+
+// An epoch of the alternation; returns the visits.
+template <class T, class I>
+std::int64_t one_epoch(const Shares<T, I>& shares, int number, int parts, bool everything) {
+  std::int64_t visits = 0;
+  const std::vector<std::int32_t> order =
+      shares[0]->shuffled_samples(static_cast<std::uint64_t>(number));
+  const std::int64_t all = static_cast<std::int64_t>(order.size());
+  for (int part = 0; part < parts; ++part) {
+    const std::int32_t* samples = order.data() + all * part / parts;
+    const std::int64_t count = all * (part + 1) / parts - all * part / parts;
+    for (LeeLinWahba<T, I>* share : shares) {
+      share->hold_mean(share->mean().data(), samples, count);
+      for (const PassReport& r : share->pass_lines(samples, count, everything && part == 0, T(-1)))
+        visits += r.visits;
+    }
+    const auto sums = total<T, I>(shares, count, [&](LeeLinWahba<T, I>& share, double* out) {
+      share.alpha_sums(samples, count, out);
+    });
+    for (LeeLinWahba<T, I>* share : shares) share->move_mean(samples, count, sums.data());
+  }
+  return visits;
+}
+
+template <class T, class I>
+void recompute(const Shares<T, I>& shares) {
+  const std::int64_t n = shares[0]->X().rows, d = shares[0]->X().cols;
+  const auto sums = total<T, I>(
+      shares, n, [&](LeeLinWahba<T, I>& share, double* out) { share.alpha_sums(nullptr, n, out); });
+  for (LeeLinWahba<T, I>* share : shares) share->recompute(sums.data());
+  const auto weights = total<T, I>(
+      shares, d + 1, [&](LeeLinWahba<T, I>& share, double* out) { share.weight_sums(out); });
+  for (LeeLinWahba<T, I>* share : shares) share->centre(weights.data());
+}
+
+// Weights of all shares, and what each bundle's certificate says.
+template <class T, class I>
+std::vector<T> everything_of(const Shares<T, I>& shares) {
+  std::vector<T> all;
+  std::vector<double> seen;
+  for (LeeLinWahba<T, I>* share : shares) {
+    const std::size_t held = static_cast<std::size_t>(share->held());
+    std::vector<T> w = weights(*share);
+    all.insert(all.end(), w.begin(), w.end() - static_cast<std::ptrdiff_t>(held));
+    for (const FullReport& r : share->look_bundles())
+      for (double v : {r.half_norm, r.loss, r.alpha, r.violation, r.margin}) seen.push_back(v);
+  }
+  for (double v : seen) all.push_back(static_cast<T>(v));
+  return all;
+}
+
+// Epochs and certificates by one, two or four shares, one of them empty; the same bits.
+template <class T, class I>
+void divides() {
+  constexpr std::int32_t lanes = line_lanes<T>(), classes = 5 * lanes + 3;
+  const auto p = test::random_problem<T, I>(90, classes, 11);
+  using Cuts = std::vector<std::int32_t>;
+  const auto run = [&](const std::vector<Cuts>& cuts, int threads) {
+    std::vector<std::unique_ptr<LeeLinWahba<T, I>>> owners;
+    Shares<T, I> shares;
+    for (const Cuts& c : cuts) owners.push_back(make(p, best_isa(), threads, c));
+    for (const auto& owner : owners) shares.push_back(owner.get());
+    for (int number = 0; number < 6; ++number) {
+      one_epoch<T, I>(shares, number, 3, number == 0);
+      if (number == 2) recompute<T, I>(shares);
+    }
+    if (cuts.size() > 1) {
+      // Each bundle elsewhere, and back.
+      const std::int64_t n = shares[0]->X().rows, d = shares[0]->X().cols;
+      for (auto& owner : owners) {
+        const std::size_t at = static_cast<std::size_t>(&owner - owners.data());
+        auto fresh = make(p, best_isa(), threads, cuts[at]);
+        for (std::int64_t b = 0; b < owner->bundles(); ++b) {
+          const std::int64_t k = owner->classes_of(b), lines = (k + lanes - 1) / lanes;
+          std::vector<T> alpha(static_cast<std::size_t>(n * k));
+          std::vector<T> w(static_cast<std::size_t>((d + 1) * k));
+          std::vector<std::uint16_t> drops(static_cast<std::size_t>(3 * lines * n));
+          owner->save(b, alpha.data(), w.data(), drops.data());
+          fresh->load(b, alpha.data(), w.data(), drops.data());
+        }
+        const std::vector<double> mean = owner->mean();
+        owner = std::move(fresh);
+        shares[at] = owner.get();
+        owner->loaded(std::vector<double>(static_cast<std::size_t>(n), 0.0).data(), mean.data());
+      }
+      const auto sums = total<T, I>(shares, n, [&](LeeLinWahba<T, I>& share, double* out) {
+        share.alpha_sums(nullptr, n, out);
+      });
+      for (LeeLinWahba<T, I>* share : shares) {
+        const std::vector<double> mean = share->mean();
+        share->loaded(sums.data(), mean.data());
+      }
+    }
+    for (int number = 6; number < 9; ++number) one_epoch<T, I>(shares, number, 3, false);
+    recompute<T, I>(shares);
+    return everything_of<T, I>(shares);
+  };
+  const Cuts whole{0, 2 * lanes, 3 * lanes, classes};
+  const std::vector<T> one = run({whole}, 1);
+  CHECK(run({whole}, 3) == one);
+  CHECK(run({{0, 2 * lanes}, {2 * lanes, 3 * lanes, classes}}, 2) == one);
+  CHECK(run({{0, 2 * lanes}, {2 * lanes, 3 * lanes}, {3 * lanes, classes}, {classes}}, 1) == one);
+}
+
+template <class T, class I>
 std::vector<T> run(const Problem<T, I>& p, int threads) {
   const auto solver = make(p, best_isa(), threads);
   for (int round = 0; round < 3; ++round) solver->pass_rows(T(-1), T(-1));
   solver->polish(5, 1e-3);
   solver->recompute();
-  for (int part = 0; part < 4; ++part) {
-    const std::vector<T> mean = solver->hold_mean(nullptr);
-    solver->hold_mean(mean.data());
-    solver->pass_lines(part, 4, part == 0, T(-1));
-  }
+  one_epoch<T, I>({solver.get()}, 0, 4, true);
   std::vector<T> all = weights(*solver);
   const FullReport seen = solver->look();
   all.push_back(static_cast<T>(seen.loss));
@@ -134,11 +249,7 @@ void alternates() {
   double before = certify(*solver).dual;
   std::int64_t fewest = std::numeric_limits<std::int64_t>::max(), most = 0;
   for (int epoch = 0; epoch < 40; ++epoch) {
-    std::int64_t visits = 0;
-    for (int part = 0; part < 3; ++part) {
-      solver->hold_mean(nullptr);
-      visits += solver->pass_lines(part, 3, epoch == 39 && part == 0, T(-1)).visits;
-    }
+    const std::int64_t visits = one_epoch<T, I>({solver.get()}, epoch, 3, epoch == 39);
     (epoch == 39 ? most : fewest) = epoch == 39 ? visits : std::min(fewest, visits);
     const Values now = certify(*solver);
     CHECK(now.dual >= before - slack<T>(now.primal));
@@ -158,8 +269,9 @@ void ends_early() {
     solver->set_stop([&] { return stopping; });
     CHECK(!solver->pass_rows(T(-1), T(-1)).complete);
     solver->polish(50, 1e-9);
-    solver->hold_mean(nullptr);
-    solver->pass_lines(0, 1, true, T(-1));
+    const auto order = solver->shuffled_samples(0);
+    const auto count = static_cast<std::int64_t>(order.size());
+    solver->pass_lines(order.data(), count, true, T(-1));
     check_alpha(p, *solver);
     stopping = false;
     const double dual = certify(*solver).dual;
@@ -174,6 +286,7 @@ void one_kind() {
     for (double factor : {0.01, 10.0, 1000.0}) ascends<T, I>(factor, isa);
   gives_the_same_bits<T, I>();
   alternates<T, I>();
+  divides<T, I>();
   ends_early<T, I>();
 }
 

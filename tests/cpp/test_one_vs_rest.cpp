@@ -37,18 +37,18 @@ template <class T, class I>
 void reaches_tolerance_with_the_same_bits(LineLoss loss) {
   const auto p = test::random_problem<T, I>(170, 37, 3);
   const auto one = make(p, loss, best_isa(), 1);
-  CHECK(one->solve(0, p.n_classes, {1e-3, true, 10000}, nullptr));
+  CHECK(one->solve(0, p.n_classes, {1e-3, true, 10000}, nullptr, 0));
   check_reports(*one, 1e-3);
   for (int threads : {2, 4}) {
     const auto many = make(p, loss, best_isa(), threads);
-    CHECK(many->solve(0, p.n_classes, {1e-3, true, 10000}, nullptr));
-    CHECK(same(one->weights(), many->weights()));
+    CHECK(many->solve(0, p.n_classes, {1e-3, true, 10000}, nullptr, 0));
+    CHECK(same(one->weights(0, p.n_classes), many->weights(0, p.n_classes)));
     CHECK(one->w_bias() == many->w_bias());
   }
   // Another instruction set rounds otherwise, but ends at the same optimum.
   for (Isa isa : test::available_isas()) {
     const auto other = make(p, loss, isa, 1);
-    CHECK(other->solve(0, p.n_classes, {1e-3, true, 10000}, nullptr));
+    CHECK(other->solve(0, p.n_classes, {1e-3, true, 10000}, nullptr, 0));
     check_reports(*other, 1e-3);
     for (std::int32_t k = 0; k < p.n_classes; ++k)
       CHECK(other->reports()[k].dual <= one->reports()[k].primal * (1 + 1e-5));
@@ -60,15 +60,44 @@ void goes_on_from_alpha(LineLoss loss) {
   const auto p = test::random_problem<T, I>(120, 21, 5);
   std::vector<T> alpha(120 * 21, T(0));
   const auto solver = make(p, loss, best_isa(), 2);
-  CHECK(solver->solve(0, 21, {0.3, true, 10000}, alpha.data()));
+  CHECK(solver->solve(0, 21, {0.3, true, 10000}, alpha.data(), 21));
   std::vector<double> before;
   for (const MachineReport& r : solver->reports()) before.push_back(r.dual);
-  CHECK(solver->solve(0, 21, {1e-3, true, 10000}, alpha.data()));
+  CHECK(solver->solve(0, 21, {1e-3, true, 10000}, alpha.data(), 21));
   for (std::size_t k = 0; k < before.size(); ++k)
     CHECK(solver->reports()[k].dual >= before[k] * (1 - 1e-5));
   // A start at the optimum is certified without a pass.
-  CHECK(solver->solve(0, 21, {2e-3, true, 10000}, alpha.data()));
+  CHECK(solver->solve(0, 21, {2e-3, true, 10000}, alpha.data(), 21));
   for (const MachineReport& r : solver->reports()) CHECK(r.passes == 0);
+}
+
+// Two solvers with some lines each find what one finds, and weights can be put back.
+template <class T, class I>
+void divides() {
+  constexpr std::int32_t lanes = line_lanes<T>();
+  const std::int32_t classes = 3 * lanes + 2;
+  const auto p = test::random_problem<T, I>(120, classes, 5);
+  const LineStopping stopping{1e-3, true, 10000};
+  std::vector<T> all(static_cast<std::size_t>(120 * classes), T(0));
+  const auto one = make(p, LineLoss::hinge, best_isa(), 1);
+  CHECK(one->solve(0, classes, stopping, all.data(), classes));
+  const std::int32_t cut = 2 * lanes;
+  for (const auto& [begin, end] : {std::pair{0, cut}, std::pair{cut, classes}}) {
+    const auto part = make(p, LineLoss::hinge, best_isa(), 2);
+    std::vector<T> alpha(static_cast<std::size_t>(120 * (end - begin)), T(0));
+    CHECK(part->solve(begin, end, stopping, alpha.data(), end - begin));
+    const SparseRows<T> rows = part->weights(begin, end);
+    CHECK(same(rows, one->weights(begin, end)));
+    CHECK(part->bytes() < one->bytes());
+    for (std::int32_t i = 0; i < 120; ++i)
+      for (std::int32_t k = begin; k < end; ++k)
+        CHECK(alpha[i * (end - begin) + k - begin] == all[i * classes + k]);
+    const auto fresh = make(p, LineLoss::hinge, best_isa(), 1);
+    fresh->put_weights(begin, rows.begin.data(), rows.index.data(), rows.value.data(),
+                       part->w_bias().data() + begin, end - begin);
+    CHECK(same(fresh->weights(begin, end), rows));
+    CHECK(fresh->w_bias()[begin] == part->w_bias()[begin]);
+  }
 }
 
 template <class T, class I>
@@ -77,12 +106,12 @@ void ends_early() {
   for (int threads : {1, 3}) {
     const auto solver = make(p, LineLoss::hinge, best_isa(), threads);
     solver->set_stop([] { return true; });
-    CHECK(!solver->solve(0, 60, {1e-9, true, 10000}, nullptr));
+    CHECK(!solver->solve(0, 60, {1e-9, true, 10000}, nullptr, 0));
     // Other threads may have finished machines before the first question: up to rounding, then.
     for (const MachineReport& r : solver->reports()) CHECK(r.primal - r.dual >= -1e-5 * r.primal);
     // Passes can run out, too; then every machine still has its certificate.
     const auto short_run = make(p, LineLoss::hinge, best_isa(), threads);
-    CHECK(short_run->solve(0, 60, {1e-9, true, 1}, nullptr));
+    CHECK(short_run->solve(0, 60, {1e-9, true, 1}, nullptr, 0));
     for (const MachineReport& r : short_run->reports()) CHECK(r.passes == 1 && r.primal > r.dual);
   }
 }
@@ -93,6 +122,7 @@ void one_kind() {
     reaches_tolerance_with_the_same_bits<T, I>(loss);
     goes_on_from_alpha<T, I>(loss);
   }
+  divides<T, I>();
   ends_early<T, I>();
 }
 

@@ -131,8 +131,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=positive_int,
         metavar="N",
         help="bundles of classes, which processes hold and pass on under mpiexec; the model "
-        "depends on it, and not on the number of processes or threads (default: what is fastest, two for "
-        "each process, or those of the checkpoint)",
+        "depends on it, and not on the number of processes or threads (default: what is fastest, "
+        "two for each process, or those of the checkpoint)",
     )
     add(
         "--checkpoint",

@@ -58,3 +58,20 @@ class CrammerSinger(Formulation):
         t = brentq(rest, 0, end, xtol=1e-15, rtol=1e-15) if end > 0 else 0.0
         solved: Array = np.maximum(shifted - ratio * t, 0)
         return solved
+
+    @staticmethod
+    def solve_exchange(margin: Array, alpha: Array, curvature: Array) -> Array:
+        """Solve for classes that meet without the own one: they pass on what they have."""
+        total = float(alpha.sum())
+        if total == 0:
+            return np.zeros_like(alpha)
+        shifted = alpha + margin / curvature
+
+        def rest(t: float) -> float:
+            return float(np.maximum(shifted - t / curvature, 0).sum() - total)
+
+        # At the smallest margin nobody has given anything yet; at the largest `end` all have.
+        end = float((shifted * curvature).max())
+        t = brentq(rest, float(margin.min()) - 1e-9, end, xtol=1e-15, rtol=1e-15)
+        solved: Array = np.maximum(shifted - t / curvature, 0)
+        return solved
