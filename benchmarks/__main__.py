@@ -83,7 +83,8 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="skip what takes minutes: the memory bar, LIBLINEAR on WordNet, LLW by alternation",
+        help="skip what takes minutes: the memory bar, LIBLINEAR on WordNet, LLW by alternation, "
+        "most of the killed runs",
     )
     parser.add_argument(
         "--only", action="append", choices=list(BARS), help="this bar alone; may be repeated"

@@ -16,10 +16,10 @@ from benchmarks._mpi_bars import hash_of, train_command
 from benchmarks._outcome import Facts, Options, Outcome, Row, without_figure
 from benchmarks._ranks import Started, kill, running, why_not
 
-_RUNS = 50
+_RUNS, _RUNS_QUICK = 50, 8
 _RANKS = (1, 2, 3, 4)
 _BUNDLES = 8
-_MOST_KILLS = 4  # of one run; afterwards it is left alone
+_MOST_KILLS = 3  # of one run; afterwards it is left alone
 _ENDED_WITHIN = 10.0  # seconds from a kill to the end of the job
 _TIMEOUT = 120.0
 _SEED = 20  # of the moments: another machine's clock makes other ones of them anyway
@@ -42,20 +42,21 @@ class _Run:
     name: str
     model: str = ""
     resumed: int = 0
-    kills: int = 0  # that hit before the job was over
+    kills: int = 0  # that ended a job
     ranks: list[int] = field(default_factory=list)
     to_the_end: list[float] = field(default_factory=list)  # seconds after each kill
     problem: str | None = None
 
 
 def kills(options: Options) -> Outcome:
-    """Fifty trainings whose ranks are killed at random moments, gone on with on other ranks."""
-    title = f"{_RUNS} runs with kills: model files as of runs without"
+    """Trainings whose ranks are killed at random moments, gone on with on other ranks."""
+    count = options.runs(_RUNS_QUICK if options.quick else _RUNS)
+    title = f"{count} runs with kills: model files as of runs without"
     reason = why_not()
     if reason is None and not Path("/proc/self/stat").exists():
         reason = "the processes of ranks are found by /proc"
     if reason is not None:
-        return Outcome(rows=[without_figure(title, f"skipped: {reason}", f"{_RUNS}")])
+        return Outcome(rows=[without_figure(title, f"skipped: {reason}", f"{count}")])
     chance = random.Random(_SEED)
     runs: list[_Run] = []
     with tempfile.TemporaryDirectory(prefix="multimargin-kills-") as place:
@@ -63,13 +64,13 @@ def kills(options: Options) -> Outcome:
         _write_data(folder)
         names = list(_TRAININGS)
         whole = {name: _undisturbed(folder, name) for name in names}
-        for number in range(_RUNS):
+        for number in range(count):
             name = names[number % len(names)]
             run = _killed_until_done(folder, name, whole[name][1], chance)
             if run.problem is None and run.model != whole[name][0]:
                 run.problem = f"another model: {run.model} instead of {whole[name][0]}"
             runs.append(run)
-            _tell(number, run)
+            _tell(f"run {number + 1} of {count}", run)
     return Outcome(rows=_rows(title, runs), runs=[Facts(asdict(run)) for run in runs])
 
 
@@ -119,12 +120,14 @@ def _killed_until_done(folder: Path, name: str, seconds: float, chance: random.R
                 status, said = started.end(_TIMEOUT)
         if run.problem is not None:
             break
-        # Without --quiet the command says that it goes on; here the folder tells.
-        if status == 0:
+        if status == 0:  # perhaps after a kill: of a rank that had nothing left to do
             run.model = hash_of(folder / "model")
             break
         if not hit:
             run.problem = f"exit status {status} without a kill: {said.strip()[-500:]}"
+        elif not said.strip():
+            run.problem = f"nothing was said of a kill, exit status {status}"
+        run.kills += 1
         run.resumed += (folder / "state").is_dir() and any((folder / "state").iterdir())
     return run
 
@@ -143,7 +146,6 @@ def _kill_one(
     if not kill(chance.choice(found)):
         return False
     killed = time.monotonic()
-    run.kills += 1
     try:
         # Its output is read by `end`; a few lines do not fill the pipe meanwhile.
         started.process.wait(_ENDED_WITHIN)
@@ -158,11 +160,10 @@ def _kill_one(
     return True
 
 
-def _tell(number: int, run: _Run) -> None:
+def _tell(which: str, run: _Run) -> None:
     said = run.problem or f"model {run.model}"
     print(
-        f"  run {number + 1} of {_RUNS}, {run.name}: {run.kills} kills, ranks "
-        f"{', '.join(map(str, run.ranks))}: {said}",
+        f"  {which}, {run.name}: {run.kills} kills, ranks {', '.join(map(str, run.ranks))}: {said}",
         file=sys.stderr,
         flush=True,
     )

@@ -138,6 +138,7 @@ def _traffic_rows(title: str, result: dict[str, Any]) -> list[Row]:
     # The most that a rank ever sends beyond what it has to, not the mean.
     ratio = max(rank["bytes_in_passes"] / max(1, 4 * rank["weights"]) for rank in each)
     elsewhere = max(rank["bytes_sent"] - rank["bytes_in_passes"] for rank in each)
+    everything = sum(rank["bytes_sent"] for rank in each) / passes / len(each)
     scans = result["details"]["scans"]
     return [
         Row(
@@ -158,6 +159,11 @@ def _traffic_rows(title: str, result: dict[str, Any]) -> list[Row]:
             f"{title}, besides, per scan",
             f"{elsewhere / scans / 1e6:.2f} MB ({scans} scans, {passes} passes)",
             elsewhere / scans,
+        ),
+        Row(
+            f"{title}, scans and all",
+            f"{everything / 1e6:.2f} MB, {everything / needed:.2f}x",
+            everything,
         ),
     ]
 
