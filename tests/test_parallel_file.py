@@ -174,7 +174,9 @@ def test_what_is_sent_does_not_pile_up(tmp_path, monkeypatch):
         def counted(source):
             message = receive(source)
             if comm.rank == 0 and len(message) == 2:  # a place and a chunk
-                mail = [each for other in (1, 2) for each in list(comm._mail[other, 0].queue)]
+                mail = [
+                    each for other in (1, 2) for each in list(comm._mail[other, 0, "own"].queue)
+                ]
                 waiting.append(sum(len(each) == 2 for each in mail))
             return message
 

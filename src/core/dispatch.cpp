@@ -13,6 +13,8 @@ namespace multimargin {
   LineKernels<T, I> line_kernels(LineLoss);          \
   template <class T, class I>                        \
   RowKernels<T, I> row_kernels();                    \
+  template <class T>                                 \
+  ParcelKernels<T> parcel_kernels();                 \
   }
 MM_DECLARE(baseline)
 #if defined(MM_X86)
@@ -95,6 +97,19 @@ RowKernels<T, I> row_kernels(Isa isa) {
   (void)isa;
   return baseline::row_kernels<T, I>();
 }
+
+template <class T>
+ParcelKernels<T> parcel_kernels(Isa isa) {
+#if defined(MM_X86)
+  if (isa == Isa::avx512) return avx512::parcel_kernels<T>();
+  if (isa == Isa::avx2) return avx2::parcel_kernels<T>();
+#endif
+  (void)isa;
+  return baseline::parcel_kernels<T>();
+}
+
+template ParcelKernels<float> parcel_kernels<float>(Isa);
+template ParcelKernels<double> parcel_kernels<double>(Isa);
 
 template SolverKernels<float> solver_kernels<float>(Formulation, Isa);
 template SolverKernels<double> solver_kernels<double>(Formulation, Isa);

@@ -72,6 +72,16 @@ struct ProductKernels {
                  std::int64_t begin, std::int64_t end);
 };
 
+// Kernels that leave out zeros. Masks have a whole word for every 64 numbers, or part of them.
+template <class T>
+struct ParcelKernels {
+  // Returns how many numbers were kept; `out` has room for them and kParcelSlack more.
+  std::int64_t (*compress)(const T* in, std::int64_t count, std::uint64_t* mask, T* out);
+  // Returns how many numbers were taken from `in`: as many as the mask has bits below `count`.
+  std::int64_t (*expand)(const std::uint64_t* mask, std::int64_t count, const T* in, T* out);
+};
+constexpr int kParcelSlack = 16;
+
 // The best instruction set that this processor and this build have.
 Isa best_isa();
 const char* isa_name(Isa isa);
@@ -88,6 +98,9 @@ LineKernels<T, I> line_kernels(LineLoss loss, Isa isa);
 
 template <class T, class I>
 RowKernels<T, I> row_kernels(Isa isa);
+
+template <class T>
+ParcelKernels<T> parcel_kernels(Isa isa);
 
 // Threads own classes in runs of this many, so that no two share a cache line of
 // per-class arrays.

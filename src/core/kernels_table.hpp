@@ -2,6 +2,7 @@
 // A new formulation adds its header and one line to each switch.
 #include "crammer_singer.hpp"
 #include "line_kernels.hpp"
+#include "parcel_kernels.hpp"
 #include "product_kernels.hpp"
 #include "row_kernels.hpp"
 #include "solver_kernels.hpp"
@@ -38,6 +39,9 @@ template ProductKernels<float, std::int32_t> product_kernels<float, std::int32_t
 template ProductKernels<float, std::int64_t> product_kernels<float, std::int64_t>(Formulation);
 template ProductKernels<double, std::int32_t> product_kernels<double, std::int32_t>(Formulation);
 template ProductKernels<double, std::int64_t> product_kernels<double, std::int64_t>(Formulation);
+
+template ParcelKernels<float> parcel_kernels<float>();
+template ParcelKernels<double> parcel_kernels<double>();
 
 template LineKernels<float, std::int32_t> line_kernels<float, std::int32_t>(LineLoss);
 template RowKernels<float, std::int32_t> row_kernels<float, std::int32_t>();

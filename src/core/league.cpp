@@ -11,6 +11,7 @@ League<T, I>::League(const Csr<T, I>& X, const std::int32_t* y, const T* box,
       kernels_(solver_kernels<T>(formulation, isa)),
       shared_(!kernels_.separable),
       product_(product_kernels<T, I>(formulation, isa)),
+      parcels_(parcel_kernels<T>(isa)),
       team_(threads) {}
 
 template <class T, class I>

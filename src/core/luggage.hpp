@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "buffer.hpp"
+#include "kernels.hpp"
 
 namespace multimargin {
 
@@ -29,12 +30,14 @@ struct Luggage {
 template <class T>
 struct Parcel {
   std::vector<std::int64_t> sizes;  // of w, w_bias, sum, alpha
-  std::vector<std::uint64_t> mask;  // of all of them, one after the other
+  std::vector<std::uint64_t> mask;  // of each of them, in whole words
   std::vector<T> values;
 };
 
+inline std::int64_t mask_words(std::int64_t count) { return (count + 63) / 64; }
+
 template <class T>
-Parcel<T> pack(const Luggage<T>& luggage) {
+Parcel<T> pack(const Luggage<T>& luggage, const ParcelKernels<T>& kernels) {
   Parcel<T> parcel;
   parcel.sizes = {static_cast<std::int64_t>(luggage.w.size()),
                   static_cast<std::int64_t>(luggage.w_bias.size()),
@@ -42,23 +45,19 @@ Parcel<T> pack(const Luggage<T>& luggage) {
                   static_cast<std::int64_t>(luggage.alpha.size())};
   const T* parts[4] = {luggage.w.data(), luggage.w_bias.data(), luggage.sum.data(),
                        luggage.alpha.data()};
-  std::int64_t total = 0, nonzero = 0, at = 0;
+  std::int64_t words = 0, nonzero = 0;
   for (int p = 0; p < 4; ++p) {
-    total += parcel.sizes[p];
+    words += mask_words(parcel.sizes[p]);
     for (std::int64_t k = 0; k < parcel.sizes[p]; ++k) nonzero += parts[p][k] != 0;
   }
-  parcel.mask.assign((total + 63) / 64, 0);
-  // Every number is written, and the next one over it unless it counts: no branch to mispredict.
-  parcel.values.resize(nonzero + 1);
+  parcel.mask.resize(words);
+  parcel.values.resize(nonzero + kParcelSlack);
+  std::uint64_t* mask = parcel.mask.data();
   T* out = parcel.values.data();
-  for (int p = 0; p < 4; ++p)
-    for (std::int64_t k = 0; k < parcel.sizes[p]; ++k, ++at) {
-      const T value = parts[p][k];
-      const std::uint64_t counts = value != 0;
-      parcel.mask[at / 64] |= counts << (at % 64);
-      *out = value;
-      out += counts;
-    }
+  for (int p = 0; p < 4; ++p) {
+    out += kernels.compress(parts[p], parcel.sizes[p], mask, out);
+    mask += mask_words(parcel.sizes[p]);
+  }
   parcel.values.resize(nonzero);
   return parcel;
 }
@@ -66,34 +65,34 @@ Parcel<T> pack(const Luggage<T>& luggage) {
 // The arrays are borrowed: a parcel that has just arrived. Throws where they do not fit together.
 template <class T>
 Luggage<T> unpack(const std::int64_t* sizes, const std::uint64_t* mask, std::size_t words,
-                  const T* values, std::size_t count) {
-  std::int64_t total = 0;
+                  const T* values, std::size_t count, const ParcelKernels<T>& kernels) {
+  std::int64_t expected = 0, bits = 0;
   for (int p = 0; p < 4; ++p) {
-    if (sizes[p] < 0) throw std::invalid_argument("unpack: negative size");
-    total += sizes[p];
+    if (sizes[p] < 0 || sizes[p] > (std::int64_t{1} << 56))
+      throw std::invalid_argument("unpack: no such size");
+    expected += mask_words(sizes[p]);
   }
-  std::size_t bits = 0;
-  for (std::size_t k = 0; k < words; ++k) bits += __builtin_popcountll(mask[k]);
-  if (words != static_cast<std::size_t>((total + 63) / 64) || bits != count)
-    throw std::invalid_argument("unpack: the parts of the parcel do not fit together");
+  if (words != static_cast<std::size_t>(expected))
+    throw std::invalid_argument("unpack: the mask does not fit the sizes");
+  const std::uint64_t* word = mask;
+  for (int p = 0; p < 4; ++p)
+    for (std::int64_t left = sizes[p]; left > 0; left -= 64, ++word) {
+      const std::uint64_t valid = left < 64 ? (std::uint64_t{1} << left) - 1 : ~std::uint64_t{0};
+      if ((*word & ~valid) != 0) throw std::invalid_argument("unpack: bits beyond the end");
+      bits += __builtin_popcountll(*word);
+    }
+  if (bits != static_cast<std::int64_t>(count))
+    throw std::invalid_argument("unpack: the mask does not fit the values");
   Luggage<T> luggage;
   luggage.w.reset(sizes[0]);
   luggage.w_bias.resize(sizes[1]);
   luggage.sum.resize(sizes[2]);
   luggage.alpha.resize(sizes[3]);
-  T* parts[4] = {luggage.w.data(), luggage.w_bias.data(), luggage.sum.data(),
-                 luggage.alpha.data()};
-  const T none[1] = {T(0)};
-  const T* const end = values + count;
-  std::int64_t at = 0;
-  for (int p = 0; p < 4; ++p)
-    for (std::int64_t k = 0; k < sizes[p]; ++k, ++at) {
-      const std::uint64_t counts = mask[at / 64] >> (at % 64) & 1;
-      const T* from = counts != 0 ? values : none;
-      parts[p][k] = *from;
-      values += counts;
-    }
-  if (values != end) throw std::logic_error("unpack: values are left over");
+  T* parts[4] = {luggage.w.data(), luggage.w_bias.data(), luggage.sum.data(), luggage.alpha.data()};
+  for (int p = 0; p < 4; ++p) {
+    values += kernels.expand(mask, sizes[p], values, parts[p]);
+    mask += mask_words(sizes[p]);
+  }
   return luggage;
 }
 

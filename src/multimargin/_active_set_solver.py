@@ -19,10 +19,10 @@ import numpy as np
 from multimargin._arena import Arena, Lists, Report, Visiting, Whole
 from multimargin._base_solver import BaseSolver
 from multimargin._checkpoint import Checkpoint, Part
+from multimargin._history import packed, unpacked
 from multimargin._league import League
 from multimargin._plan import Plan, make_plan, mean_cosine
 from multimargin._problem import Problem
-from multimargin._history import packed, unpacked
 from multimargin._solution import Alpha, Solution, Start, Weights
 from multimargin._stopping import Certificate
 from multimargin.formulations import FORMULATIONS
@@ -260,9 +260,7 @@ class ActiveSetSolver(BaseSolver):
             phase.best, phase.stale = result.gap, 0
         elif phase.stale >= 20 * _STALE_PASSES:
             return True  # no arrangement is safer: let a scan say how far this is
-        phase.everything = (
-            not phase.everything and measure <= self._stopping.confirm * phase.target
-        )
+        phase.everything = not phase.everything and measure <= self._stopping.confirm * phase.target
         return False
 
     def _pass(self, everything: bool, target: float | None) -> Report:

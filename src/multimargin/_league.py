@@ -207,10 +207,17 @@ class League:
         bundle_of = np.zeros(problem.n_classes, dtype=np.int32)
         if self._comm.rank == 0 and self.bundles > 1:
             own = np.repeat(problem.y, np.diff(lists.pair))
-            # A class causes work by itself and for each sample that it touches.
-            load = np.bincount(lists.cls, minlength=problem.n_classes) + 1.0
-            bundle_of = bundle_classes(own, lists.cls, load, self.bundles)
+            bundle_of = bundle_classes(own, lists.cls, self._expected_work(lists), self.bundles)
         return self._comm.broadcast([bundle_of])[0]
+
+    def _expected_work(self, lists: Lists) -> NDArray[np.float64]:
+        """Of each class: half of all work are passes over its pairs, half are scans of classes."""
+        n_classes = self._problem.n_classes
+        row_length = np.diff(self._problem.X.indptr) + 1.0
+        touched = np.bincount(
+            lists.cls, weights=np.repeat(row_length, np.diff(lists.pair)), minlength=n_classes
+        )
+        return touched / touched.sum() + 1 / n_classes
 
     def _found_league(self, bundle_of: NDArray[np.int32]) -> None:
         self._bundle_of, self._founded = bundle_of, True
@@ -345,7 +352,8 @@ class League:
         )
 
     def set_time_limit(self, seconds: float) -> None:
-        """Between rounds; within one, ranks would wait for each other."""
+        """A meeting ends early; ranks agree after each round on whether there is another."""
+        self._core.set_time_limit(seconds)
         self._deadline = time.monotonic() + seconds if seconds >= 0 else float("inf")
 
     def _time_is_up(self) -> bool:

@@ -241,10 +241,11 @@ class Driver {
 
   void travel() {
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      const Parcel<T> parcel = pack(league_.luggage(b));
+      const ParcelKernels<T>& kernels = league_.parcels();
+      const Parcel<T> parcel = pack(league_.luggage(b), kernels);
       league_.drop_luggage(b);
       league_.put_luggage(b, unpack(parcel.sizes.data(), parcel.mask.data(), parcel.mask.size(),
-                                    parcel.values.data(), parcel.values.size()));
+                                    parcel.values.data(), parcel.values.size(), kernels));
     }
   }
 
@@ -409,7 +410,7 @@ void state_is_all_of_it(const Plan& plan) {
 }
 
 template <class T>
-void parcels() {
+void parcels(const ParcelKernels<T>& kernels) {
   Random random(3);
   for (std::size_t size : {0, 1, 63, 64, 65, 1000}) {
     Luggage<T> luggage;
@@ -419,10 +420,13 @@ void parcels() {
     for (std::size_t k = 0; k < size / 7; ++k) luggage.w_bias.push_back(some());
     for (std::size_t k = 0; k < size / 3; ++k) luggage.sum.push_back(some());
     for (std::size_t k = 0; k < size / 2; ++k) luggage.alpha.push_back(some());
-    const Parcel<T> parcel = pack(luggage);
+    const Parcel<T> parcel = pack(luggage, kernels);
     for (T value : parcel.values) CHECK(value != 0);
-    const auto open = [](const Parcel<T>& p) {
-      return unpack(p.sizes.data(), p.mask.data(), p.mask.size(), p.values.data(), p.values.size());
+    const auto open = [&](const Parcel<T>& p) {
+      // As large as it is: a kernel that reads beyond the end is found out.
+      const std::vector<T> values(p.values.begin(), p.values.end());
+      return unpack(p.sizes.data(), p.mask.data(), p.mask.size(), values.data(), values.size(),
+                    kernels);
     };
     const Luggage<T> back = open(parcel);
     CHECK(back.w.size() == size && back.w_bias == luggage.w_bias && back.sum == luggage.sum &&
@@ -437,6 +441,10 @@ void parcels() {
     damaged = parcel;
     damaged.values.push_back(T(1));
     CHECK_THROWS(invalid_argument, open(damaged));
+    if (size % 64 != 0) {  // a bit beyond the end of the first part, and a value for it
+      damaged.mask[size / 64] |= std::uint64_t{1} << 63;
+      CHECK_THROWS(invalid_argument, open(damaged));
+    }
   }
 }
 
@@ -505,8 +513,11 @@ int main() {
   one_kind<float, std::int64_t>();
   one_kind<double, std::int32_t>();
   one_kind<double, std::int64_t>();
-  parcels<float>();
-  parcels<double>();
+  for (Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
+    if (!isa_available(isa)) continue;
+    parcels<float>(parcel_kernels<float>(isa));
+    parcels<double>(parcel_kernels<double>(isa));
+  }
   worst_violators<float>();
   worst_violators<double>();
   std::puts("test_league: ok");
