@@ -94,8 +94,15 @@ def _joined(problem, solutions):
     for s in solutions[1:]:
         first = solutions[0]
         assert (s.primal, s.dual, s.gap, s.violation, s.passes, s.ended_by, s.converged) == (
-            first.primal, first.dual, first.gap, first.violation, first.passes, first.ended_by,
-            first.converged)
+            first.primal,
+            first.dual,
+            first.gap,
+            first.violation,
+            first.passes,
+            first.ended_by,
+            first.converged,
+        )
         assert [(r.primal, r.dual, r.violation, r.active, r.passes) for r in s.history] == [
-            (r.primal, r.dual, r.violation, r.active, r.passes) for r in first.history]
+            (r.primal, r.dual, r.violation, r.active, r.passes) for r in first.history
+        ]
     return coef, constant

@@ -260,9 +260,7 @@ class ActiveSetSolver(BaseSolver):
             phase.best, phase.stale = result.gap, 0
         elif phase.stale >= 20 * _STALE_PASSES:
             return True  # no arrangement is safer: let a scan say how far this is
-        phase.everything = (
-            not phase.everything and measure <= self._stopping.confirm * phase.target
-        )
+        phase.everything = not phase.everything and measure <= self._stopping.confirm * phase.target
         return False
 
     def _pass(self, everything: bool, target: float | None) -> Report:
