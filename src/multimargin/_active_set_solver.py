@@ -19,10 +19,10 @@ import numpy as np
 from multimargin._arena import Arena, Lists, Report, Visiting, Whole
 from multimargin._base_solver import BaseSolver
 from multimargin._checkpoint import Checkpoint, Part
+from multimargin._history import packed, unpacked
 from multimargin._league import League
 from multimargin._plan import Plan, make_plan, mean_cosine
 from multimargin._problem import Problem
-from multimargin._history import packed, unpacked
 from multimargin._solution import Alpha, Solution, Start, Weights
 from multimargin._stopping import Certificate
 from multimargin.formulations import FORMULATIONS
@@ -347,7 +347,9 @@ def _classes_needed(problem: Problem) -> int:
     """
     if not FORMULATIONS[problem.formulation].separable:
         return 1
-    squares = float(np.dot(problem.X.data, problem.X.data)) / problem.X.shape[0] + problem.bias**2
+    # Not a dot product: BLAS would use threads of its own, and with rows of unit length the last
+    # digit decides.
+    squares = float(np.sum(np.square(problem.X.data))) / problem.X.shape[0] + problem.bias**2
     return int(min(1e9, 2.0 / max(1e-9, squares * float(np.median(problem.box)))))
 
 
