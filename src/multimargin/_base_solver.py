@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from multimargin._agreement import told
 from multimargin import _core
+from multimargin._agreement import told
 from multimargin._checkpoint import Checkpoints
 from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._interior_point import InteriorPoint

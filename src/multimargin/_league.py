@@ -267,7 +267,7 @@ class League:
         for r in range(len(self._rounds)):
             if r > 0:
                 moves = self._moves(r - 1, r)
-                self._send_off(moves, lambda bundle: there.pop(bundle))
+                self._send_off(moves, there.pop)
                 self._welcome(moves, there.__setitem__)
             for seat in self._my_seats():
                 a, b = self._rounds[r][seat]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,7 +33,7 @@ def sum_parts(
     cut = [length * r // comm.size for r in range(comm.size + 1)]
     outgoing = [
         [numbers, *(np.ascontiguousarray(parts[int(k)][a:b], dtype=dtype) for k in numbers)]
-        for a, b in zip(cut, cut[1:], strict=False)
+        for a, b in itertools.pairwise(cut)
     ]
     stretches = {
         int(number): piece
