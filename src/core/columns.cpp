@@ -102,6 +102,12 @@ void Columns<T, I>::add_sums(double* sums) const {
     sums[sample_[p]] += static_cast<double>(alpha_[p]);
 }
 
+template <class T, class I>
+void Columns<T, I>::scale(const double* factor) {
+  for (std::size_t p = 0; p < sample_.size(); ++p)
+    alpha_[p] = static_cast<T>(factor[sample_[p]] * static_cast<double>(alpha_[p]));
+}
+
 // ---------------------------------------------------------------- the weights
 
 template <class T, class I>

@@ -197,7 +197,7 @@ class ActiveSetSolver(BaseSolver):
             self._arena.begin(lists)
             plan = self._planned()
         self._plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
-        self._arena.arrange(self._plan)
+        self._arena.arrange()
 
     def _planned(self) -> Plan:
         problem, load = self._problem, self._arena.load()
