@@ -38,9 +38,9 @@ class PyLeague {
     const Csr<T, I> X = borrowed_.csr();
     const Formulation f = formulation_of(formulation);
     nb::gil_scoped_release unlock;
-    league_ = std::make_unique<League<T, I>>(X, y.data(), box.data(), n_classes,
-                                             static_cast<T>(bias), f, static_cast<Isa>(isa),
-                                             threads);
+    league_ =
+        std::make_unique<League<T, I>>(X, y.data(), box.data(), n_classes, static_cast<T>(bias), f,
+                                       static_cast<Isa>(isa), threads);
     league_->set_stop([this] { return interrupt_.stop(); });
     league_->set_abort([this] { return interrupt_.interrupted(); });
   }
@@ -71,9 +71,8 @@ class PyLeague {
     if (static_cast<std::int64_t>(pair.size()) != rows() + 1 || cls.size() != alpha.size() ||
         pair.data()[rows()] != static_cast<std::int64_t>(cls.size()))
       throw nb::value_error("take: pair, cls and alpha do not fit each other");
-    unlocked(interrupt_, [&] {
-      league_->found_home(bundle).take(pair.data(), cls.data(), alpha.data());
-    });
+    unlocked(interrupt_,
+             [&] { league_->found_home(bundle).take(pair.data(), cls.data(), alpha.data()); });
   }
 
   void set_columns(std::int32_t bundle, In<std::int64_t> begin, In<std::int32_t> sample,
@@ -153,9 +152,8 @@ class PyLeague {
     std::vector<T> from(rows()), loss(rows());
     T largest = 0;
     for (std::int64_t i = 0; i < rows(); ++i) {
-      const Report<T> r =
-          league_->judge(i, {most.data()[i], least.data()[i], violation.data()[i]},
-                         static_cast<T>(sums.data()[i]));
+      const Report<T> r = league_->judge(i, {most.data()[i], least.data()[i], violation.data()[i]},
+                                         static_cast<T>(sums.data()[i]));
       from[i] = r.least;
       loss[i] = r.loss;
       if (league_->field().norm2[i] > 0) largest = std::max(largest, r.violation);
@@ -168,8 +166,7 @@ class PyLeague {
     for (std::size_t size : {own.size(), least.size(), loss.size()}) check_samples(size);
     if (capacity < 1) throw nb::value_error("scan: capacity must be at least 1");
     unlocked(interrupt_, [&] {
-      league_->scan(bundle, own.data(), least.data(), loss.data(), capacity,
-                    static_cast<T>(idle));
+      league_->scan(bundle, own.data(), least.data(), loss.data(), capacity, static_cast<T>(idle));
     });
     const BundleScan<T>& found = league_->found(bundle);
     return nb::make_tuple(to_numpy(found.loss), found.violation, view(found.begin),
@@ -218,15 +215,15 @@ class PyLeague {
   void drop_fixtures() { league_->drop_fixtures(); }
 
   std::vector<PassReport> play(const std::vector<std::pair<std::int32_t, std::int32_t>>& meetings,
-                               std::int32_t batch, bool everything, double leave_below,
-                               double idle, double coupling, double quiet_gap,
-                               double quiet_violation, std::uint64_t seed) {
+                               std::int32_t batch, bool everything, double leave_below, double idle,
+                               double coupling, double quiet_gap, double quiet_violation,
+                               std::uint64_t seed) {
     std::vector<PassReport> reports;
-    const Play<T> how{batch,
-                      {static_cast<T>(leave_below), static_cast<T>(idle), everything,
-                       static_cast<T>(coupling)},
-                      {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)},
-                      seed};
+    const Play<T> how{
+        batch,
+        {static_cast<T>(leave_below), static_cast<T>(idle), everything, static_cast<T>(coupling)},
+        {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)},
+        seed};
     unlocked(interrupt_, [&] { reports = league_->play(meetings, how); });
     return reports;
   }
@@ -288,8 +285,8 @@ class PyLeague {
         s.alpha.size() != s.sample.size() ||
         s.weight.data()[classes] != static_cast<std::int64_t>(s.feature.size()))
       throw nb::value_error("build: the arrays of a bundle do not fit each other");
-    return {bundle,          s.begin.data(),  s.sample.data(),
-            s.alpha.data(),  s.weight.data(), s.feature.data()};
+    return {bundle,         s.begin.data(),  s.sample.data(),
+            s.alpha.data(), s.weight.data(), s.feature.data()};
   }
 
   template <class U>

@@ -153,7 +153,7 @@ PairLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int3
 
 #define MM_CENTROIDS(T, I)                                                                        \
   template PairLists nearest_centroids<T, I>(const Csr<T, I>&, const std::int32_t*, std::int32_t, \
-                                             std::int32_t, std::int64_t, std::int64_t,   \
+                                             std::int32_t, std::int64_t, std::int64_t,            \
                                              std::int64_t, Team&);
 MM_CENTROIDS(float, std::int32_t)
 MM_CENTROIDS(float, std::int64_t)

@@ -272,8 +272,7 @@ void Columns<T, I>::look(const Luggage<T>& l, const T* own, const SolverKernels<
   each_class(team, [&](Lookup& lookup, std::int32_t k) {
     lookup.open(*this, k);
     for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p)
-      margin_[p] =
-          kernels.margin(own[sample_[p]], score(l, k, lookup, sample_[p], -alpha_[p]));
+      margin_[p] = kernels.margin(own[sample_[p]], score(l, k, lookup, sample_[p], -alpha_[p]));
     lookup.close();
   });
   // A sample has pairs in several classes: one thread.

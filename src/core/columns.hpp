@@ -22,10 +22,10 @@ namespace multimargin {
 // What a scan of one bundle's classes found.
 template <class T>
 struct BundleScan {
-  std::vector<double> loss;          // [n] with these classes taken into account
-  T violation = 0;                   // largest of a class that is not active
-  std::vector<std::int64_t> begin;   // [n+1] where a sample's violators begin
-  std::vector<std::int32_t> cls;     // their places within the bundle
+  std::vector<double> loss;         // [n] with these classes taken into account
+  T violation = 0;                  // largest of a class that is not active
+  std::vector<std::int64_t> begin;  // [n+1] where a sample's violators begin
+  std::vector<std::int32_t> cls;    // their places within the bundle
   std::vector<T> margin;
   bool complete = true;
 };
@@ -38,8 +38,7 @@ class Columns {
   // Pairs by sample (slot 0: the own class, whose alpha is ignored) -> pairs by class.
   void take(const std::int64_t* pair, const std::int32_t* cls, const T* alpha);
   // Pairs by class, from elsewhere.
-  void set(std::vector<std::int64_t> begin, std::vector<std::int32_t> sample,
-           std::vector<T> alpha);
+  void set(std::vector<std::int64_t> begin, std::vector<std::int32_t> sample, std::vector<T> alpha);
   const std::vector<std::int64_t>& begin() const { return begin_; }
   const std::vector<std::int32_t>& sample() const { return sample_; }
   std::vector<T>& alpha() { return alpha_; }

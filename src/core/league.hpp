@@ -25,8 +25,7 @@ class League {
   void set_abort(std::function<bool()> abort) { team_.set_abort(Periodically(std::move(abort))); }
 
   // Nearest centroids of samples [from, to): pairs by sample, slot 0 the own class.
-  PairLists candidates(std::int32_t count, std::int64_t budget, std::int64_t from,
-                       std::int64_t to);
+  PairLists candidates(std::int32_t count, std::int64_t budget, std::int64_t from, std::int64_t to);
 
   // Forgets everything and begins with these bundles.
   void divide(std::vector<std::int32_t> bundle_of, std::int32_t bundles);
@@ -37,8 +36,8 @@ class League {
   double make_luggage(std::int32_t bundle, const double* sums);
   void own_scores(std::int32_t bundle, T* own);
   void look(std::int32_t bundle, const T* own, T* most, T* least, T* violation);
-  void scan(std::int32_t bundle, const T* own, const T* least, const T* loss,
-            std::int32_t capacity, T idle);
+  void scan(std::int32_t bundle, const T* own, const T* least, const T* loss, std::int32_t capacity,
+            T idle);
   const BundleScan<T>& found(std::int32_t bundle) const { return found_.at(bundle); }
   void merge(std::int32_t bundle, const T* least, const T* threshold);
   SparseRows<T> weights(std::int32_t bundle);

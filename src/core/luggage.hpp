@@ -81,8 +81,7 @@ Luggage<T> unpack(const std::int64_t* sizes, const std::uint64_t* mask, std::siz
   luggage.w_bias.resize(sizes[1]);
   luggage.sum.resize(sizes[2]);
   luggage.alpha.resize(sizes[3]);
-  T* parts[4] = {luggage.w.data(), luggage.w_bias.data(), luggage.sum.data(),
-                 luggage.alpha.data()};
+  T* parts[4] = {luggage.w.data(), luggage.w_bias.data(), luggage.sum.data(), luggage.alpha.data()};
   const T none[1] = {T(0)};
   const T* const end = values + count;
   std::int64_t at = 0;

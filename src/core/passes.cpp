@@ -77,8 +77,8 @@ PassReport Pass<T>::together(const WorkView<T>& v, const std::vector<std::int32_
 }
 
 template <class T>
-PassReport Pass<T>::summary(const std::vector<std::int32_t>& due, std::int64_t done,
-                            Visits& visits, const Quiet<T>& quiet) const {
+PassReport Pass<T>::summary(const std::vector<std::int32_t>& due, std::int64_t done, Visits& visits,
+                            const Quiet<T>& quiet) const {
   PassReport report;
   report.visits = done;
   report.complete = done == static_cast<std::int64_t>(due.size());
