@@ -45,8 +45,6 @@ class PyLeague {
     league_->set_abort([this] { return interrupt_.interrupted(); });
   }
 
-  void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
-
   nb::tuple candidates(std::int32_t count, std::int64_t budget, std::int64_t from,
                        std::int64_t to) {
     if (from < 0 || to < from || to > rows()) throw nb::value_error("candidates: no such samples");
@@ -319,7 +317,6 @@ void bind_one(nb::module_& m, const char* name) {
            "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "cols"_a,
            "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a, "formulation"_a,
            "isa"_a, "threads"_a)
-      .def("set_time_limit", &L::set_time_limit, "seconds"_a)
       .def("candidates", &L::candidates, "count"_a, "budget"_a, "begin"_a, "end"_a)
       .def("divide", &L::divide, "bundle_of"_a.noconvert(), "bundles"_a)
       .def("take", &L::take, "bundle"_a, "pair"_a.noconvert(), "cls"_a.noconvert(),
