@@ -3,12 +3,15 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
+from threadpoolctl import threadpool_limits
 
-from multimargin._active_set_solver import ActiveSetSolver
+from multimargin._active_set_solver import ActiveSetSolver, _classes_needed
 from multimargin._plan import Plan, make_plan, mean_cosine
 from multimargin._progress import CallbackObserver, Observers
 from multimargin._solution import Limits
 from multimargin._stopping import GapStopping, ViolationStopping
+from rank_runs import problem_of
 from reference import ww_primal
 from test_kernels import ISAS, make_problem
 
@@ -144,3 +147,16 @@ def test_an_observer_can_stop_a_fit():
     found = solve(problem, GapStopping(1e-9), observers=Observers([CallbackObserver(stop)]))
     assert found.ended_by == "a callback"
     assert len(records) == 1
+
+
+def test_threads_of_blas_decide_nothing():
+    """With rows of unit length 2 / C is a whole number: the last digit of their squares counts."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        X = normalize(rng.standard_normal((300, 200)))
+        problem = problem_of(X, np.arange(300) % 3, "ww", C=0.05, bias=0.0)
+        needed = set()
+        for threads in (1, 2):
+            with threadpool_limits(threads):
+                needed.add(_classes_needed(problem))
+        assert len(needed) == 1

@@ -355,3 +355,28 @@ def test_a_container_limit_is_for_all_ranks_in_it(monkeypatch):
 
 def test_one_rank_has_the_threads_of_a_process():
     assert rank_thread_count(-1, SerialCommunicator()) == thread_count(-1)
+
+
+def test_ranks_may_ask_for_different_numbers_of_threads():
+    def work(comm):
+        return rank_thread_count([1, -1, None][comm.rank], comm)
+
+    one, share, default = run_ranks(3, work)
+    assert one == default == 1 <= share
+
+
+def test_a_refused_checkpoint_is_let_go(tmp_path):
+    """The same call again is refused for the same reason, not because the folder is in use."""
+    X, y = make_data()
+
+    def fit(C):
+        model = MulticlassSVC("llw", C=C, random_state=0, max_iter=2, tol=1e-9)
+        return distributed.fit(model, X, y, checkpoint=tmp_path / "kept", checkpoint_every=0)
+
+    with pytest.warns(ConvergenceWarning):
+        fit(1.0)
+    refusals = []
+    for _ in range(2):
+        with pytest.raises(ValueError, match="its C is") as refusal:
+            fit(2.0)
+        refusals.append(refusal)  # and with it the frames of the call

@@ -164,7 +164,7 @@ def test_in_batches(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_run_that_goes_back_to_its_best(name, monkeypatch):
     """It ends before its tolerance: what it goes back to lies before the checkpoint."""
-    # The gap falls from scan to scan here, so later ones are called worse.
+    # Whether the gap falls from scan to scan is a matter of luck: later ones are called worse.
     monkeypatch.setattr(ActiveSetSolver, "_measured", lambda self, at: len(self._history))
     problem = some_problem(name, n_classes=70, n=140)
     options = {"bundles": 3, "tol": 1e-12, "max_passes": 16}

@@ -197,6 +197,39 @@ def test_a_timed_run_goes_on_from_its_round(no_interior_point, small_groups):
     assert {c.common["at"][0] for c in shelf.checkpoints} == {0, 1}
 
 
+@pytest.mark.parametrize("limits", [(1e6, None), (None, 1e6)])
+def test_a_run_goes_on_with_another_time_limit(limits, no_interior_point, small_groups):
+    problem, shelf = some_problem(n_classes=60), Shelf()
+    options = {"tol": 1e-3, "max_passes": 10_000}
+    before, after = limits
+    whole = solve(problem, OvrSolver, 2, shelf=shelf, time_limit=before, **options)
+    for checkpoint in shelf.checkpoints:
+        found = solve(
+            problem,
+            OvrSolver,
+            3,
+            shelf=Shelf(),
+            resume_from=checkpoint,
+            time_limit=after,
+            **options,
+        )
+        assert found.same_bits(whole)
+
+
+@pytest.mark.parametrize("keep_alpha", [False, True])
+def test_a_run_goes_on_with_more_passes(keep_alpha, no_interior_point, small_groups, monkeypatch):
+    monkeypatch.setattr(_ovr_solver, "_LINES_AT_ONCE", 1)
+    problem, shelf, options = some_problem(), Shelf(), {"keep_alpha": keep_alpha, "tol": 1e-3}
+    few = solve(problem, OvrSolver, 2, shelf=shelf, max_passes=3, **options)
+    assert few.solutions[0].ended_by == "max_iter"
+    for checkpoint in shelf.checkpoints:
+        for ranks in (1, 3):
+            found = solve(
+                problem, OvrSolver, ranks, shelf=Shelf(), resume_from=checkpoint, **options
+            )
+            assert found.solutions[0].converged
+
+
 def test_checkpoints_on_disk(tmp_path, no_interior_point, small_groups):
     problem = some_problem(n_classes=60)
     whole = solve(problem, OvrSolver)

@@ -120,6 +120,10 @@ class PyLeague {
     check_samples(sums.size());
     league_->home(bundle).add_sums(sums.data());
   }
+  void scale(std::int32_t bundle, In<double> factor) {
+    check_samples(factor.size());
+    league_->home(bundle).scale(factor.data());
+  }
   void lay_out(std::int32_t bundle) {
     unlocked(interrupt_, [&] { league_->home(bundle).lay_out(league_->team()); });
   }
@@ -329,6 +333,7 @@ void bind_one(nb::module_& m, const char* name) {
       .def("put_alpha", &L::put_alpha, "bundle"_a, "pair"_a.noconvert(), "value"_a.noconvert())
       .def("unpack_alpha", &L::unpack_alpha, "bundle"_a)
       .def("add_sums", &L::add_sums, "bundle"_a, "sums"_a.noconvert())
+      .def("scale", &L::scale, "bundle"_a, "factor"_a.noconvert())
       .def("lay_out", &L::lay_out, "bundle"_a)
       .def("make_luggage", &L::make_luggage, "bundle"_a, "sums"_a.noconvert())
       .def("own_scores", &L::own_scores, "bundle"_a, "own"_a.noconvert())

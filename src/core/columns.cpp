@@ -102,6 +102,12 @@ void Columns<T, I>::add_sums(double* sums) const {
     sums[sample_[p]] += static_cast<double>(alpha_[p]);
 }
 
+template <class T, class I>
+void Columns<T, I>::scale(const double* factor) {
+  for (std::size_t p = 0; p < sample_.size(); ++p)
+    alpha_[p] = static_cast<T>(factor[sample_[p]] * static_cast<double>(alpha_[p]));
+}
+
 // ---------------------------------------------------------------- the weights
 
 template <class T, class I>
@@ -286,6 +292,7 @@ BundleScan<T> Columns<T, I>::scan(const Luggage<T>& l, const T* own, const T* le
                                   std::int32_t capacity, T idle,
                                   const ProductKernels<T, I>& kernels, Team& team,
                                   const std::function<bool()>& stop) const {
+  capacity = std::min(capacity, std::max(1, classes()));
   const std::int64_t n = field_.X.rows;
   BundleScan<T> result;
   result.loss.resize(n);

@@ -51,6 +51,8 @@ class Columns {
 
   // Adds this bundle's share to the sums of all samples' variables.
   void add_sums(double* sums) const;
+  // Multiplies the variables of each sample by its factor.
+  void scale(const double* factor);
 
   // Where each feature lies in each class's weights.
   void lay_out(Team& team);

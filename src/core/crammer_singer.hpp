@@ -52,33 +52,18 @@ struct CrammerSinger {
   static double empty_loss(std::int32_t) { return 1.0; }
 
   static Report<T> inspect(const Block<T>& b) {
-    const T none = std::numeric_limits<T>::max();
-    T most = 0, least = none, sum = 0, product = 0;
-    for (int c = 0; c < b.size; ++c) {
-      const T m = b.margin[c], a = b.alpha[c];
-      most = m > most ? m : most;
-      least = a > 0 && m < least ? m : least;
-      sum += a;
-      product += a * m;
-    }
-    if (sum < b.room - kRounding * b.box) least = least < 0 ? least : T(0);
-    return {b.room * most - product, most > least ? most - least : T(0), least, most};
+    Survey s = survey(b, T(0));
+    if (s.sum < b.room - kRounding * b.box) s.least = s.least < 0 ? s.least : T(0);
+    const T violation = s.most > s.least ? s.most - s.least : T(0);
+    return {b.room * s.most - s.product, violation, s.least, s.most};
   }
 
   // The same for classes that meet without the own one. Margins may have any offset in common.
   static Report<T> inspect_exchange(const Block<T>& b) {
-    const T none = std::numeric_limits<T>::max();
-    T most = -none, least = none, sum = 0, product = 0;
-    for (int c = 0; c < b.size; ++c) {
-      const T m = b.margin[c], a = b.alpha[c];
-      most = m > most ? m : most;
-      least = a > 0 && m < least ? m : least;
-      sum += a;
-      product += a * m;
-    }
-    if (!(sum > 0)) return {0, 0, most, 0};
-    const T gap = sum * most - product;
-    return {gap > 0 ? gap : T(0), most > least ? most - least : T(0), least, 0};
+    const Survey s = survey(b, std::numeric_limits<T>::lowest());
+    if (!(s.sum > 0)) return {0, 0, s.most, 0};
+    const T gap = s.sum * s.most - s.product;
+    return {gap > 0 ? gap : T(0), s.most > s.least ? s.most - s.least : T(0), s.least, 0};
   }
 
   static void add_to_account(T margin, T alpha, T, Account<T>* account) {
@@ -152,6 +137,24 @@ struct CrammerSinger {
   }
 
  private:
+  struct Survey {
+    T most;   // largest margin, no less than the given one
+    T least;  // smallest margin of a class that has something to give
+    T sum;    // of the variables
+    T product;
+  };
+  static Survey survey(const Block<T>& b, T most) {
+    Survey s{most, std::numeric_limits<T>::max(), 0, 0};
+    for (int c = 0; c < b.size; ++c) {
+      const T m = b.margin[c], a = b.alpha[c];
+      s.most = m > s.most ? m : s.most;
+      s.least = a > 0 && m < s.least ? m : s.least;
+      s.sum += a;
+      s.product += a * m;
+    }
+    return s;
+  }
+
   // Of the budget: what a sum of alphas may lack of it and still be called equal.
   static constexpr T kRounding = 32 * std::numeric_limits<T>::epsilon();
 

@@ -197,7 +197,7 @@ class ActiveSetSolver(BaseSolver):
             self._arena.begin(lists)
             plan = self._planned()
         self._plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
-        self._arena.arrange(self._plan)
+        self._arena.arrange()
 
     def _planned(self) -> Plan:
         problem, load = self._problem, self._arena.load()
@@ -347,7 +347,9 @@ def _classes_needed(problem: Problem) -> int:
     """
     if not FORMULATIONS[problem.formulation].separable:
         return 1
-    squares = float(np.dot(problem.X.data, problem.X.data)) / problem.X.shape[0] + problem.bias**2
+    # Not a dot product: BLAS would use threads of its own, and with rows of unit length the last
+    # digit decides.
+    squares = float(np.sum(np.square(problem.X.data))) / problem.X.shape[0] + problem.bias**2
     return int(min(1e9, 2.0 / max(1e-9, squares * float(np.median(problem.box)))))
 
 

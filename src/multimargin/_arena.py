@@ -61,7 +61,7 @@ class Arena(Protocol):
 
     def load(self) -> Load: ...
 
-    def arrange(self, plan: Plan) -> None:
+    def arrange(self) -> None:
         """Get ready for passes over the present active set."""
 
     def play(self, plan: Plan, how: Visiting) -> Report:
@@ -114,7 +114,7 @@ class Whole:
         work = int(np.diff(pair) @ np.diff(problem.X.indptr).astype(np.int64))
         return Load(np.bincount(cls, minlength=problem.n_classes), work)
 
-    def arrange(self, plan: Plan) -> None:
+    def arrange(self) -> None:
         pass
 
     def play(self, plan: Plan, how: Visiting) -> Report:

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin._communicator import Communicator, Message
+from multimargin._model_file import index_type
 from multimargin._problem import Problem
 from multimargin._progress import Weights
 from multimargin._weights_form import (
@@ -204,7 +205,7 @@ def _join(
         size[held - begin] = length
     indptr = np.concatenate([[0], np.cumsum(size)])
     data = np.empty(indptr[-1], dtype=like.dtype)
-    indices = np.empty(indptr[-1], dtype=like.indices.dtype)
+    indices = np.empty(indptr[-1], dtype=index_type(int(indptr[-1]), (end - begin, like.shape[1])))
     for held, _, values, columns, length in pieces:
         # Entry j of a piece goes to the start of its row, plus its place in that row.
         shift = indptr[held - begin] - (np.cumsum(length) - length)

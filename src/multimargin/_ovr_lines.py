@@ -112,6 +112,32 @@ class Lines:
         for numbers, rows in self._comm.gather([mine, self._table[mine]]):
             self._table[numbers] = rows
 
+    def reopen(self, group: int, number: int, most: int) -> int:
+        """Let lines of the round that ran out of passes have what a larger limit gives them.
+
+        Parameters
+        ----------
+        group : int
+            Those before it are done.
+        number : int
+            Of the round.
+        most : int
+            Passes in it.
+
+        Returns
+        -------
+        group : int
+            The first one that is not done, the same on all ranks.
+        """
+        ended = (self.reached != 0) | (self._table[:, 5] != 0) | (self.passes >= most)
+        for line in self._held:
+            here = self._range(line)
+            if self.round_of[line] == number and not ended[here.start : here.stop].all():
+                self.round_of[line] = number - 1
+        machines = (range(self._range(g[0]).start, self._range(g[-1]).stop) for g in self.groups)
+        done = [bool(ended[m.start : m.stop].all()) for m in machines]
+        return next((k for k in range(group) if not done[k]), group)
+
     # ------------------------------------------------------------ weights and state
 
     def weights(self) -> Weights:

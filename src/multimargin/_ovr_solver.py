@@ -57,17 +57,14 @@ class OvrSolver(BaseSolver):
         self._target_at, self._step, self._group = 0, _PASSES, 0
         self._rounds = 1  # over all classes, the present one included
         self._passes_before = 0  # the present round
+        self._targets: list[float] = []
 
     def _run(self, start: Start | None) -> Solution:
         found = self._checkpoints.read() if self._checkpoints is not None else None
-        alpha = self._first_alpha(start if found is None else None)
-        if found is not None:
-            self._resume(found, alpha)
-        tol, ended_by = self._stopping.tol, ""
-        in_two = self._limits.time_limit is not None and alpha is not None
-        targets = list(dict.fromkeys([max(tol, _ROUGH), tol] if in_two else [tol]))
-        while not ended_by and self._target_at < len(targets):
-            target = targets[self._target_at]
+        alpha = self._first_alpha(start) if found is None else self._resumed(found)
+        ended_by = ""
+        while not ended_by and self._target_at < len(self._targets):
+            target = self._targets[self._target_at]
             ended_by = self._round(target, alpha) or self._next_step(target, alpha)
         if self._stopping.reached(self._history[-1]):
             ended_by = ""  # all together, if not each by itself
@@ -80,14 +77,24 @@ class OvrSolver(BaseSolver):
 
     def _first_alpha(self, start: Start | None) -> NDArray[Any] | None:
         """Dual variables of the machines held; None where they are not kept."""
-        problem = self._problem
-        if isinstance(start, DenseAlpha):
-            return np.ascontiguousarray(start.scaled_to(problem)[:, self._lines.machines])
+        problem, tol, timed = self._problem, self._stopping.tol, self._limits.time_limit is not None
+        alpha = None
         size = len(problem.y) * problem.machines * problem.X.dtype.itemsize
-        limited = self._limits.time_limit is not None and size <= _MOST_ALPHA_BYTES
-        if self._keep_alpha or limited or self._may_use_interior_point():
-            return np.zeros((len(problem.y), len(self._lines.machines)), dtype=problem.X.dtype)
-        return None
+        if isinstance(start, DenseAlpha):
+            alpha = np.ascontiguousarray(start.scaled_to(problem)[:, self._lines.machines])
+        elif (
+            self._keep_alpha
+            or (timed and size <= _MOST_ALPHA_BYTES)
+            or self._may_use_interior_point()
+        ):
+            alpha = self._no_alpha()
+        in_two = timed and alpha is not None
+        self._targets = list(dict.fromkeys([max(tol, _ROUGH), tol] if in_two else [tol]))
+        return alpha
+
+    def _no_alpha(self) -> NDArray[Any]:
+        shape = (len(self._problem.y), len(self._lines.machines))
+        return np.zeros(shape, dtype=self._problem.X.dtype)
 
     def _next_step(self, target: float, alpha: NDArray[Any] | None) -> str:
         """Prepare the next round; returns what ended the run, if that is its end."""
@@ -181,19 +188,28 @@ class OvrSolver(BaseSolver):
             }
         common = {
             "at": [self._target_at, self._step, self._group],
+            "targets": self._targets,
+            "has_alpha": alpha is not None,
             "rounds": self._rounds,
             "passes": [self._passes_before, self._passes],
             "tried_interior_point": self._tried_interior_point,
         }
         self._checkpoints.write(common, parts)
 
-    def _resume(self, found: Checkpoint, alpha: NDArray[Any] | None) -> None:
-        """Go on as if nothing had happened since the checkpoint."""
+    def _resumed(self, found: Checkpoint) -> NDArray[Any] | None:
+        """Go on as if nothing had happened since the checkpoint; returns its dual variables.
+
+        Limits may be others than before: the way there is the one that the run began with.
+        """
         common, rest = found.common, found.part("all")
         self._target_at, self._step, self._group = common["at"]
+        self._targets = common["targets"]
         self._rounds = common["rounds"]
         self._passes_before, self._passes = common["passes"]
         self._tried_interior_point = common["tried_interior_point"]
         self._history = unpacked(np.array(rest["history"]))
         self._began -= float(rest["seconds"][0])
+        alpha = self._no_alpha() if common["has_alpha"] else None
         self._lines.load(found, alpha)
+        self._group = self._lines.reopen(self._group, self._rounds, self._most_passes())
+        return alpha

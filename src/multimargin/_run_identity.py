@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from multimargin._agreement import told
+from multimargin._agreement import agreed, told
 from multimargin._checkpoint_folder import ManifestError, read_manifest, step_folder, steps
 from multimargin._communicator import Communicator
 from multimargin._fingerprint import fingerprint
@@ -47,12 +47,13 @@ def kept_identity(folder: str | os.PathLike[str], comm: Communicator) -> dict[st
     Called by all ranks. All checkpoints of a folder are of one run, so any of them tells.
     """
     found = None
-    if comm.rank == 0 and Path(folder).is_dir():
-        for step in reversed(steps(Path(folder))):
-            try:
-                found = read_manifest(step_folder(Path(folder), step)).get("identity")
-                break
-            except ManifestError:
-                continue
+    with agreed(comm):
+        if comm.rank == 0 and Path(folder).is_dir():
+            for step in reversed(steps(Path(folder))):
+                try:
+                    found = read_manifest(step_folder(Path(folder), step)).get("identity")
+                    break
+                except ManifestError:
+                    continue
     identity: dict[str, Any] | None = told(comm, found)
     return identity

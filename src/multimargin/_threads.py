@@ -33,12 +33,15 @@ def thread_count(n_jobs: int | None) -> int:
 def rank_thread_count(n_jobs: int | None, comm: Communicator) -> int:
     """Threads of one of several ranks; -1 is its part of the processors that its host has.
 
-    Called by all ranks. Processors that a launcher has bound to one rank alone are all its own.
+    Called by all ranks, which may ask for different numbers. Processors that a launcher has bound
+    to one rank alone are all its own.
     """
-    if n_jobs is None or n_jobs >= 0 or comm.host.size == 1:
+    if comm.host.size == 1:
         return thread_count(n_jobs)
     usable = _usable_processors()
     everyones = np.concatenate([cpus for (cpus,) in comm.host.gather([usable])])
+    if n_jobs is None or n_jobs >= 0:
+        return thread_count(n_jobs)
     ranks_on = np.bincount(everyones)[usable]
     own = int(np.floor(np.sum(1 / ranks_on) + 1e-9))
     if joblib.cpu_count() < len(usable):  # a container's limit, for all ranks in it together

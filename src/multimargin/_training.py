@@ -84,20 +84,20 @@ def solve(
         name = kind.__name__.removesuffix("Solver").lower()
         identity = run_identity(estimator, problem, name, seed, bundles)
         checkpoints = _ToldCheckpoints(folder, comm, identity)
-    solver = kind(
-        problem,
-        STOPPINGS[estimator.stopping](float(estimator.tol)),
-        Limits(int(estimator.max_iter), estimator.time_limit),
-        threads=threads,
-        seed=seed,
-        observers=Observers(observers),
-        keep_alpha=bool(estimator.warm_start),
-        comm=comm,
-        bundles=bundles,
-        checkpoints=checkpoints,
-        **options,
-    )
     try:
+        solver = kind(
+            problem,
+            STOPPINGS[estimator.stopping](float(estimator.tol)),
+            Limits(int(estimator.max_iter), estimator.time_limit),
+            threads=threads,
+            seed=seed,
+            observers=Observers(observers),
+            keep_alpha=bool(estimator.warm_start),
+            comm=comm,
+            bundles=bundles,
+            checkpoints=checkpoints,
+            **options,
+        )
         solution = solver.run(start)
     except BaseException:
         if checkpoints is not None:
