@@ -6,15 +6,13 @@ import time
 import pytest
 
 import mpi
-from multimargin._communicator import SerialCommunicator
-from multimargin._launch import status_of, together
+from multimargin._launch import status_of
 
 pytestmark = mpi.needs_mpi
 
 HEAD = """
 import os, signal, sys, time
 import numpy as np
-from multimargin._launch import together
 from multimargin._mpi import world
 comm = world()
 comm.barrier()
@@ -25,28 +23,15 @@ def ranks(body, size=3, timeout=30):
     return mpi.mpiexec(size, ["-c", HEAD + body], timeout=timeout)
 
 
-WAYS = {
-    "together": """
-def fail():
-    raise LookupError("the words of rank 1")
-with together(comm):
-    if comm.rank == 1:
-        fail()
-    comm.barrier()
-""",
-    "uncaught": """
+def test_an_exception_on_one_rank_ends_all():
+    body = """
 def fail():
     raise LookupError("the words of rank 1")
 if comm.rank == 1:
     fail()
 comm.receive((comm.rank + 1) % 3)
-""",
-}
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_an_exception_on_one_rank_ends_all(way):
-    result = ranks(WAYS[way])
+"""
+    result = ranks(body)
     assert result.status == 1, result.output
     assert result.seconds < 20
     assert "multimargin: rank 1 of 3: Traceback (most recent call last):" in result.stderr
@@ -55,7 +40,7 @@ def test_an_exception_on_one_rank_ends_all(way):
 
 
 def test_what_all_ranks_raise_is_told_once():
-    result = ranks("with together(comm):\n    raise LookupError('the same words')")
+    result = ranks("raise LookupError('the same words')")
     assert result.status == 1
     assert result.stderr.count("LookupError: the same words") == 1, result.output
     assert "rank 0 of 3: Traceback" in result.stderr
@@ -162,9 +147,7 @@ def test_mpi4py_missing_is_told_once(tmp_path):
 
 
 def test_a_rank_by_itself_just_raises():
-    with pytest.raises(LookupError), together(SerialCommunicator()):
-        raise LookupError
-    result = ranks("with together(comm):\n    raise LookupError('words')", size=1)
+    result = ranks("raise LookupError('words')", size=1)
     assert result.status == 1
     assert result.stderr.startswith("Traceback"), result.output
 

@@ -430,7 +430,7 @@ def held(solver):
     core = arena._core
     pairs = sum(len(core.columns(b)[1]) for b in arena.homes)
     weights = sum(int(core.pack(b)[0][0]) for b in arena.homes)
-    slots = sum(len(core.fixture_state(a, b)[0]) for _, (a, b) in arena._my_fixtures())
+    slots = sum(len(core.fixture_state(a, b)[0]) for a, b in arena._seats.fixtures())
     return np.array([pairs, weights, slots])
 
 
@@ -469,17 +469,17 @@ def test_what_travels_in_a_season(name, ranks):
             solver._pass(True, None)
         for sizes, mask, values in parcels:
             assert np.all(values != 0)
-            assert len(mask) == -(-sizes.sum() // 64)
+            assert len(mask) == np.sum(-(-sizes // 64))
             assert values.nbytes < 4 * sizes[1] * problem.X.shape[1], "less than dense weights"
         moves = sum(
-            arena._rank_of(move.source) == comm.rank != arena._rank_of(move.target)
-            for r in range(len(arena._rounds) - 1)
-            for move in (*arena._moves(r, r + 1), *arena._moves(r + 1, r))
+            move.source == comm.rank
+            for r in range(len(arena._seats.rounds) - 1)
+            for move in (*arena._seats.moves(r, r + 1), *arena._seats.moves(r + 1, r))
         )
         assert len(parcels) == moves
         told = sum(part.nbytes for parcel in parcels for part in parcel)
         # Two places and three numbers of every meeting are told to everybody.
-        reports = 2 * comm.size * (40 * len(arena._rounds) * len(arena._my_seats()) + 8)
+        reports = 2 * comm.size * (40 * len(arena._seats.rounds) * len(arena._seats.mine) + 8)
         assert told <= comm.bytes_sent - before <= told + reports
         return len(parcels)
 

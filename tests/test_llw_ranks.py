@@ -58,10 +58,10 @@ def test_more_ranks_and_bundles_than_lines(n_classes):
         assert sum(len(s.weights.classes) > 0 for s in found.solutions) == min(ranks, lines)
 
 
-def test_bundles_are_as_many_as_ranks_if_nothing_is_said():
+def test_bundles_are_two_per_rank_if_nothing_is_said():
     problem = some_problem()
     assert solve(problem, ExtrapolatedSolver, 3).same_bits(
-        solve(problem, ExtrapolatedSolver, 1, bundles=3)
+        solve(problem, ExtrapolatedSolver, 1, bundles=6)
     )
 
 

@@ -23,6 +23,7 @@ from multimargin._history import packed, unpacked
 from multimargin._league import League
 from multimargin._plan import Plan, make_plan, mean_cosine
 from multimargin._problem import Problem
+from multimargin._shares import default_bundles
 from multimargin._solution import Alpha, Solution, Start, Weights
 from multimargin._stopping import Certificate
 from multimargin.formulations import FORMULATIONS
@@ -78,15 +79,13 @@ class ActiveSetSolver(BaseSolver):
         self._arena: Arena = self._first_arena()
 
     def _first_arena(self) -> Arena:
-        comm, plan = self._comm, self._fixed_plan
+        plan, bundles = self._fixed_plan, self._bundles
         if plan is not None and plan.bundles > 1:
-            return self._league(plan.bundles)
-        if self._bundles is not None:
-            return self._league(self._bundles)
-        if comm.size > 1:
-            return self._league(2 * comm.size)
-        if self._checkpoints is not None:
-            return self._league(1)
+            bundles = plan.bundles
+        if bundles is None:
+            bundles = default_bundles(self._comm.size, self._checkpoints is not None)
+        if bundles is not None:
+            return self._league(bundles)
         return Whole(self._problem, self._threads, self._seed, self._isa)
 
     def _league(self, bundles: int) -> League:

@@ -22,21 +22,6 @@ INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 _MOMENT = 1.5  # seconds that ranks fail apart when they fail alike
 
 
-@contextlib.contextmanager
-def together(comm: Communicator) -> Iterator[None]:
-    """End all ranks when the block fails on this one; a rank by itself just raises.
-
-    The traceback goes to stderr with the number of the rank. The exit status is 1, or 130 after an
-    interrupt.
-    """
-    try:
-        yield
-    except BaseException as error:
-        if comm.size == 1:
-            raise
-        end_all(comm, "".join(traceback.format_exception(error)), status_of(error))
-
-
 def status_of(error: BaseException) -> int:
     """Exit status of a process that ends with this exception."""
     if isinstance(error, KeyboardInterrupt):

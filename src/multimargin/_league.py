@@ -15,8 +15,7 @@ bundles, or of rounds and seats.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,56 +25,14 @@ from numpy.typing import NDArray
 from multimargin._arena import Lists, Load, Visiting
 from multimargin._checkpoint import Checkpoint, Part
 from multimargin._communicator import Communicator, Message, Sending
+from multimargin._league_reports import Losses, Scan, Season
 from multimargin._plan import Plan
 from multimargin._problem import Problem
 from multimargin._progress import Weights
 from multimargin._reduction import sum_parts
-from multimargin._schedule import bundle_classes, tour
+from multimargin._schedule import bundle_classes
+from multimargin._seats import Move, Seats
 from multimargin._solution import csr_weights
-
-
-@dataclass(frozen=True)
-class Move:
-    """A bundle goes from one seat to another."""
-
-    bundle: int
-    source: int
-    target: int
-
-
-@dataclass(frozen=True)
-class Scan:
-    primal: float
-    dual: float
-    violation: float
-
-
-@dataclass(frozen=True)
-class Season:
-    """What a pass saw, summed over rounds and seats in their order."""
-
-    gap: float
-    violation: float
-    visits: int
-    complete: bool
-
-
-class _Losses:
-    """What samples lose: the sum over classes, or, with a shared budget, in the worst of them.
-
-    Bundle by bundle, so that no more than one number per sample is kept.
-    """
-
-    def __init__(self, samples: int, shared: bool) -> None:
-        self.sums: dict[int, float] = {}
-        self.most = np.zeros(samples if shared else 0)
-        self._shared = shared
-
-    def add(self, bundle: int, loss: NDArray[np.float64]) -> None:
-        if self._shared:
-            np.maximum(self.most, loss, out=self.most)
-        else:
-            self.sums[bundle] = float(loss.sum())
 
 
 class League:
@@ -106,9 +63,8 @@ class League:
     ) -> None:
         self._problem, self._comm, self._seed, self._limited = problem, comm, seed, limited
         self.bundles = min(bundles, problem.n_classes)
-        # An odd number is made even by a bundle without classes: whoever meets it rests.
-        self._rounds = tour(self.bundles + self.bundles % 2)
-        self._home_round = len(self._rounds) // 2
+        self._seats = Seats(self.bundles, comm.rank, comm.size)
+        self._home_round = len(self._seats.rounds) // 2
         self._core: Any = problem.core(
             "League",
             isa=isa,
@@ -125,58 +81,27 @@ class League:
         self._norm = 0.0
         self._deadline = float("inf")
         self._pending: list[Sending] = []
-        self._known_moves: dict[tuple[int, int], list[Move]] = {}
         self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
         self.busy_seconds = 0.0  # of processor time in steps of the core
-
-    # ------------------------------------------------------------ who is where
-
-    def _rank_of(self, seat: int) -> int:
-        seats = len(self._rounds[0])
-        return seat * min(self._comm.size, seats) // seats
-
-    def _my_seats(self) -> list[int]:
-        seats = range(len(self._rounds[0]))
-        return [s for s in seats if self._rank_of(s) == self._comm.rank]
-
-    def _seat_of(self, round_: int) -> dict[int, int]:
-        return {b: seat for seat, pair in enumerate(self._rounds[round_]) for b in pair}
 
     @property
     def homes(self) -> list[int]:
         """Bundles whose home is at this rank."""
-        return sorted(b for seat in self._my_seats() for b in self._rounds[0][seat])
+        return self._seats.homes
 
-    def _home_rank(self, bundle: int) -> int:
-        return self._rank_of(self._seat_of(0)[bundle])
-
-    def _moves(self, before: int, after: int) -> list[Move]:
-        """Who comes to this rank or leaves it between two rounds, by the seat that is left."""
-        if (before, after) not in self._known_moves:
-            now, then = self._seat_of(before), self._seat_of(after)
-            moves = [Move(b, now[b], then[b]) for b in now if now[b] != then[b]]
-            mine = [
-                m
-                for m in moves
-                if self._rank_of(m.source) != self._rank_of(m.target)
-                and self._comm.rank in (self._rank_of(m.source), self._rank_of(m.target))
-            ]
-            mine.sort(key=lambda move: (move.source, move.bundle))
-            self._known_moves[before, after] = mine
-        return self._known_moves[before, after]
+    # ------------------------------------------------------------ on the road
 
     def _send_off(self, moves: list[Move], pack: Callable[[int], Message]) -> None:
         """Send what leaves this rank."""
         for move in moves:
-            if self._rank_of(move.source) == self._comm.rank:
-                to = self._rank_of(move.target)
-                self._pending.append(self._comm.send(pack(move.bundle), to))
+            if move.source == self._comm.rank:
+                self._pending.append(self._comm.send(pack(move.bundle), move.target))
 
     def _welcome(self, moves: list[Move], unpack: Callable[[int, list[Any]], None]) -> None:
         """Receive what comes to this rank, in the order in which it was sent."""
         for move in moves:
-            if self._rank_of(move.target) == self._comm.rank:
-                unpack(move.bundle, self._comm.receive(self._rank_of(move.source)))
+            if move.target == self._comm.rank:
+                unpack(move.bundle, self._comm.receive(move.source))
         while self._pending:
             self._pending.pop().wait()
 
@@ -232,14 +157,15 @@ class League:
         """Of each class: half of all work are passes over its pairs, half are scans of classes."""
         n_classes = self._problem.n_classes
         row_length = np.diff(self._problem.X.indptr) + 1.0
-        touched = np.bincount(
+        touched: NDArray[Any] = np.bincount(
             lists.cls, weights=np.repeat(row_length, np.diff(lists.pair)), minlength=n_classes
         )
-        return touched / touched.sum() + 1 / n_classes
+        work: NDArray[np.float64] = touched / touched.sum() + 1 / n_classes
+        return work
 
     def _found_league(self, bundle_of: NDArray[np.int32]) -> None:
         self._bundle_of, self._founded = bundle_of, True
-        self._core.divide(bundle_of, 2 * len(self._rounds[0]))
+        self._core.divide(bundle_of, self._seats.bundles)
 
     def _settle(self) -> None:
         """After the pairs of the bundles have changed: sums, places of features, weights."""
@@ -310,26 +236,21 @@ class League:
         """Build the fixtures: bundles go on a tour with what is needed for that."""
         self._core.drop_fixtures()
         there: dict[int, Any] = {b: self._core.structure(b) for b in self.homes}
-        for r in range(len(self._rounds)):
+        for r, meetings in enumerate(self._seats.rounds):
             if r > 0:
-                moves = self._moves(r - 1, r)
+                moves = self._seats.moves(r - 1, r)
                 self._send_off(moves, there.pop)
                 self._welcome(moves, there.__setitem__)
-            for seat in self._my_seats():
-                a, b = self._rounds[r][seat]
+            for seat in self._seats.mine:
+                a, b = meetings[seat]
                 self._timed(
                     self._core.build, a, b, list(there[a]), list(there[b]), r == self._home_round
                 )
         self._passes += 1  # another order of visits than in the phase before
 
-    def _my_fixtures(self) -> Iterator[tuple[int, tuple[int, int]]]:
-        for round_, meetings in enumerate(self._rounds):
-            for seat in self._my_seats():
-                yield round_, meetings[seat]
-
     def play(self, plan: Plan, how: Visiting) -> Season:
         """One season: all rounds, forwards from the first one or backwards from the last."""
-        order = list(range(len(self._rounds)))
+        order = list(range(len(self._seats.rounds)))
         if self._round != 0:
             order.reverse()
         self._passes += 1
@@ -339,8 +260,8 @@ class League:
             if step > 0 and self._limited and self._time_is_up():
                 complete = False
                 break
-            moves = self._moves(r, order[step + 1]) if step + 1 < len(order) else []
-            seats = self._my_seats()
+            moves = self._seats.moves(r, order[step + 1]) if step + 1 < len(order) else []
+            seats = self._seats.mine
             # One thread at each seat, or all of them at one seat after the other: then what leaves
             # it is under way while they are at the next.
             groups = [[s] for s in seats] if plan.batch > 1 else [seats]
@@ -349,7 +270,10 @@ class League:
                 for seat, report in zip(group, reports, strict=True):
                     seen[r, seat] = (report.gap, report.violation, report.visits)
                     complete = complete and report.complete
-                self._send_off([m for m in moves if m.source in group], self._pack)
+                self._send_off(
+                    [m for m in moves if m.seat in group and m.source == self._comm.rank],
+                    self._pack,
+                )
             self._welcome(moves, self._unpack)
             self._round = order[min(step + 1, len(order) - 1)]
         return self._summary(seen, complete)
@@ -361,7 +285,7 @@ class League:
         share = 1.0 / min(4, self.bundles)
         return self._timed(
             self._core.play,
-            [self._rounds[r][s] for s in seats],
+            [self._seats.rounds[r][s] for s in seats],
             plan.batch,
             how.everything,
             how.leave_below * share,
@@ -369,7 +293,7 @@ class League:
             plan.coupling,
             how.quiet_gap * share,
             how.quiet_violation,
-            (self._seed << 24) + self._passes * len(self._rounds[0]) ** 2 * 4,
+            (self._seed << 24) + self._passes * self._seats.bundles**2,
         )
 
     def _summary(
@@ -402,10 +326,9 @@ class League:
 
     def recompute(self) -> None:
         """Bring dual variables home and make the weights anew."""
-        for seat in self._my_seats():
-            for bundle in self._rounds[self._round][seat]:
-                self._core.keep_alpha_only(bundle)
-        moves = self._moves(self._round, 0)
+        for bundle in self._seats.at(self._round):
+            self._core.keep_alpha_only(bundle)
+        moves = self._seats.moves(self._round, 0)
         self._send_off(moves, self._pack)
         self._welcome(moves, self._unpack)
         for bundle in self.homes:
@@ -418,10 +341,10 @@ class League:
         if self._shared:
             return
         outgoing: list[list[NDArray[Any]]] = [[] for _ in range(self._comm.size)]
-        for _, fixture in self._my_fixtures():
+        for fixture in self._seats.fixtures():
             for which, bundle in enumerate(fixture):
                 pair, value = self._core.collect(*fixture, which)
-                outgoing[self._home_rank(bundle)] += [np.array([bundle]), pair, value]
+                outgoing[self._seats.home_rank(bundle)] += [np.array([bundle]), pair, value]
         for message in self._comm.exchange(outgoing):
             for number, pair, value in zip(*(iter(message),) * 3, strict=True):
                 self._core.put_alpha(int(number[0]), pair, value)
@@ -442,7 +365,7 @@ class League:
             most, least = comm.reduce(most, "max"), comm.reduce(least, "min")
         violation = comm.reduce(violation, "max")
         self._least, first_loss, worst = core.judge(most, least, violation, self._sums)
-        losses = _Losses(n, self._shared)
+        losses = Losses(n, self._shared)
         self._violators = {}
         for bundle in homes:
             loss, outside, begin, margin = self._timed(
@@ -458,7 +381,7 @@ class League:
         alpha = float(self._sums.sum())
         return Scan(half + total + core.empty_value, alpha - half + core.empty_value, worst)
 
-    def _total_loss(self, losses: _Losses) -> float:
+    def _total_loss(self, losses: Losses) -> float:
         if self._shared:
             return float(self._comm.reduce(losses.most, "max").sum())
         return self._total(losses.sums)
@@ -545,11 +468,10 @@ class League:
         for bundle in self.homes:
             begin, sample, alpha = self._core.columns(bundle)
             parts[f"columns-{bundle}"] = {"begin": begin, "sample": sample, "alpha": alpha}
-        for seat in self._my_seats():
-            for bundle in self._rounds[self._round][seat]:
-                sizes, mask, values = self._core.pack(bundle)
-                parts[f"luggage-{bundle}"] = {"sizes": sizes, "mask": mask, "values": values}
-        for _, (a, b) in self._my_fixtures():
+        for bundle in self._seats.at(self._round):
+            sizes, mask, values = self._core.pack(bundle)
+            parts[f"luggage-{bundle}"] = {"sizes": sizes, "mask": mask, "values": values}
+        for a, b in self._seats.fixtures():
             alpha, resting, pauses, waits = self._core.fixture_state(a, b)
             parts[f"fixture-{a}-{b}"] = {
                 "alpha": alpha,
@@ -568,13 +490,12 @@ class League:
             self._core.set_columns(bundle, part["begin"], part["sample"], part["alpha"])
             self._core.lay_out(bundle)
         self.arrange()
-        for _, (a, b) in self._my_fixtures():
+        for a, b in self._seats.fixtures():
             part = checkpoint.part(f"fixture-{a}-{b}")
             self._core.restore_fixture(
                 a, b, part["alpha"], part["resting"], part["pauses"], part["waits"]
             )
         self._round, self._passes = common["round"], common["passes"]
-        for seat in self._my_seats():
-            for bundle in self._rounds[self._round][seat]:
-                part = checkpoint.part(f"luggage-{bundle}")
-                self._core.unpack(bundle, part["sizes"], part["mask"], part["values"])
+        for bundle in self._seats.at(self._round):
+            part = checkpoint.part(f"luggage-{bundle}")
+            self._core.unpack(bundle, part["sizes"], part["mask"], part["values"])

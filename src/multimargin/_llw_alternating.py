@@ -22,6 +22,7 @@ from multimargin._hard_margin import HardMargin
 from multimargin._history import packed, unpacked
 from multimargin._llw_share import Array, Share
 from multimargin._llw_solver import LlwSolver
+from multimargin._shares import default_bundles
 from multimargin._solution import DenseAlpha, Solution, Start, Weights
 
 
@@ -42,9 +43,9 @@ class AlternatingSolver(LlwSolver):
         problem = self._problem
         self._found = self._checkpoints.read() if self._checkpoints is not None else None
         if self._bundles is None:
-            # As many as there are ranks, unless the run began with another number.
-            began = self._found.common["bundles"] if self._found is not None else self._comm.size
-            self._bundles = int(began)
+            wanted = default_bundles(self._comm.size, kept=False) or 1
+            # A run that goes on has those that it began with.
+            self._bundles = int(wanted if self._found is None else self._found.common["bundles"])
         self._share = Share(problem, self._comm, self._bundles, **options)
         self._engine = self._share.engine
         self._hard = HardMargin(problem, self._share) if np.isinf(problem.box[0]) else None

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from multimargin._shares import MOST_BUNDLES
 from multimargin._solvers import SOLVERS
 from multimargin._stopping import STOPPINGS
 from multimargin.formulations import FORMULATIONS
 
 _LOSSES = ("hinge", "squared_hinge")
-_MOST_BUNDLES = 2**20
 
 
 def check_parameters(estimator: Any) -> None:
@@ -92,9 +92,9 @@ def _check_numbers(estimator: Any) -> None:
     _require(
         estimator,
         estimator.n_bundles is None
-        or (_whole(estimator.n_bundles) and estimator.n_bundles <= _MOST_BUNDLES),
+        or (_whole(estimator.n_bundles) and estimator.n_bundles <= MOST_BUNDLES),
         "n_bundles",
-        f"None or an integer between 1 and {_MOST_BUNDLES:,}",
+        f"None or an integer between 1 and {MOST_BUNDLES:,}",
     )
     limit = estimator.time_limit
     _require(

@@ -14,6 +14,21 @@ from numpy.typing import DTypeLike
 _LINE_BYTES = 64
 
 
+BUNDLES_PER_RANK = 2  # those that meet at its seat
+MOST_BUNDLES = 1024  # whose meetings are half a million
+
+
+def default_bundles(ranks: int, kept: bool) -> int | None:
+    """Bundles of classes where nobody has chosen a number; None: as one machine is fastest.
+
+    A run that is kept can be gone on with by any number of ranks, and so is one of bundles, if of
+    a single one.
+    """
+    if ranks == 1:
+        return 1 if kept else None
+    return min(BUNDLES_PER_RANK * ranks, MOST_BUNDLES)
+
+
 def line_lanes(dtype: DTypeLike) -> int:
     """Classes of a line."""
     return _LINE_BYTES // np.dtype(dtype).itemsize

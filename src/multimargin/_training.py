@@ -15,11 +15,10 @@ from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._problem import Problem
 from multimargin._progress import Observer, Observers
 from multimargin._run_identity import kept_identity, run_identity
+from multimargin._shares import default_bundles
 from multimargin._solution import Limits, Solution, Start
 from multimargin._solvers import choose
 from multimargin._stopping import STOPPINGS
-
-_BUNDLES_PER_RANK = 2
 
 
 @dataclass(frozen=True)
@@ -117,8 +116,7 @@ def _bundles(
 ) -> int | None:
     """How many bundles the classes are divided into; None: the solver for one machine.
 
-    A run that is kept can be gone on with by any number of ranks, and so is one of bundles, if of
-    a single one. One that goes on has those of the run before it, however many ranks there are.
+    A run that goes on has those of the run before it, however many ranks there are.
     """
     if estimator.n_bundles is not None:
         return int(estimator.n_bundles)
@@ -126,9 +124,8 @@ def _bundles(
         kept = kept_identity(folder.path, comm)
         if kept is not None and kept.get("bundles") is not None:
             return int(kept["bundles"])
-    if comm.size == 1:
-        return None if folder is None else 1
-    return min(_BUNDLES_PER_RANK * comm.size, problem.n_classes)
+    wanted = default_bundles(comm.size, folder is not None)
+    return None if wanted is None else min(wanted, problem.n_classes)
 
 
 class _ToldCheckpoints(Checkpoints):

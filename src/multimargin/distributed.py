@@ -148,7 +148,7 @@ def fit(
     _check_local_only(model)
     template: MulticlassSVC = clone(model)
     check_parameters(template)
-    require_same(comm, parameters(template))
+    require_same(comm, {**parameters(template), "checkpoint": _folder_name(checkpoint)})
     threads = rank_thread_count(template.n_jobs, comm)
     X, y = checked_samples(template, X, y)
     classes, problem = problem_of(template, as_core_csr(X), y, sample_weight)
@@ -176,6 +176,10 @@ def fit(
         solved.checkpoints.close()  # they stay, to go on from with other limits
         return DistributedModel(template, share, comm)
     return DistributedModel(template, share, comm, solved.checkpoints)
+
+
+def _folder_name(folder: str | os.PathLike[str] | None) -> str:
+    return "None" if folder is None else os.fsdecode(folder)
 
 
 def _check_local_only(model: MulticlassSVC) -> None:
