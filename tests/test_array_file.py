@@ -12,11 +12,13 @@ import zlib
 from pathlib import Path
 
 import hypothesis.extra.numpy as hnp
+import joblib
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mapped import map_of
 from multimargin import _array_file as af
 from multimargin._array_file import ModelFileError, read_arrays, write_arrays
 
@@ -85,14 +87,12 @@ def test_round_trip(tmp_path, meta, arrays):
 def test_arrays_are_aligned_views_of_one_map(tmp_path):
     written(tmp_path / "m")
     _, found = read_arrays(tmp_path / "m")
-    bases = set()
+    maps = set()
     for array in found.values():
         assert array.ctypes.data % 64 == 0
-        base = array
-        while not isinstance(base, np.memmap):
-            base = base.base
-        bases.add(id(base))
-    assert len(bases) == 1
+        maps.add(map_of(array))
+    assert len(maps) == 1
+    assert None not in maps
 
 
 def test_layout_is_the_documented_one(tmp_path):
@@ -384,3 +384,13 @@ def test_opening_does_not_read_the_arrays(tmp_path):
     assert time.perf_counter() - start < 1
     assert found["large"].shape == (n,)
     assert found["large"][-1] == 0
+
+
+def test_arrays_go_to_workers_though_the_file_is_another_by_now(tmp_path):
+    path = tmp_path / "file"
+    write_arrays(path, {}, {"a": np.arange(1000)})
+    _, arrays = read_arrays(path)
+    write_arrays(tmp_path / "other", {}, {"a": np.zeros(1000, dtype=np.int64)})
+    (tmp_path / "other").replace(path)
+    (total,) = joblib.Parallel(2)([joblib.delayed(np.sum)(arrays["a"])])
+    assert total == 499_500

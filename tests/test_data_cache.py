@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from mapped import map_of
 from multimargin import MulticlassSVC, _data_cache
 from multimargin._communicator import SerialCommunicator
 from multimargin._data_cache import shared
@@ -41,12 +42,6 @@ def same(X, Y):
         one, other = getattr(X, name), getattr(Y, name)
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
-
-
-def is_mapped(array):
-    while array is not None and not isinstance(array, np.memmap):
-        array = getattr(array, "base", None)
-    return array is not None
 
 
 LABELS = {
@@ -82,7 +77,7 @@ def test_ranks_of_a_host_map_what_one_has_read(cache, dtype, index):
 
     for X, _ in run_ranks(3, work):
         same(X, expected)
-        assert all(is_mapped(array) for array in (X.data, X.indices, X.indptr))
+        assert all(map_of(array) is not None for array in (X.data, X.indices, X.indptr))
         assert X.has_canonical_format
     assert calls == [0]
     assert list(cache.iterdir()) == []
@@ -102,7 +97,7 @@ def test_each_host_reads_once_and_one_rank_alone_maps_nothing(cache):
     assert sorted(calls) == [0, 1, 3]
     for rank, (X, _) in enumerate(results):
         same(X, matrix())
-        assert is_mapped(X.data) == (rank != 3)
+        assert (map_of(X.data) is None) == (rank == 3)
     assert list(cache.iterdir()) == []
 
 

@@ -39,6 +39,39 @@ comm.receive((comm.rank + 1) % 3)
     assert result.stderr.count("LookupError: the words of rank 1") == 1
 
 
+@pytest.mark.parametrize("who", ["comm", "comm.host"])
+@pytest.mark.parametrize("code", [0, 7])
+def test_a_rank_that_leaves_alone_ends_all(code, who):
+    # SystemExit is no exception that a hook would see, and MPI waits for the others at the end.
+    body = f"""
+if comm.rank == 1:
+    sys.exit({code})
+{who}.gather([np.zeros(1)])
+"""
+    result = ranks(body)
+    assert result.status == 1, result.output
+    assert result.stderr.count("rank 1 has ended while this one waits for it") == 1, result.output
+
+
+def test_ranks_may_end_at_different_times():
+    body = """
+comm.gather([np.zeros(1)])
+if comm.rank == 1:
+    if os.fork() == 0:
+        import atexit
+        atexit._run_exitfuncs()  # a child is no rank: its end is not that of its parent
+        os._exit(3)  # not sys.exit: the end of MPI itself, in a child, would wait for ever
+    os.wait()
+if comm.rank == 2:
+    time.sleep(2)
+    comm.send([np.zeros(10_000_000)], 0).wait()
+elif comm.rank == 0:
+    comm.receive(2)
+"""
+    result = ranks(body)
+    assert result.status == 0, result.output
+
+
 def test_what_all_ranks_raise_is_told_once():
     result = ranks("raise LookupError('the same words')")
     assert result.status == 1

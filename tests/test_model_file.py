@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
+from mapped import map_of
 from multimargin._array_file import read_arrays, write_arrays
 from multimargin._estimator import MulticlassSVC
 from multimargin._model_file import ModelFileError, load_model, save_model
@@ -66,10 +67,7 @@ def test_coefficients_are_views_of_the_file(tmp_path):
     for array in (coef.data, coef.indices, coef.indptr, dense):
         assert not array.flags.writeable
         assert not array.flags.owndata
-        base = array
-        while base is not None and not isinstance(base, np.memmap):
-            base = base.base
-        assert base is not None
+        assert map_of(array) is not None
 
 
 def test_unsorted_coefficients_are_sorted_in_the_file_only(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import mmap
 import os
 import re
 import stat
@@ -270,11 +271,12 @@ def read_arrays(
     with Path(path).open("rb") as file:
         metadata, entries, length = _read_prefix(path, file, os.fstat(file.fileno()).st_size)
         try:
-            memory = np.memmap(file, dtype=np.uint8, mode="r", shape=(length,))
+            memory = mmap.mmap(file.fileno(), length, access=mmap.ACCESS_READ)
         except ValueError:
             _refuse(path, "truncated: the file became shorter while it was read")
-    # A plain ndarray view keeps the map alive and spares np.memmap's slow slicing.
-    flat: NDArray[np.uint8] = memory.view(np.ndarray)
+    # Not np.memmap, which is slow to slice and tells joblib the name of the file: a worker would
+    # open it again, where by now there is another one, or none.
+    flat: NDArray[np.uint8] = np.frombuffer(memoryview(memory), dtype=np.uint8)
     arrays = {entry.name: _view(flat, entry) for entry in entries}
     if verify:
         _verify(path, flat, entries)

@@ -8,6 +8,7 @@ algorithm has to be right on every MPI library.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import json
@@ -29,7 +30,7 @@ from multimargin._communicator import (
     SerialCommunicator,
     check_reduction,
 )
-from multimargin._launch import end_all_when_uncaught
+from multimargin._launch import end_all_when_uncaught, say, wait_for_rank_0
 from multimargin._lifeline import watch_hosts
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ _CHUNK = 1 << 29  # bytes; half of the 1 GiB below which every MPI library is at
 _INLINE = 1 << 16  # bytes of small arrays that travel within the envelope
 _ENVELOPE, _PIECE = 1, 2  # tags
 _PREFIX = struct.Struct("<qq")  # of an envelope: its kind, and the bytes of types and shapes
-_OWN, _SHARED = 0, 1  # kinds: of `send`, and of the calls that all ranks make
+# Kinds: of `send`, of the calls that all ranks make, and the last message of a rank that ends.
+_OWN, _SHARED, _BYE = 0, 1, 2
 _COMBINE = {"max": np.maximum, "min": np.minimum, "sum": np.add}
 
 # What launchers tell their processes: Open MPI, MPICH and its relatives, MVAPICH, any with PMIx.
@@ -100,6 +102,8 @@ def world() -> Communicator:
         )
     end_all_when_uncaught(comm)
     watch_hosts(comm)
+    # `sys.exit` on one rank passes by all hooks for exceptions.
+    atexit.register(comm.leave)
     return comm
 
 
@@ -134,6 +138,7 @@ class MpiCommunicator(Communicator):
         self._chunk = chunk
         self._inbox: dict[tuple[int, int], deque[_Incoming]] = defaultdict(deque)
         self._host: MpiCommunicator | None = None
+        self._process = os.getpid()
 
     @property
     def host(self) -> MpiCommunicator:
@@ -174,6 +179,8 @@ class MpiCommunicator(Communicator):
         mail, patience = self._inbox[source, kind], _Patience()
         while not mail:
             if not self._take_in():
+                if self._inbox[source, _BYE]:  # the last message of all: nothing follows
+                    self._end_without(source)
                 patience.wait()
         incoming = mail.popleft()
         self._finish(incoming.requests)
@@ -232,6 +239,38 @@ class MpiCommunicator(Communicator):
                 stream.flush()
         self._comm.Abort(status)
         os._exit(status)  # for libraries whose Abort returns
+
+    def leave(self) -> None:
+        """Tell the other ranks that this one sends no more, and wait until they say so, too.
+
+        A rank that still waits for a message of this one ends all of them. Called at the exit of
+        the process: MPI itself would wait there for the others, who wait for this one.
+        """
+        if os.getpid() != self._process or _import_mpi().Is_finalized():
+            return  # a fork, which has no part in MPI; or somebody has ended it already
+        comms = [self] if self._host is None else [self, self._host]
+        for comm in comms:
+            others = [rank for rank in range(comm.size) if rank != comm.rank]
+            sendings = [comm._send([], rank, _BYE) for rank in others]
+            comm._wait_for(sendings)
+        patience = _Patience()
+        while not all(comm._all_leave() for comm in comms):
+            if not any(comm._take_in() for comm in comms):
+                patience.wait()
+
+    def _all_leave(self) -> bool:
+        return all(self._inbox[rank, _BYE] for rank in range(self.size) if rank != self.rank)
+
+    def _end_without(self, gone: int) -> NoReturn:
+        everybody = _import_mpi().COMM_WORLD  # by whose numbers users know the ranks
+        (name,) = self._comm.Get_group().Translate_ranks([gone], everybody.Get_group())
+        message = (
+            f"error: rank {name} has ended while this one waits for it; all ranks must make the "
+            "same calls"
+        )
+        wait_for_rank_0(everybody.rank)
+        say(f"multimargin: rank {everybody.rank} of {everybody.size}: {message}\n")
+        self.abort(1)
 
     def _check_rank(self, rank: int) -> None:
         if not 0 <= rank < self.size:
