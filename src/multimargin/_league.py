@@ -105,6 +105,13 @@ class League:
         while self._pending:
             self._pending.pop().wait()
 
+    def _travel(self, to: int) -> None:
+        """Bring all luggage to where it belongs in another round."""
+        moves = self._seats.moves(self._round, to)
+        self._send_off(moves, self._pack)
+        self._welcome(moves, self._unpack)
+        self._round = to
+
     def _pack(self, bundle: int) -> Message:
         parcel: Message = self._timed(self._core.pack, bundle)
         self._core.drop(bundle)
@@ -249,18 +256,22 @@ class League:
         self._passes += 1  # another order of visits than in the phase before
 
     def play(self, plan: Plan, how: Visiting) -> Season:
-        """One season: all rounds, forwards from the first one or backwards from the last."""
-        order = list(range(len(self._seats.rounds)))
-        if self._round != 0:
-            order.reverse()
+        """One season: all rounds, from the first one on.
+
+        Backwards would spare the way from the last round to the first, but with forwards and
+        backwards in turn what all samples share (an intercept) settles slowly: with one, 16
+        bundles and 1,139 classes took 174 passes instead of 89.
+        """
+        last = len(self._seats.rounds) - 1
+        self._travel(0)
         self._passes += 1
         seen: dict[tuple[int, int], tuple[float, float, int]] = {}
         complete = True
-        for step, r in enumerate(order):
-            if step > 0 and self._limited and self._time_is_up():
+        for r in range(last + 1):
+            if r > 0 and self._limited and self._time_is_up():
                 complete = False
                 break
-            moves = self._seats.moves(r, order[step + 1]) if step + 1 < len(order) else []
+            moves = self._seats.moves(r, min(r + 1, last))
             seats = self._seats.mine
             # One thread at each seat, or all of them at one seat after the other: then what leaves
             # it is under way while they are at the next.
@@ -275,7 +286,7 @@ class League:
                     self._pack,
                 )
             self._welcome(moves, self._unpack)
-            self._round = order[min(step + 1, len(order) - 1)]
+            self._round = min(r + 1, last)
         return self._summary(seen, complete)
 
     def _play_seats(self, r: int, seats: list[int], plan: Plan, how: Visiting) -> Any:
@@ -328,9 +339,7 @@ class League:
         """Bring dual variables home and make the weights anew."""
         for bundle in self._seats.at(self._round):
             self._core.keep_alpha_only(bundle)
-        moves = self._seats.moves(self._round, 0)
-        self._send_off(moves, self._pack)
-        self._welcome(moves, self._unpack)
+        self._travel(0)
         for bundle in self.homes:
             self._core.unpack_alpha(bundle)
         self._collect()

@@ -75,9 +75,9 @@ def rounds(n: int) -> list[Round]:
 def tour(n_bundles: int) -> list[Round]:
     """Rounds with a seat for every meeting: from round to round each seat keeps one bundle.
 
-    Entry ``s`` of a round is who meets at seat ``s``. The other bundle of a seat moves on to the
-    next one, so that as few as possible travel. Played forwards and backwards in turn, every pair
-    always meets at the same seat.
+    Entry ``s`` of a round is who meets at seat ``s``, always the same two. The other bundle of a
+    seat moves on to the next one, so that as few as possible travel; only from the last round back
+    to the first one both may have to.
 
     Parameters
     ----------
