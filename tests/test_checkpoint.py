@@ -323,9 +323,14 @@ def test_rank_zeros_clock_decides(tmp_path, monkeypatch):
 
 
 def test_every_must_be_a_time(tmp_path):
-    for every in (-1.0, float("nan")):
-        with pytest.raises(ValueError, match="every 0 seconds or more"):
+    for every in (-1.0, float("nan"), "5s"):
+        with pytest.raises(ValueError, match="every so many seconds, 0 or more"):
             Checkpoints(tmp_path / "c", every, SerialCommunicator(), {})
+
+
+def test_the_folder_must_have_a_name():
+    with pytest.raises(ValueError, match="empty name"):
+        Checkpoints("", 0, SerialCommunicator(), {})
 
 
 # ---------------------------------------------------------------- the folder

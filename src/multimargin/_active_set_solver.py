@@ -25,7 +25,7 @@ from multimargin._plan import Plan, make_plan, mean_cosine
 from multimargin._problem import Problem
 from multimargin._shares import default_bundles
 from multimargin._solution import Alpha, Solution, Start, Weights
-from multimargin._stopping import Certificate
+from multimargin._stopping import Certificate, GapStopping
 from multimargin.formulations import FORMULATIONS
 
 # Nearest centroids to start from. 8 is a few per cent faster on 1,139 classes, but its first scans
@@ -41,6 +41,7 @@ _PHASE_SHARE = 0.03  # of the first gap after a scan; 0.1, 0.3 and 1 cost more s
 # The same where passes go over ranks, and are dearer. With 32 bundles on 16 ranks (12,582 classes):
 # 74 passes and 12.0 s against 103 and 18.9 s with the shares above.
 _LEAGUE_FIRST_SHARE, _LEAGUE_PHASE_SHARE = 0.1, 0.3
+_MOST_MISSED = 100.0
 _STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
 _SLOW_PASSES = 300  # after which an interior point is tried, where it suits
 _MULTIPLY_ADDS = 5e9  # per second and thread in a scan; used only to plan the end of a time limit
@@ -56,6 +57,7 @@ class Phase:
     first: bool = True
     best: float = np.inf
     stale: int = 0
+    measure: float = np.inf  # of the last pass over all samples
 
 
 class ActiveSetSolver(BaseSolver):
@@ -127,13 +129,27 @@ class ActiveSetSolver(BaseSolver):
             ended_by = asked if asked in ("a callback", "precision") else ended_by or asked
             if ended_by:
                 break
-            phase = Phase(stopping.target(scan), stopping.floor(scan))
+            missed = self._missed(scan, phase)
+            phase = Phase(stopping.target(scan) / missed, stopping.floor(scan) / missed)
             if not (self._passes >= _SLOW_PASSES and self._start_anew()):
                 self._arena.merge_found()
             self._arrange()
         if ended_by:
             self._back_to_best()
         return self._solution(ended_by, self._alpha())
+
+    def _missed(self, scan: Certificate, phase: Phase) -> float:
+        """How many times as much a scan found in the active set as passes had measured.
+
+        Passes see each sample just before its move. What all samples share (an intercept) is put
+        right by the first ones of a meeting, so that the others see nothing of it, and wrong again
+        in the next meeting; at the end all of them have it.
+        """
+        outside = getattr(scan, "outside", None)
+        if outside is None or not isinstance(self._stopping, GapStopping):
+            return 1.0
+        inside = scan.primal - scan.dual - outside
+        return min(_MOST_MISSED, max(1.0, inside / phase.measure)) if phase.measure > 0 else 1.0
 
     def _alpha(self) -> Alpha | None:
         lists, problem = self._arena.lists(), self._problem
@@ -232,6 +248,8 @@ class ActiveSetSolver(BaseSolver):
     def _judge(self, phase: Phase, result: Report) -> bool:
         """Whether a scan comes next; otherwise how the next pass is made."""
         measure = self._stopping.measure(result)
+        if phase.everything:
+            phase.measure = measure
         if phase.first or phase.target is None:
             # Where most of the gap lies outside the active set, the scan's target is reached
             # at once; but passes are cheaper than scans, so get on with what is inside.

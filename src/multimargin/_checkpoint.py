@@ -10,6 +10,7 @@ import socket
 import time
 import warnings
 from collections.abc import Iterable, Mapping
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -103,8 +104,12 @@ class Checkpoints:
     ) -> None:
         self._folder, self._comm = Path(folder), comm
         with agreed(comm):
-            if not every >= 0:
-                raise ValueError(f"checkpoints are written every 0 seconds or more, got {every}")
+            if not _is_time(every):
+                raise ValueError(
+                    f"checkpoints are written every so many seconds, 0 or more, got {every!r}"
+                )
+            if not os.fspath(folder):
+                raise ValueError("the folder of the checkpoints has an empty name")
             # As it comes back from a file: tuples are lists there.
             self._identity = json.loads(json.dumps(dict(identity), default=plain))
         self._every = float(told(comm, every))
@@ -405,3 +410,7 @@ def first_difference(one: Any, other: Any) -> tuple[str, str, str] | None:
 
 def _text(value: Any) -> str:
     return json.dumps(value)
+
+
+def _is_time(every: Any) -> bool:
+    return isinstance(every, Real) and float(every) >= 0

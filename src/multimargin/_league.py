@@ -375,6 +375,7 @@ class League:
         violation = comm.reduce(violation, "max")
         self._least, first_loss, worst = core.judge(most, least, violation, self._sums)
         losses = Losses(n, self._shared)
+        lost: dict[int, float] = {}
         self._violators = {}
         for bundle in homes:
             loss, outside, begin, margin = self._timed(
@@ -382,13 +383,19 @@ class League:
             )
             losses.add(bundle, self._timed(np.multiply, loss, problem.box))
             self._violators[bundle] = (begin, margin)
+            lost[bundle] = float((np.repeat(problem.box, np.diff(begin)) * margin).sum())
             worst = max(worst, outside)
         self._capacity = capacity
         half = self._norm / 2
         total = self._total_loss(losses)
         worst = float(comm.reduce(np.array([worst], dtype=np.float64), "max")[0])
         alpha = float(self._sums.sum())
-        return Scan(half + total + core.empty_value, alpha - half + core.empty_value, worst)
+        return Scan(
+            primal=half + total + core.empty_value,
+            dual=alpha - half + core.empty_value,
+            violation=worst,
+            outside=None if self._shared else self._total(lost),
+        )
 
     def _total_loss(self, losses: Losses) -> float:
         if self._shared:

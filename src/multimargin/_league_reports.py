@@ -10,11 +10,16 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Scan:
-    """A certificate: everything at the same weights, all classes looked at."""
+    """A certificate: everything at the same weights, all classes looked at.
+
+    ``outside`` is what of the gap lies in violators that are not active; None where that cannot
+    be told apart.
+    """
 
     primal: float
     dual: float
     violation: float
+    outside: float | None
 
 
 @dataclass(frozen=True)

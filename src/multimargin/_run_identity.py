@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from numbers import Integral
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from multimargin._agreement import agreed, told
 from multimargin._checkpoint_folder import ManifestError, read_manifest, step_folder, steps
@@ -24,20 +27,22 @@ def run_identity(
     In the order in which differences are looked for. The fingerprint differs with most of the
     others, so it comes last. Limits of passes and time, threads and ranks may be others.
     """
+    given = estimator.random_state
     return {
         "states": _STATES,
         "formulation": estimator.formulation,
         "loss": estimator.loss,
-        "C": repr(float(estimator.C)),  # JSON has no infinity
+        "C": float(estimator.C) if np.isfinite(estimator.C) else "inf",  # JSON has no infinity
         "tol": float(estimator.tol),
         "stopping": estimator.stopping,
-        "seed": seed,
+        # As it was given, for users to know it again.
+        "seed": int(given) if isinstance(given, Integral) else seed,
         "solver": solver,
         "reductions": int(estimator.n_reductions),
         "bundles": bundles,
         "intercept": problem.bias,
         "dtype": problem.X.dtype.name,
-        "data": fingerprint(problem),
+        "fingerprint of data and weights": fingerprint(problem),
     }
 
 
