@@ -128,23 +128,27 @@ def traffic(options: Options) -> Outcome:
 
 
 def _traffic_rows(title: str, result: dict[str, Any]) -> list[Row]:
-    """Next to the weights of the same bundles at the same time that are not zero, of 4 bytes."""
+    """Next to one bundle per round: its weights at that time that are not zero, of 4 bytes."""
     each = result["details"]["ranks"]
-    passes = each[0]["passes"]
+    passes, rounds = each[0]["passes"], 2 * len(each) - 1  # of two bundles per rank
     sent = sum(rank["bytes_in_passes"] for rank in each) / passes / len(each)
-    needed = 4 * sum(rank["weights"] for rank in each) / passes / len(each)
-    dense = 4 * sum(rank["dense"] for rank in each) / passes / len(each)
     bundles = sum(rank["parcels"] for rank in each) / passes / len(each)
-    # The most that a rank ever sends beyond what it has to, not the mean.
-    ratio = max(rank["bytes_in_passes"] / max(1, 4 * rank["weights"]) for rank in each)
+    one = 4 * sum(rank["weights"] for rank in each) / sum(rank["parcels"] for rank in each)
+    needed = rounds * one
+    dense = rounds * 4 * sum(rank["dense"] for rank in each) / sum(rank["parcels"] for rank in each)
+    # The most that a rank sends beyond what it has to, not the mean.
+    ratio = max(
+        rank["bytes_in_passes"] / passes / (rounds * 4 * rank["weights"] / rank["parcels"])
+        for rank in each
+    )
     elsewhere = max(rank["bytes_sent"] - rank["bytes_in_passes"] for rank in each)
     everything = sum(rank["bytes_sent"] for rank in each) / passes / len(each)
     scans = result["details"]["scans"]
     return [
         Row(
             title,
-            f"{ratio:.3f}x ({sent / 1e6:.2f} MB, {bundles:g} bundles of "
-            f"{needed / bundles / 1e6:.2f} MB that is not zero)",
+            f"{ratio:.3f}x ({sent / 1e6:.2f} MB, {bundles:.1f} bundles in {rounds} rounds; one has "
+            f"{one / 1e6:.2f} MB that is not zero)",
             ratio,
             f"<= {_SENT:g}x",
             ratio <= _SENT,
