@@ -21,6 +21,7 @@ from multimargin._base_solver import BaseSolver
 from multimargin._checkpoint import Checkpoint, Part
 from multimargin._history import packed, unpacked
 from multimargin._league import League
+from multimargin._league_reports import Scan
 from multimargin._plan import Plan, make_plan, mean_cosine
 from multimargin._problem import Problem
 from multimargin._shares import default_bundles
@@ -145,10 +146,10 @@ class ActiveSetSolver(BaseSolver):
         right by the first ones of a meeting, so that the others see nothing of it, and wrong again
         in the next meeting; at the end all of them have it.
         """
-        outside = getattr(scan, "outside", None)
-        if outside is None or not isinstance(self._stopping, GapStopping):
+        by_gap = isinstance(self._stopping, GapStopping)
+        if not by_gap or not isinstance(scan, Scan) or scan.outside is None:
             return 1.0
-        inside = scan.primal - scan.dual - outside
+        inside = scan.primal - scan.dual - scan.outside
         return min(_MOST_MISSED, max(1.0, inside / phase.measure)) if phase.measure > 0 else 1.0
 
     def _alpha(self) -> Alpha | None:

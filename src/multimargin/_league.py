@@ -14,14 +14,15 @@ bundles, or of rounds and seats.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from multimargin._agreement import told
 from multimargin._arena import Lists, Load, Visiting
 from multimargin._checkpoint import Checkpoint, Part
 from multimargin._communicator import Communicator, Message, Sending
@@ -32,7 +33,8 @@ from multimargin._progress import Weights
 from multimargin._reduction import sum_parts
 from multimargin._schedule import bundle_classes
 from multimargin._seats import Move, Seats
-from multimargin._solution import csr_weights
+from multimargin._shares import divided
+from multimargin._solution import csr_weights, stacked_weights
 
 
 class League:
@@ -131,9 +133,8 @@ class League:
 
     def nearest_centroids(self, candidates: int, budget: int) -> None:
         """Every rank looks at a share of the samples."""
-        n, size = len(self._problem.y), self._comm.size
-        cut = [n * r // size for r in range(size + 1)]
         rank = self._comm.rank
+        cut = divided(len(self._problem.y), self._comm.size)
         found = self._timed(self._core.candidates, candidates, budget, cut[rank], cut[rank + 1])
         lengths, cls = zip(
             *((np.diff(pair), cls) for pair, cls in self._comm.gather(found)), strict=True
@@ -265,7 +266,7 @@ class League:
         last = len(self._seats.rounds) - 1
         self._travel(0)
         self._passes += 1
-        seen: dict[tuple[int, int], tuple[float, float, int]] = {}
+        seen: dict[tuple[int, int], tuple[float, float]] = {}
         complete = True
         for r in range(last + 1):
             if r > 0 and self._limited and self._time_is_up():
@@ -279,12 +280,9 @@ class League:
             for group in groups:
                 reports = self._play_seats(r, group, plan, how)
                 for seat, report in zip(group, reports, strict=True):
-                    seen[r, seat] = (report.gap, report.violation, report.visits)
+                    seen[r, seat] = (report.gap, report.violation)
                     complete = complete and report.complete
-                self._send_off(
-                    [m for m in moves if m.seat in group and m.source == self._comm.rank],
-                    self._pack,
-                )
+                self._send_off([m for m in moves if m.seat in group], self._pack)
             self._welcome(moves, self._unpack)
             self._round = min(r + 1, last)
         return self._summary(seen, complete)
@@ -307,13 +305,11 @@ class League:
             (self._seed << 24) + self._passes * self._seats.bundles**2,
         )
 
-    def _summary(
-        self, seen: dict[tuple[int, int], tuple[float, float, int]], complete: bool
-    ) -> Season:
+    def _summary(self, seen: dict[tuple[int, int], tuple[float, float]], complete: bool) -> Season:
         places = np.array(list(seen), dtype=np.int64).reshape(-1, 2)
-        values = np.array(list(seen.values()), dtype=np.float64).reshape(-1, 3)
+        values = np.array(list(seen.values()), dtype=np.float64).reshape(-1, 2)
         whole = np.array([complete])
-        rows: list[tuple[int, int, float, float, float]] = []
+        rows: list[tuple[int, int, float, float]] = []
         for place, value, full in self._comm.gather([places, values, whole]):
             rows += [(*p, *v) for p, v in zip(place.tolist(), value.tolist(), strict=True)]
             complete = complete and bool(full[0])
@@ -321,7 +317,6 @@ class League:
         return Season(
             gap=sum(row[2] for row in rows),
             violation=max((row[3] for row in rows), default=0.0),
-            visits=int(sum(row[4] for row in rows)),
             complete=complete,
         )
 
@@ -331,7 +326,7 @@ class League:
         self._deadline = time.monotonic() + seconds if seconds >= 0 else float("inf")
 
     def _time_is_up(self) -> bool:
-        return bool(self._comm.broadcast([np.array([time.monotonic() >= self._deadline])])[0][0])
+        return bool(told(self._comm, time.monotonic() >= self._deadline))
 
     # ------------------------------------------------------------ certificates
 
@@ -411,13 +406,12 @@ class League:
 
     def _thresholds(self) -> NDArray[Any]:
         """Per sample, from which margin on a violator is taken up: every rank finds out a share."""
-        n, size = len(self._problem.y), self._comm.size
-        cut = [n * r // size for r in range(size + 1)]
-        outgoing: list[list[NDArray[Any]]] = [[] for _ in range(size)]
+        cut = divided(len(self._problem.y), self._comm.size)
+        outgoing: list[list[NDArray[Any]]] = [[] for _ in range(self._comm.size)]
         for begin, margin in self._violators.values():
-            for r in range(size):
-                some = begin[cut[r] : cut[r + 1] + 1]
-                outgoing[r] += [some, margin[some[0] : some[-1]]]
+            for message, (a, b) in zip(outgoing, itertools.pairwise(cut), strict=True):
+                some = begin[a : b + 1]
+                message += [some, margin[some[0] : some[-1]]]
         found = [
             pair
             for message in self._comm.exchange(outgoing)
@@ -442,13 +436,11 @@ class League:
             [np.flatnonzero(self._bundle_of == b) for b in homes] or [np.zeros(0, dtype=np.int64)]
         ).astype(np.int32)
         order = np.argsort(classes)
-        dtype = self._problem.X.dtype
-        stacked: Any = sp.vstack(
-            [sp.csr_matrix((0, features), dtype=dtype), *(part.coef for part in rows)], format="csr"
-        )
-        constant = np.concatenate([np.zeros(0, dtype=dtype), *(part.constant for part in rows)])
+        stacked = stacked_weights(rows, features, self._problem.X.dtype)
         whole = self._comm.size == 1
-        return Weights(stacked[order], constant[order], None if whole else classes[order])
+        return Weights(
+            stacked.coef[order], stacked.constant[order], None if whole else classes[order]
+        )
 
     def snapshot(self) -> dict[int, tuple[NDArray[Any], ...]]:
         return {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.homes}

@@ -28,7 +28,6 @@ class Season:
 
     gap: float
     violation: float
-    visits: int
     complete: bool
 
 

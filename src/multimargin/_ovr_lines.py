@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin import _core
@@ -14,7 +13,7 @@ from multimargin._checkpoint import Checkpoint
 from multimargin._communicator import Communicator
 from multimargin._problem import Problem
 from multimargin._shares import divided, stretches
-from multimargin._solution import Weights, csr_weights
+from multimargin._solution import Weights, csr_weights, stacked_weights
 
 # Lines handed over at a time, but no more than 16 times in all; the same for any number of
 # threads and ranks, since the history shows it.
@@ -148,11 +147,8 @@ class Lines:
         ]
         if self._comm.size == 1:
             return parts[0]
-        dtype = self._problem.X.dtype
-        none = sp.csr_matrix((0, features), dtype=dtype)
-        coef = sp.vstack([p.coef for p in parts], format="csr") if parts else none
-        constant = np.concatenate([np.empty(0, dtype=dtype), *(p.constant for p in parts)])
-        return Weights(coef, constant, self.machines)
+        stacked = stacked_weights(parts, features, self._problem.X.dtype)
+        return Weights(stacked.coef, stacked.constant, self.machines)
 
     def save(self, alpha: NDArray[Any] | None) -> dict[str, dict[str, NDArray[Any]]]:
         """Each line's state, where there is any."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from multimargin._communicator import Communicator
+from multimargin._shares import divided
 
 
 def sum_parts(
@@ -30,7 +31,7 @@ def sum_parts(
         Of the vectors and of the sum.
     """
     numbers = np.array(sorted(parts), dtype=np.int64)
-    cut = [length * r // comm.size for r in range(comm.size + 1)]
+    cut = divided(length, comm.size)
     outgoing = [
         [numbers, *(np.ascontiguousarray(parts[int(k)][a:b], dtype=dtype) for k in numbers)]
         for a, b in itertools.pairwise(cut)

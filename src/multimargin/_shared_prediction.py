@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from multimargin._class_shares import ClassShare
 from multimargin._communicator import Communicator
 from multimargin._prediction import LinearScores
+from multimargin._shares import divided
 
 # Samples scored between two exchanges, and candidates of one rank in them: what bounds memory.
 _ROWS, _CANDIDATES = 65_536, 1 << 22
@@ -47,10 +48,9 @@ class SharedScores:
         return best, score
 
     def _top_of_all(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-        comm, n = self._comm, X.shape[0]
+        comm = self._comm
         best, score = self._own_top(X, k)
-        cut = [n * rank // comm.size for rank in range(comm.size + 1)]
-        ranges = [slice(a, b) for a, b in itertools.pairwise(cut)]
+        ranges = [slice(a, b) for a, b in itertools.pairwise(divided(X.shape[0], comm.size))]
         candidates = comm.exchange([[best[rows], score[rows]] for rows in ranges])
         everyones = comm.gather(_merge(candidates, k))
         return (

@@ -1,7 +1,8 @@
-"""Who holds which classes: shares of whole lines, as even as they can be.
+"""Who holds what: into how many bundles classes are divided, and how things are shared out.
 
 The compiled core works on a cache line of classes at a time (`src/core/line.hpp`), and what comes
-out of a line does not depend on the lines beside it. So classes are divided between lines only.
+out of a line does not depend on the lines beside it. So where classes are trained by lines, they
+are divided between lines only.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 _LINE_BYTES = 64
-
-
 BUNDLES_PER_RANK = 2  # those that meet at its seat
 MOST_BUNDLES = 1024  # whose meetings are half a million
 

@@ -111,3 +111,10 @@ def csr_weights(parts: tuple[Any, Any, Any, NDArray[Any]], features: int) -> Wei
     data, indices, indptr, constant = parts
     coef = sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, features))
     return Weights(coef, constant)
+
+
+def stacked_weights(parts: list[Weights], features: int, dtype: Any) -> Weights:
+    """The rows of several weights below each other; there may be none."""
+    none = sp.csr_matrix((0, features), dtype=dtype)
+    coef: Any = sp.vstack([none, *(part.coef for part in parts)], format="csr")
+    return Weights(coef, np.concatenate([np.empty(0, dtype), *(p.constant for p in parts)]))
