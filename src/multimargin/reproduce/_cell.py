@@ -19,7 +19,8 @@ class Cell:
     dataset : str
         A name of the catalogue of data sets.
     formulation : {"ww", "cs", "llw", "ovr"}
-    log10_C : float
+    log_c : float
+        The decimal logarithm of C, as the paper has it.
     stop : str
         The experiment's name for the way to stop, such as "optimum" or "paper".
     seed : int, default=0
@@ -31,7 +32,7 @@ class Cell:
     experiment: str
     dataset: str
     formulation: str
-    log10_C: float
+    log_c: float
     stop: str
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -42,11 +43,11 @@ class Cell:
         return json.dumps(asdict(self), sort_keys=True)
 
     @property
-    def C(self) -> float:
-        return float(10.0**self.log10_C)
+    def penalty(self) -> float:
+        return float(10.0**self.log_c)
 
     def __str__(self) -> str:
-        words = [self.dataset, self.formulation, f"log C {self.log10_C:g}", self.stop]
+        words = [self.dataset, self.formulation, f"log C {self.log_c:g}", self.stop]
         words += [f"{name} {value}" for name, value in self.options.items()]
         return ", ".join([*words, f"seed {self.seed}"])
 
