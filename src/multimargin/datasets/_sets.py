@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 
 from multimargin._svmlight import load_svmlight
 from multimargin.datasets._catalog import CatalogEntry, Part, entry_of
+from multimargin.datasets._lshtc_format import load_lshtc
 
 __all__ = ["SetParts", "SetUnavailableError", "file_of", "is_there", "load_set"]
 
@@ -67,8 +68,9 @@ def load_set(
     folder : path-like or None
         Has a folder of that name, with ``train.libsvm`` and, where the set has test samples,
         ``test.libsvm``: LIBSVM text with features from 1, plain or with ``.xz``, ``.bz2`` or
-        ``.gz`` after its name. WordNet is taken from the installed package, with its classes
-        by name, if it is not there.
+        ``.gz`` after its name. Files called ``train.txt`` and ``test.txt`` are in the format of
+        `load_lshtc`. WordNet is taken from the installed package, with its classes by name, if
+        it is not there.
     dtype : dtype, default=numpy.float32
         Of the values: ``numpy.float32`` or ``numpy.float64``.
     n_threads : int, default=None
@@ -83,9 +85,16 @@ def load_set(
     Raises
     ------
     SetUnavailableError
-        If the training file is not there.
+        If the training file is not there, or the test file has no labels.
     ValueError
         If the catalogue has no such name, or a file is malformed.
+
+    Notes
+    -----
+    Of LSHTC files, a document with several labels gets the first of them, in training and in
+    testing, and features that occur in neither file have no column. That is a choice: the paper
+    does not say what it did with the few such documents. Its LSHTC-2011 has nearly as many
+    training documents as the published file, so that they were not left out.
     """
     entry = entry_of(name)
     train, test = file_of(name, "train", folder), file_of(name, "test", folder)
@@ -93,13 +102,50 @@ def load_set(
         if name == SHIPPED:
             return _shipped(dtype)
         raise SetUnavailableError(_why_missing(entry, folder))
-    X, y = load_svmlight(train, n_features=entry.n_features, dtype=dtype, n_threads=n_threads)
+    X, y = _read(entry, train, dtype, n_threads)
     if test is None:
-        return SetParts(X, y, None, None)
-    X_test, y_test = load_svmlight(
-        test, n_features=entry.n_features, dtype=dtype, n_threads=n_threads
-    )
-    return SetParts(X, y, X_test, y_test)
+        return _renumbered(SetParts(X, y, None, None), entry, train)
+    X_test, y_test = _read(entry, test, dtype, n_threads)
+    if not np.isin(y_test, y).any():
+        raise SetUnavailableError(
+            f"{test}: none of its labels is one of {train}, so that it cannot be tested on "
+            f"(published LSHTC test files have the label 0 throughout); put the file with labels "
+            "in its place, or move it away to train without a test"
+        )
+    return _renumbered(SetParts(X, y, X_test, y_test), entry, train, test)
+
+
+def _is_lshtc(file: Path) -> bool:
+    return ".txt" in file.suffixes
+
+
+def _read(
+    entry: CatalogEntry, file: Path, dtype: DTypeLike, n_threads: int | None
+) -> tuple[csr_matrix[Any], NDArray[Any]]:
+    if _is_lshtc(file):
+        return load_lshtc(file, multilabel="first", dtype=dtype, n_threads=n_threads)
+    return load_svmlight(file, n_features=entry.n_features, dtype=dtype, n_threads=n_threads)
+
+
+def _renumbered(parts: SetParts, entry: CatalogEntry, *files: Path) -> SetParts:
+    """Leave out the columns without entries, where the numbers of features have gaps.
+
+    The numbers in LSHTC files go far beyond the number of features (1,199,847 for 29,726), and
+    machines with dense weights would spend memory on each of them.
+    """
+    if not any(_is_lshtc(file) for file in files):
+        return parts
+    matrices = [X for X in (parts.X, parts.X_test) if X is not None]
+    width = max(X.shape[1] for X in matrices)
+    occurs = np.zeros(width, dtype=bool)
+    for X in matrices:
+        occurs[X.indices] = True
+    new_number = np.cumsum(occurs, dtype=np.int64) - 1
+    n_features = max(int(np.count_nonzero(occurs)), 1)
+    for X in matrices:
+        X.indices[:] = new_number[X.indices]
+        X.resize(X.shape[0], n_features)
+    return parts
 
 
 def _why_missing(entry: CatalogEntry, folder: str | os.PathLike[str] | None) -> str:
