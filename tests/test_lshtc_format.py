@@ -140,6 +140,7 @@ def test_same_as_its_slow_twin(tmp_path, lines, comma, gap, end, start, multilab
         (b"9223372036854775808 3:1\n", r":1: the label 9223372036854775808 does not fit"),
         (b"1 3:1\n1 3:1 4:x\n", r":2: the value is not a number: '4:x'"),
         (b"1 3:1 3:1\n1 -3:1 4:1\n", r":2: a feature index must be a whole number"),
+        (b"1 3:1 10:1 1_0:1\n", r":1: a feature index must be a whole number.*'1_0:1'"),
         (b"1 3:1 3\n", r":1: expected index:value, found '3'"),
         (b"1 3:1e308 3:1e308\n", r":1: values must be finite"),
         (b"1 2147483648:1\n", r":1: feature indices must be below 2147483648"),

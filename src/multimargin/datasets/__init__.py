@@ -5,14 +5,17 @@ shape of large text hierarchies from a seed. `load_set` reads the sets of a cata
 data list``) from a folder; nothing but `fetch_set` uses the network.
 """
 
+from ._fetch import FetchError, fetch_set
 from ._generator import make_hierarchical_text
 from ._lshtc_format import load_lshtc
 from ._sets import SetParts, SetUnavailableError, load_set
 from ._wordnet import load_wordnet_hypernyms, load_wordnet_tfidf
 
 __all__ = [
+    "FetchError",
     "SetParts",
     "SetUnavailableError",
+    "fetch_set",
     "load_lshtc",
     "load_set",
     "load_wordnet_hypernyms",

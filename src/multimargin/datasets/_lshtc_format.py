@@ -223,6 +223,8 @@ def _label(text: bytes, multilabel: MultiLabel, where: str) -> int | None:
 
 def _merged(row: bytes) -> bytes:
     """The features of a line with the values of repeated ones added up, in double precision."""
+    if b"_" in row:  # which Python's numbers may have and the format's may not
+        return row
     try:
         pairs = [token.partition(b":") for token in row.split()]
         columns = [int(pair[0]) for pair in pairs]
@@ -257,8 +259,9 @@ def _joined(
     lengths = np.concatenate([part.lengths for part in parts])
     nnz = int(lengths.sum())
     # scipy wants row pointers of 32 bits wherever they suffice.
-    indptr = np.zeros(n_samples + 1, dtype=np.int32 if nnz < 2**31 else np.int64)
-    np.cumsum(lengths, out=indptr[1:])
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    if nnz < 2**31:
+        indptr = indptr.astype(np.int32)
     X = csr_matrix(
         (
             np.concatenate([part.data for part in parts]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,15 @@ from multimargin._svmlight import load_svmlight
 from multimargin.datasets._catalog import CatalogEntry, Part, entry_of
 from multimargin.datasets._lshtc_format import load_lshtc
 
-__all__ = ["SetParts", "SetUnavailableError", "file_of", "is_there", "load_set"]
+__all__ = [
+    "SHIPPED",
+    "SetParts",
+    "SetUnavailableError",
+    "default_folder",
+    "file_of",
+    "is_there",
+    "load_set",
+]
 
 # The definitions of WordNet are part of the installed package.
 SHIPPED = "wordnet-hypernym"
@@ -34,6 +43,18 @@ class SetParts(NamedTuple):
     y: NDArray[Any]
     X_test: csr_matrix[Any] | None
     y_test: NDArray[Any] | None
+
+
+def default_folder() -> Path:
+    """Where data sets are unless an option says so: $MULTIMARGIN_DATA, or the user's cache."""
+    given = os.environ.get("MULTIMARGIN_DATA")
+    if given:
+        return Path(given)
+    if sys.platform == "darwin":
+        cache = Path.home() / "Library" / "Caches"
+    else:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "multimargin" / "data"
 
 
 def file_of(name: str, part: Part, folder: str | os.PathLike[str] | None) -> Path | None:
@@ -135,17 +156,20 @@ def _renumbered(parts: SetParts, entry: CatalogEntry, *files: Path) -> SetParts:
     """
     if not any(_is_lshtc(file) for file in files):
         return parts
-    matrices = [X for X in (parts.X, parts.X_test) if X is not None]
-    width = max(X.shape[1] for X in matrices)
+    width = max(X.shape[1] for X in (parts.X, parts.X_test) if X is not None)
     occurs = np.zeros(width, dtype=bool)
-    for X in matrices:
-        occurs[X.indices] = True
-    new_number = np.cumsum(occurs, dtype=np.int64) - 1
-    n_features = max(int(np.count_nonzero(occurs)), 1)
-    for X in matrices:
-        X.indices[:] = new_number[X.indices]
-        X.resize(X.shape[0], n_features)
-    return parts
+    for X in (parts.X, parts.X_test):
+        if X is not None:
+            occurs[X.indices] = True
+    X_test = None if parts.X_test is None else _columns(parts.X_test, occurs)
+    return SetParts(_columns(parts.X, occurs), parts.y, X_test, parts.y_test)
+
+
+def _columns(X: csr_matrix[Any], kept: NDArray[np.bool_]) -> csr_matrix[Any]:
+    """The columns that are kept, none of the others having an entry."""
+    new_number = np.cumsum(kept, dtype=np.int32) - 1
+    shape = (X.shape[0], max(int(np.count_nonzero(kept)), 1))
+    return csr_matrix((X.data, new_number[X.indices], X.indptr), shape=shape)
 
 
 def _why_missing(entry: CatalogEntry, folder: str | os.PathLike[str] | None) -> str:
@@ -155,7 +179,7 @@ def _why_missing(entry: CatalogEntry, folder: str | os.PathLike[str] | None) -> 
         looked = f"{Path(folder) / entry.name} has no train.libsvm or train.txt"
     return (
         f"{entry.name} is not on this machine: {looked}; name the folder that holds it by --data "
-        f"or MULTIMARGIN_DATA. Where it can be had: {entry.where}"
+        f"or MULTIMARGIN_DATA. To have it: {entry.remedy}"
     )
 
 
