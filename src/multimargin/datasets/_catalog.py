@@ -117,9 +117,9 @@ def _xcsvm(part: Part, remote: str, sha256: str, size: int, commit: int = 0) -> 
 
 _ENTRIES = (
     # The nine sets of the paper's validation table, in its order. The sums of the authors' own
-    # files are those of the files in their repository; those of the training files of news20 and
-    # rcv1 were published by a benchmark that counted their rows and classes, too; the MD5 sums by
-    # torchvision (usps) and by another benchmark (rcv1).
+    # files are those of copies that have the same sizes as the files in their repository; those
+    # of the training files of news20 and rcv1 were published by a benchmark that counted their
+    # rows and classes, too; the MD5 sums by torchvision (usps) and by another benchmark (rcv1).
     CatalogEntry(
         "sensit-combined",
         "vehicles by acoustic and seismic sensors",
