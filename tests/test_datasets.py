@@ -280,6 +280,12 @@ def test_generator_rejects(options: dict[str, object], message: str) -> None:
 
 def test_public_names() -> None:
     assert multimargin.datasets.__all__ == [
+        "FetchError",
+        "SetParts",
+        "SetUnavailableError",
+        "fetch_set",
+        "load_lshtc",
+        "load_set",
         "load_wordnet_hypernyms",
         "load_wordnet_tfidf",
         "make_hierarchical_text",
