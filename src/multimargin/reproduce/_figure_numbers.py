@@ -25,9 +25,7 @@ def numbers(figure: Figure, axes: Axes) -> Table:
     """A plot as a table: a row for each x, a column for each curve."""
     by_x = [{point[0]: point for point in points(line)} for line in axes.lines]
     positions = sorted(set().union(*by_x)) if by_x else []
-    rows = (
-        Row((Entry(f"{x:g}"), *(_entry(curve.get(x)) for curve in by_x))) for x in positions
-    )
+    rows = (Row((Entry(f"{x:g}"), *(_entry(curve.get(x)) for curve in by_x))) for x in positions)
     of = f"{figure.title}: {axes.title}" if len(figure.plots) > 1 and axes.title else figure.title
     return Table(
         title=f"{of} (numbers)",

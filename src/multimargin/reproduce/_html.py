@@ -86,8 +86,7 @@ def table(content: Table, anchor: str) -> str:
     parts = [_box(anchor, f"<table>{caption}{_head(content, starts)}", body)]
     if notes:
         items = (
-            f'<li id="{anchor}-note-{number}">{words(note)}</li>'
-            for note, number in notes.items()
+            f'<li id="{anchor}-note-{number}">{words(note)}</li>' for note, number in notes.items()
         )
         parts.append(f'<ol class="notes">{"".join(items)}</ol>')
     parts.append(bullets(content.notes))

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from multimargin.reproduce._document import Axes, Figure, Line
@@ -21,7 +22,8 @@ PALETTE = ("#0072b2", "#d55e00", "#00875f", "#a8518a", "#b37400", "#3a7ca5", "#5
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")  # one more than colours: pairs repeat late
 _INK = "#010203"  # of everything else: becomes the colour of the text around it
 _BASES = {"log2": 2, "log10": 10}
-_SETTINGS = {
+_SETTINGS: dict[Any, Any] = {
+    "text.parse_math": False,  # words are words, dollar signs included
     "svg.fonttype": "path",  # looks the same where the font is not installed
     "svg.hashsalt": "multimargin",  # the same figure is the same file
     "font.size": 10,
@@ -102,7 +104,7 @@ def _sheet(
     if handles:
         sheet.legend(
             list(handles.values()),
-            [_literal(name) for name in handles],
+            list(handles),
             loc="outside lower center",
             ncols=min(legend_columns * len(plots), len(handles)),
             frameon=False,
@@ -112,9 +114,9 @@ def _sheet(
 
 
 def _arrange(canvas: Canvas, axes: Axes) -> None:
-    canvas.set_title(_literal(axes.title))
-    canvas.set_xlabel(_literal(axes.x_label))
-    canvas.set_ylabel(_literal(axes.y_label))
+    canvas.set_title(axes.title)
+    canvas.set_xlabel(axes.x_label)
+    canvas.set_ylabel(axes.y_label)
     canvas.grid(True, color=_INK, alpha=0.15, linewidth=0.6)
     if axes.x_scale != "linear":
         canvas.set_xscale("log", base=_BASES[axes.x_scale])
@@ -162,11 +164,6 @@ def _ticks(canvas: Canvas, axes: Axes) -> None:
         canvas.set_ylim(bottom=0)
 
 
-def _literal(text: str) -> str:
-    """Words are words: matplotlib would take dollar signs for formulas."""
-    return text.replace("$", r"\$")
-
-
 def _saved(sheet: Sheet, kind: str, **options: Any) -> bytes:
     file = io.BytesIO()
     sheet.savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else None, **options)
@@ -175,8 +172,6 @@ def _saved(sheet: Sheet, kind: str, **options: Any) -> bytes:
 
 def _inline(svg: str, prefix: str, axes: Axes) -> str:
     """The element alone, with ids that nothing else in the page has, in the page's colours."""
-    from html import escape
-
     element = svg[svg.index("<svg") :]
     element = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
     element = re.sub(r'\bid="', f'id="{prefix}-', element)
