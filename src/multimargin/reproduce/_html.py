@@ -17,7 +17,9 @@ MARKS: dict[Tone, tuple[str, str]] = {
     "near": ("≈", "near the paper’s"),
     "differs": ("≠", "differs from the paper’s"),
 }
-_NOTHING = "–"
+# For an entry that is missing and says nothing itself. Not a dash: with the number of a note it
+# would read as a negative number.
+NOTHING = "n/a"
 
 
 def slug(text: str) -> str:
@@ -151,9 +153,7 @@ def _classes(*names: str) -> str:
 
 
 def _entry(entry: Entry, anchor: str, notes: dict[str, int]) -> str:
-    text = words(entry.text)
-    if not entry.text and entry.tone == "missing":
-        text = f'<span aria-hidden="true">{_NOTHING}</span><span class="hidden">missing</span>'
+    text = words(entry.text or (NOTHING if entry.tone == "missing" else ""))
     if entry.tone in MARKS:
         mark, meaning = MARKS[entry.tone]
         text += (

@@ -69,8 +69,9 @@ def draw(figure: Figure) -> Drawing:
 
     with matplotlib.rc_context(_SETTINGS):
         styles = _styles(line for axes in figure.plots for line in axes.lines)
-        whole = _sheet(figure.plots, styles, legend_columns=3)
-        single = [_sheet((axes,), styles, legend_columns=2) for axes in figure.plots]
+        whole = _sheet(figure.plots, styles, width=5.2)
+        # Narrower, so that words are no smaller than those around them on a phone.
+        single = [_sheet((axes,), styles, width=4.4) for axes in figure.plots]
         inline = (
             _inline(_saved(sheet, "svg", transparent=True).decode(), f"{figure.name}-{i}", axes)
             for i, (sheet, axes) in enumerate(zip(single, figure.plots, strict=True))
@@ -87,14 +88,14 @@ def _styles(lines: Iterable[Line]) -> dict[str, tuple[str, str]]:
     }
 
 
-def _sheet(
-    plots: tuple[Axes, ...], styles: dict[str, tuple[str, str]], legend_columns: int
-) -> Sheet:
+def _sheet(plots: tuple[Axes, ...], styles: dict[str, tuple[str, str]], width: float) -> Sheet:
+    """Plots side by side, each of a width in inches, above one legend."""
     from matplotlib.figure import Figure as Sheet
 
     labels = {label(line) for axes in plots for line in axes.lines}
-    legend_rows = -(-len(labels) // legend_columns)
-    sheet = Sheet(figsize=(5.2 * len(plots), 3.4 + 0.22 * legend_rows), layout="constrained")
+    columns = max(1, min(2 * len(plots), len(labels)))
+    height = 0.65 * width + 0.22 * -(-len(labels) // columns)
+    sheet = Sheet(figsize=(width * len(plots), height), layout="constrained")
     handles: dict[str, Any] = {}
     for axes, canvas in zip(plots, sheet.subplots(1, len(plots), squeeze=False)[0], strict=True):
         _arrange(canvas, axes)
@@ -106,7 +107,7 @@ def _sheet(
             list(handles.values()),
             list(handles),
             loc="outside lower center",
-            ncols=min(legend_columns * len(plots), len(handles)),
+            ncols=columns,
             frameon=False,
             handlelength=3.2,
         )
@@ -150,18 +151,22 @@ def _ticks(canvas: Canvas, axes: Axes) -> None:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     for axis, scale in ((canvas.xaxis, axes.x_scale), (canvas.yaxis, axes.y_scale)):
-        if scale != "linear":
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-            low, high = sorted(axis.get_view_interval())
-            if high < low * _BASES[scale] ** 2:  # few powers in view: name what lies between
-                axis.set_minor_formatter(FuncFormatter(lambda value, _: f"{value:,.4g}"))
-            else:
-                axis.set_minor_formatter(NullFormatter())
+        if scale == "linear":
+            continue
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        low, high = sorted(axis.get_view_interval())
+        few = scale == "log10" and high < 100 * low
+        axis.set_minor_formatter(FuncFormatter(_between) if few else NullFormatter())
     if axes.x_ticks:
         canvas.set_xticks(axes.x_ticks, minor=False)
         canvas.set_xticks([], minor=True)
     if axes.y_scale == "linear" and all(p[1] >= 0 for line in axes.lines for p in points(line)):
         canvas.set_ylim(bottom=0)
+
+
+def _between(value: float, _: object) -> str:
+    """Name 2 and 5 between the powers of ten, where few of these are in view."""
+    return f"{value:,.4g}" if f"{value:e}"[0] in "25" else ""
 
 
 def _saved(sheet: Sheet, kind: str, **options: Any) -> bytes:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from itertools import groupby
+from textwrap import wrap
 
 from multimargin.reproduce._document import Entry, Section, Table, Tone
 from multimargin.reproduce._figure_numbers import numbers
+from multimargin.reproduce._html import NOTHING
 
 # Of an entry that is compared with the paper's; the legend of every report has them too.
 MARKS: dict[Tone, str] = {"equal": "=", "near": "~", "differs": "!="}
-_NOTHING = "-"  # for an entry that is missing and says nothing itself
+_LEGEND = "= equal to the paper's, ~ near it, != differs from it"
 _GAP = "  "
+_WIDTH = 100
 
 
 def section_text(section: Section) -> str:
@@ -27,13 +30,14 @@ def table_text(table: Table) -> str:
     """A table with its title above and its notes below."""
     notes: dict[str, int] = {}
     body = [[_cell(entry, notes) for entry in row.entries] for row in table.rows]
-    marked = [any(line[i][1] for line in body) for i in range(len(table.columns))]
     # Marks stand in a column of their own, so that the numbers stay below each other.
-    texts = [[_joined(*cell, m) for cell, m in zip(line, marked, strict=True)] for line in body]
+    room = [max((len(line[i][1]) for line in body), default=0) for i in range(len(table.columns))]
+    texts = [[_joined(*cell, n) for cell, n in zip(line, room, strict=True)] for line in body]
     titles = [column.title for column in table.columns]
     widths = [max(map(len, column)) for column in zip(titles, *texts, strict=True)]
     groups = _groups(table, widths)
     lines = [_underlined(table.title, "-")]
+    lines += [*wrap(table.caption, _WIDTH), ""] if table.caption else []
     if any(column.group for column in table.columns):
         lines.append(_GAP.join(groups).rstrip())
     lines.append(_aligned(titles, widths))
@@ -44,6 +48,8 @@ def table_text(table: Table) -> str:
             lines.append(row.section)
         section = row.section
         lines.append(_aligned(line, widths))
+    if any(entry.tone in MARKS for row in table.rows for entry in row.entries):
+        lines.append(_LEGEND)
     lines += [f"[{number}] {note}" for note, number in notes.items()]
     lines += [f"- {note}" for note in table.notes]
     return "\n".join(lines)
@@ -51,15 +57,15 @@ def table_text(table: Table) -> str:
 
 def _cell(entry: Entry, notes: dict[str, int]) -> tuple[str, str]:
     """Its words and its mark; the same note has the same number throughout a table."""
-    text = entry.text or (_NOTHING if entry.tone == "missing" else "")
+    text = entry.text or (NOTHING if entry.tone == "missing" else "")
     mark = MARKS.get(entry.tone, "")
     if entry.note:
         mark += f"[{notes.setdefault(entry.note, len(notes) + 1)}]"
     return text, mark
 
 
-def _joined(text: str, mark: str, marked: bool) -> str:
-    return f"{text} {mark:<2}" if marked else text
+def _joined(text: str, mark: str, room: int) -> str:
+    return f"{text} {mark:<{room}}" if room else text
 
 
 def _groups(table: Table, widths: list[int]) -> list[str]:
