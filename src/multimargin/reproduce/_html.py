@@ -53,16 +53,14 @@ def bullets(notes: Iterable[str]) -> str:
     return f'<ul class="notes">{items}</ul>' if items else ""
 
 
-def facts(
-    title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], anchor: str = ""
-) -> str:
+def facts(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A table of words, such as that of the machines."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in columns)
     body = ""
     for first, *rest in rows:
         cells = "".join(f"<td>{words(cell)}</td>" for cell in rest)
         body += f'<tr><th scope="row">{words(first)}</th>{cells}</tr>\n'
-    anchor = anchor or slug(title)
+    anchor = f"facts-{slug(title)}"
     caption = f'<caption id="{anchor}"><span class="caption">{escape(title)}</span></caption>'
     return _box(anchor, f'<table class="words">{caption}<thead><tr>{head}</tr></thead>', body)
 

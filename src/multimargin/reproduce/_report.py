@@ -187,7 +187,7 @@ def _missing(report: Report) -> str:
     return (
         '<section><h2 id="missing">What is missing here</h2>'
         "<p>Runs that need these were left out; nothing stands in for them unless it says so.</p>"
-        + _html.facts("Missing", ("name", "why", "remedy", "for"), rows, "missing-table")
+        + _html.facts("Missing", ("name", "why", "remedy", "for"), rows)
         + "</section>"
     )
 
