@@ -9,16 +9,17 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from multimargin.datasets._catalog import CATALOG
+from multimargin.datasets._sets import SHIPPED, SetUnavailableError, file_of, load_set
+
 ROOT = Path(__file__).resolve().parent.parent
 
-WORDNET = "wordnet-hypernym"
+WORDNET = SHIPPED
 LSHTC = "lshtc1-dryrun-task2"
 DMOZ = "dmoz-108"
 GENERATED = "hierarchical-20000"
 GENERATED_SMALL = "hierarchical-1000"
 
-# Named, since the highest features of training and test files differ.
-_N_FEATURES = {WORDNET: 37_436, LSHTC: 26_969, DMOZ: 14_187}
 _RAW_COUNTS = {LSHTC}
 # Samples, features, classes.
 _GENERATED = {GENERATED: (60_000, 300_000, 20_000), GENERATED_SMALL: (4_000, 20_000, 1_000)}
@@ -51,11 +52,12 @@ def load(name: str, folder: Path | None) -> DataSet:
     Parameters
     ----------
     name : str
-        "wordnet-hypernym", "lshtc1-dryrun-task2", "dmoz-108", "hierarchical-20000" (generated:
-        60,000 samples, 300,000 features, 20,000 classes), "hierarchical-1000" (generated: 4,000
+        A name of the catalogue (``multimargin data list``) that has a test file, of which
+        "lshtc1-dryrun-task2" gets tf-idf weights; "hierarchical-20000" (generated: 60,000
+        samples, 300,000 features, 20,000 classes), "hierarchical-1000" (generated: 4,000
         samples, 20,000 features, 1,000 classes), or the path of a file ending in ``.npz``.
     folder : Path or None
-        Has one folder per set, with ``train.libsvm.xz`` and ``test.libsvm.xz``. WordNet is taken
+        Has one folder per set, with its training and its test file. WordNet is taken
         from the installed package if it is not there.
 
     Raises
@@ -67,49 +69,34 @@ def load(name: str, folder: Path | None) -> DataSet:
         return _from_npz(Path(name))
     if name in _GENERATED:
         return _generated(*_GENERATED[name])
-    if folder is not None and in_folder(name, folder):
-        return _from_folder(name, folder / name)
-    if name == WORDNET:
-        return _shipped_wordnet()
-    where = "no data folder was given" if folder is None else f"{folder / name} does not exist"
-    raise DataUnavailableError(
-        f"{name} is not on this machine: {where}; name the folder that holds it by --data or "
-        "MULTIMARGIN_DATA"
-    )
+    if name not in CATALOG:
+        raise DataUnavailableError(f"no data set is called {name}; see 'multimargin data list'")
+    return _from_files(name, folder)
 
 
 def in_folder(name: str, folder: Path | None) -> bool:
     """Whether the folder of data sets holds this one."""
-    return folder is not None and (folder / name / "train.libsvm.xz").is_file()
+    return file_of(name, "train", folder) is not None
 
 
-def _from_folder(name: str, folder: Path) -> DataSet:
-    from sklearn.feature_extraction.text import TfidfTransformer
-
-    from multimargin import load_svmlight
-
+def _from_files(name: str, folder: Path | None) -> DataSet:
     # Counts are weighted in float64, so that the rows do not depend on who adds them up.
-    dtype = np.float64 if name in _RAW_COUNTS else np.float32
-    parts = {}
-    for part in ("train", "test"):
-        file = folder / f"{part}.libsvm.xz"
-        if not file.is_file():
-            raise DataUnavailableError(f"{name} is incomplete on this machine: no {file}")
-        parts[part] = load_svmlight(file, n_features=_N_FEATURES[name], dtype=dtype, n_threads=1)
-    (X, y), (X_test, y_test) = parts["train"], parts["test"]
-    if name in _RAW_COUNTS:
+    counts = name in _RAW_COUNTS
+    try:
+        X, y, X_test, y_test = load_set(
+            name, folder, dtype=np.float64 if counts else np.float32, n_threads=1
+        )
+    except SetUnavailableError as error:
+        raise DataUnavailableError(str(error)) from None
+    if X_test is None:
+        raise DataUnavailableError(f"{name} is incomplete on this machine: no test file")
+    if counts:
+        from sklearn.feature_extraction.text import TfidfTransformer
+
         weighting = TfidfTransformer().fit(X)
         X, X_test = weighting.transform(X), weighting.transform(X_test)
-    return _encoded(X, y, X_test, y_test, str(folder))
-
-
-def _shipped_wordnet() -> DataSet:
-    from multimargin.datasets import load_wordnet_tfidf
-
-    shipped = load_wordnet_tfidf()
-    return _encoded(
-        shipped.X_train, shipped.y_train, shipped.X_test, shipped.y_test, "the installed package"
-    )
+    source = str(folder / name) if in_folder(name, folder) else "the installed package"
+    return _encoded(X, y, X_test, y_test, source)
 
 
 def _generated(*sizes: int) -> DataSet:

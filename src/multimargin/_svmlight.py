@@ -91,11 +91,11 @@ def load_svmlight(
     OSError
         If the file cannot be opened or read.
     """
-    double = _is_double(dtype)
+    double = is_double(dtype)
     columns = _check_n_features(n_features, ignore_extra_features)
-    threads = _check_n_threads(n_threads)
+    threads = check_n_threads(n_threads)
     name = os.fspath(path)
-    with _open_bytes(name) as source:
+    with open_bytes(name) as source:
         try:
             data, indices, indptr, width, labels = _core.parse_svmlight(
                 source,
@@ -126,7 +126,7 @@ def load_svmlight(
     return X, labels
 
 
-def _is_double(dtype: DTypeLike) -> bool:
+def is_double(dtype: DTypeLike) -> bool:
     asked = np.dtype(dtype)
     if asked not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {asked}")
@@ -146,7 +146,7 @@ def _check_n_features(n_features: int | None, ignore_extra_features: bool) -> in
     return int(n_features)
 
 
-def _check_n_threads(n_threads: int | None) -> int:
+def check_n_threads(n_threads: int | None) -> int:
     if n_threads is None:
         try:
             return len(os.sched_getaffinity(0))
@@ -162,7 +162,7 @@ def _check_n_threads(n_threads: int | None) -> int:
 
 
 @contextmanager
-def _open_bytes(name: str) -> Iterator[bytes | mmap.mmap]:
+def open_bytes(name: str) -> Iterator[bytes | mmap.mmap]:
     """Yield the decompressed content of a file, mapped if it is plain."""
     with Path(name).open("rb") as stream:
         file: IO[bytes] = stream

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import errno
 import functools
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from multimargin.cli._common import (
     positive_float,
     positive_int,
 )
+from multimargin.datasets._sets import default_folder
 from multimargin.reproduce._experiment import Options
 from multimargin.reproduce._experiments import EXPERIMENTS
 
@@ -153,13 +153,9 @@ def _options(args: argparse.Namespace) -> Options:
     if args.data is not None and not args.data.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, "no such folder of data sets", str(args.data))
     return Options(
-        data=args.data or _default_data(),
+        data=args.data or default_folder(),
         datasets=tuple(args.datasets),
         runs=args.runs,
         time_limit=args.time_limit,
         threads=thread_count(n_jobs(args)),
     )
-
-
-def _default_data() -> Path:
-    return Path(os.environ.get("MULTIMARGIN_DATA") or "multimargin-data")

@@ -1,10 +1,24 @@
-"""Data with many classes: WordNet definitions inside the package, and a generator.
+"""Data with many classes: WordNet definitions inside the package, a generator, and sets by name.
 
-Nothing here uses the network: the definitions are part of the installed package, and the
-generator makes data of the size and shape of large text hierarchies from a seed.
+The definitions are part of the installed package, and the generator makes data of the size and
+shape of large text hierarchies from a seed. `load_set` reads the sets of a catalogue (``multimargin
+data list``) from a folder; nothing but `fetch_set` uses the network.
 """
 
+from ._fetch import FetchError, fetch_set
 from ._generator import make_hierarchical_text
+from ._lshtc_format import load_lshtc
+from ._sets import SetParts, SetUnavailableError, load_set
 from ._wordnet import load_wordnet_hypernyms, load_wordnet_tfidf
 
-__all__ = ["load_wordnet_hypernyms", "load_wordnet_tfidf", "make_hierarchical_text"]
+__all__ = [
+    "FetchError",
+    "SetParts",
+    "SetUnavailableError",
+    "fetch_set",
+    "load_lshtc",
+    "load_set",
+    "load_wordnet_hypernyms",
+    "load_wordnet_tfidf",
+    "make_hierarchical_text",
+]

@@ -22,7 +22,7 @@ class RemoteFile:
     name : str
         What it is called in the folder of its data set; the URL has no say in it.
     sha256, md5 : str or None
-        The sums that others published for it; None where nobody is known to have done so.
+        Sums that are known for it; None where nobody is known to have published one.
     bytes : int or None
         Its size, where it is known.
     """
@@ -53,7 +53,7 @@ class CatalogEntry:
     licence : str
         In a few words.
     where : str
-        Where it can be had, as a sentence for those who lack it.
+        Where it can be had: a page, or words.
     files : mapping of {"train", "test"} to RemoteFile
         What ``multimargin data fetch`` downloads; empty where that needs a registration.
     paper : str
@@ -75,13 +75,18 @@ class CatalogEntry:
     stand_in_for: str = ""
 
     @property
+    def remedy(self) -> str:
+        """What to do in order to have it."""
+        return f"'multimargin data fetch {self.name}' gets it" if self.files else self.where
+
+    @property
     def sizes(self) -> dict[Part, int]:
         """Number of samples of each part."""
         return {"train": self.n_train, "test": self.n_test}
 
 
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multiclass"
-_LIBSVM_WHERE = f"{_LIBSVM}.html (multimargin data fetch gets it)"
+_LIBSVM_WHERE = f"{_LIBSVM}.html"
 # The files as they were in these commits: what the paper's own tests were run on.
 _XCSVM = "https://raw.githubusercontent.com/albermax/xcsvm"
 _XCSVM_COMMITS = (
@@ -89,7 +94,7 @@ _XCSVM_COMMITS = (
     "66d01897d8e25366e11100d697e6fed8b1b3024e",
 )
 _XCSVM_FOLDER = "xcsvm/xcsvm/tests/data"
-_XCSVM_WHERE = "https://github.com/albermax/xcsvm (multimargin data fetch gets it)"
+_XCSVM_WHERE = "https://github.com/albermax/xcsvm"
 _LSHTC_WHERE = (
     "register at http://lshtc.iit.demokritos.gr (or ask the organisers of the challenge), then put "
     "the files into the folder as train.txt and test.txt; published test files have the label 0 "
@@ -111,9 +116,10 @@ def _xcsvm(part: Part, remote: str, sha256: str, size: int, commit: int = 0) -> 
 
 
 _ENTRIES = (
-    # The nine sets of the paper's validation table, in its order. News20's and RCV1's sums were
-    # published for the training files by a project that counted their rows and classes, too; the
-    # MD5 sums by torchvision (usps) and by an optimisation benchmark (rcv1).
+    # The nine sets of the paper's validation table, in its order. The sums of the authors' own
+    # files are those of the files in their repository; those of the training files of news20 and
+    # rcv1 were published by a benchmark that counted their rows and classes, too; the MD5 sums by
+    # torchvision (usps) and by another benchmark (rcv1).
     CatalogEntry(
         "sensit-combined",
         "vehicles by acoustic and seismic sensors",

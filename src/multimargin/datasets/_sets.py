@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +13,17 @@ from scipy.sparse import csr_matrix
 
 from multimargin._svmlight import load_svmlight
 from multimargin.datasets._catalog import CatalogEntry, Part, entry_of
+from multimargin.datasets._lshtc_format import load_lshtc
 
-__all__ = ["SetParts", "SetUnavailableError", "file_of", "is_there", "load_set"]
+__all__ = [
+    "SHIPPED",
+    "SetParts",
+    "SetUnavailableError",
+    "default_folder",
+    "file_of",
+    "is_there",
+    "load_set",
+]
 
 # The definitions of WordNet are part of the installed package.
 SHIPPED = "wordnet-hypernym"
@@ -33,6 +43,18 @@ class SetParts(NamedTuple):
     y: NDArray[Any]
     X_test: csr_matrix[Any] | None
     y_test: NDArray[Any] | None
+
+
+def default_folder() -> Path:
+    """Where data sets are unless an option says so: $MULTIMARGIN_DATA, or the user's cache."""
+    given = os.environ.get("MULTIMARGIN_DATA")
+    if given:
+        return Path(given)
+    if sys.platform == "darwin":
+        cache = Path.home() / "Library" / "Caches"
+    else:
+        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "multimargin" / "data"
 
 
 def file_of(name: str, part: Part, folder: str | os.PathLike[str] | None) -> Path | None:
@@ -67,8 +89,9 @@ def load_set(
     folder : path-like or None
         Has a folder of that name, with ``train.libsvm`` and, where the set has test samples,
         ``test.libsvm``: LIBSVM text with features from 1, plain or with ``.xz``, ``.bz2`` or
-        ``.gz`` after its name. WordNet is taken from the installed package, with its classes
-        by name, if it is not there.
+        ``.gz`` after its name. Files called ``train.txt`` and ``test.txt`` are in the format of
+        `load_lshtc`. WordNet is taken from the installed package, with its classes by name, if
+        it is not there.
     dtype : dtype, default=numpy.float32
         Of the values: ``numpy.float32`` or ``numpy.float64``.
     n_threads : int, default=None
@@ -83,9 +106,16 @@ def load_set(
     Raises
     ------
     SetUnavailableError
-        If the training file is not there.
+        If the training file is not there, or the test file has no labels.
     ValueError
         If the catalogue has no such name, or a file is malformed.
+
+    Notes
+    -----
+    Of LSHTC files, a document with several labels gets the first of them, in training and in
+    testing, and features that occur in neither file have no column. That is a choice: the paper
+    does not say what it did with the few such documents. Its LSHTC-2011 has nearly as many
+    training documents as the published file, so that they were not left out.
     """
     entry = entry_of(name)
     train, test = file_of(name, "train", folder), file_of(name, "test", folder)
@@ -93,13 +123,53 @@ def load_set(
         if name == SHIPPED:
             return _shipped(dtype)
         raise SetUnavailableError(_why_missing(entry, folder))
-    X, y = load_svmlight(train, n_features=entry.n_features, dtype=dtype, n_threads=n_threads)
+    X, y = _read(entry, train, dtype, n_threads)
     if test is None:
-        return SetParts(X, y, None, None)
-    X_test, y_test = load_svmlight(
-        test, n_features=entry.n_features, dtype=dtype, n_threads=n_threads
-    )
-    return SetParts(X, y, X_test, y_test)
+        return _renumbered(SetParts(X, y, None, None), entry, train)
+    X_test, y_test = _read(entry, test, dtype, n_threads)
+    if not np.isin(y_test, y).any():
+        raise SetUnavailableError(
+            f"{test}: none of its labels is one of {train}, so that it cannot be tested on "
+            f"(published LSHTC test files have the label 0 throughout); put the file with labels "
+            "in its place, or move it away to train without a test"
+        )
+    return _renumbered(SetParts(X, y, X_test, y_test), entry, train, test)
+
+
+def _is_lshtc(file: Path) -> bool:
+    return ".txt" in file.suffixes
+
+
+def _read(
+    entry: CatalogEntry, file: Path, dtype: DTypeLike, n_threads: int | None
+) -> tuple[csr_matrix[Any], NDArray[Any]]:
+    if _is_lshtc(file):
+        return load_lshtc(file, multilabel="first", dtype=dtype, n_threads=n_threads)
+    return load_svmlight(file, n_features=entry.n_features, dtype=dtype, n_threads=n_threads)
+
+
+def _renumbered(parts: SetParts, entry: CatalogEntry, *files: Path) -> SetParts:
+    """Leave out the columns without entries, where the numbers of features have gaps.
+
+    The numbers in LSHTC files go far beyond the number of features (1,199,847 for 29,726), and
+    machines with dense weights would spend memory on each of them.
+    """
+    if not any(_is_lshtc(file) for file in files):
+        return parts
+    width = max(X.shape[1] for X in (parts.X, parts.X_test) if X is not None)
+    occurs = np.zeros(width, dtype=bool)
+    for X in (parts.X, parts.X_test):
+        if X is not None:
+            occurs[X.indices] = True
+    X_test = None if parts.X_test is None else _columns(parts.X_test, occurs)
+    return SetParts(_columns(parts.X, occurs), parts.y, X_test, parts.y_test)
+
+
+def _columns(X: csr_matrix[Any], kept: NDArray[np.bool_]) -> csr_matrix[Any]:
+    """The columns that are kept, none of the others having an entry."""
+    new_number = np.cumsum(kept, dtype=np.int32) - 1
+    shape = (X.shape[0], max(int(np.count_nonzero(kept)), 1))
+    return csr_matrix((X.data, new_number[X.indices], X.indptr), shape=shape)
 
 
 def _why_missing(entry: CatalogEntry, folder: str | os.PathLike[str] | None) -> str:
@@ -109,7 +179,7 @@ def _why_missing(entry: CatalogEntry, folder: str | os.PathLike[str] | None) -> 
         looked = f"{Path(folder) / entry.name} has no train.libsvm or train.txt"
     return (
         f"{entry.name} is not on this machine: {looked}; name the folder that holds it by --data "
-        f"or MULTIMARGIN_DATA. Where it can be had: {entry.where}"
+        f"or MULTIMARGIN_DATA. To have it: {entry.remedy}"
     )
 
 

@@ -1,0 +1,171 @@
+"""``multimargin data``: which data sets there are, and how to get them."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from multimargin.cli._common import EXIT_ERROR, EXIT_OK, note, print_json
+from multimargin.datasets._catalog import CATALOG, CatalogEntry
+from multimargin.datasets._fetch import FetchError, fetch_set, verify_set
+from multimargin.datasets._sets import SHIPPED, default_folder, file_of
+
+_COLUMNS = ("name", "train", "test", "classes", "features", "on disk")
+_NUMBERS = (1, 2, 3, 4)
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand, with its own, to the command."""
+    parser = commands.add_parser(
+        "data",
+        help="list and fetch data sets",
+        description="The data sets of the experiments: which there are, and how to get them.",
+    )
+    actions = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    listing = actions.add_parser(
+        "list",
+        help="list the data sets",
+        description="List the data sets, which of them are on the disk, and where others are.",
+    )
+    listing.set_defaults(run=run_list)
+    listing.add_argument(
+        "--verify",
+        action="store_true",
+        help="compare the files with the sums recorded when they were fetched",
+    )
+    listing.add_argument("--json", action="store_true", help="print one JSON object")
+    fetching = actions.add_parser(
+        "fetch",
+        help="download data sets",
+        description="Download data sets. Sums and contents are checked; an interrupted download "
+        "is continued by the same command; files that are there stay as they are.",
+    )
+    fetching.set_defaults(run=run_fetch)
+    fetching.add_argument(
+        "names",
+        metavar="NAME",
+        nargs="+",
+        type=_name,
+        help="a data set that 'multimargin data list' shows",
+    )
+    for each in (listing, fetching):
+        each.add_argument(
+            "--data",
+            metavar="DIR",
+            type=Path,
+            help="the folder with one folder per set (default: $MULTIMARGIN_DATA, or else "
+            "multimargin/data in your cache folder)",
+        )
+
+
+def _name(text: str) -> str:
+    if text not in CATALOG:
+        raise argparse.ArgumentTypeError(
+            f"no data set is called {text!r}; see 'multimargin data list'"
+        )
+    return text
+
+
+def run_fetch(args: argparse.Namespace) -> int:
+    """Fetch one set after the other; one that fails does not keep the others from coming."""
+    folder = args.data or default_folder()
+    status = EXIT_OK
+    for name in dict.fromkeys(args.names):
+        try:
+            fetch_set(name, folder, report=note)
+        except FetchError as error:
+            note(f"error: {error}")
+            status = EXIT_ERROR
+    return status
+
+
+def run_list(args: argparse.Namespace) -> int:
+    """Show the catalogue next to what is on the disk."""
+    folder = args.data or default_folder()
+    if args.data is not None and not folder.is_dir():
+        raise ValueError(f"{folder} is not a folder")
+    described = [_described(entry, folder, args.verify) for entry in CATALOG.values()]
+    if args.json:
+        print_json({"folder": str(folder), "sets": described})
+    else:
+        _print(described, folder)
+    wrong = [each["name"] for each in described if False in each.get("verified", {}).values()]
+    if wrong:
+        raise ValueError(
+            f"files of {', '.join(wrong)} in {folder} differ from the recorded sums; move them "
+            "away and fetch them again"
+        )
+    return EXIT_OK
+
+
+def _described(entry: CatalogEntry, folder: Path, verify: bool) -> dict[str, Any]:
+    on_disk = [part for part in entry.sizes if file_of(entry.name, part, folder) is not None]
+    described: dict[str, Any] = {
+        "name": entry.name,
+        "title": entry.title,
+        "n_train": entry.n_train,
+        "n_test": entry.n_test,
+        "n_classes": entry.n_classes,
+        "n_features": entry.n_features,
+        "on_disk": on_disk,
+        "in_package": entry.name == SHIPPED,
+        "fetchable": bool(entry.files),
+        "licence": entry.licence,
+        "where": entry.where,
+        "remedy": entry.remedy,
+        "paper": entry.paper,
+        "stand_in_for": entry.stand_in_for,
+    }
+    if verify:
+        described["verified"] = verify_set(entry.name, folder)
+    return described
+
+
+def _print(described: list[dict[str, Any]], folder: Path) -> None:
+    """A line of numbers for each set, and what it is and where below it."""
+    rows = [_COLUMNS, *(_row(each) for each in described)]
+    widths = [max(len(row[k]) for row in rows) for k in range(len(_COLUMNS))]
+    texts = ["", *(_text(each) for each in described)]
+    columns = min(max(shutil.get_terminal_size().columns, 60), 120)
+    print(f"in {folder}:\n")
+    for row, text in zip(rows, texts, strict=True):
+        cells = (
+            f"{cell:>{width}}" if k in _NUMBERS else f"{cell:<{width}}"
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        print("  ".join(cells).rstrip())
+        # Addresses stay in one piece, to be copied.
+        for line in textwrap.wrap(
+            text, columns - 4, break_long_words=False, break_on_hyphens=False
+        ):
+            print(f"    {line}")
+
+
+def _row(each: dict[str, Any]) -> tuple[str, ...]:
+    sizes = (f"{each[size]:,}" for size in ("n_train", "n_test", "n_classes", "n_features"))
+    return (each["name"], *sizes, _on_disk(each))
+
+
+def _text(each: dict[str, Any]) -> str:
+    what = each["title"]
+    if each["paper"]:
+        what += f"; the paper's {each['paper']}"
+    if each["stand_in_for"]:
+        what += f"; a stand-in for the paper's {each['stand_in_for']}"
+    fetch = "; 'data fetch' gets it" if each["fetchable"] else ""
+    return f"{what}. Licence: {each['licence']}. Where: {each['where']}{fetch}"
+
+
+def _on_disk(each: dict[str, Any]) -> str:
+    if not each["on_disk"]:
+        return "in package" if each["in_package"] else "-"
+    text = "+".join(each["on_disk"])
+    verified = each.get("verified", {}).values()
+    if False in verified:
+        return f"{text}: DIFFERS"
+    if True in verified:
+        return f"{text}: verified"
+    return f"{text}: no sums" if "verified" in each else text

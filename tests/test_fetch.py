@@ -1,0 +1,360 @@
+"""Downloads of data sets, from a server on this machine that misbehaves as it is told."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import fcntl
+import hashlib
+import json
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from multimargin.cli import main
+from multimargin.datasets import FetchError, _download, fetch_set
+from multimargin.datasets._catalog import CATALOG, CatalogEntry, RemoteFile
+from multimargin.datasets._fetch import verify_set
+
+TRAIN = bz2.compress("".join(f"{k % 3} 1:{k} 4:{k / 7}\n" for k in range(600)).encode())
+TEST = b"0 1:1\n2 3:0.5\n"
+
+
+class Server(ThreadingHTTPServer):
+    """Serves `files`; `stop_after` bytes of an answer it hangs up."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.behave()
+
+    def behave(self) -> None:
+        self.files = {"/train.bz2": TRAIN, "/any/../odd%2Fname?x=1": TEST}
+        self.stop_after: int | None = None
+        self.ranges = True
+        self.tag: str | None = '"v1"'
+        self.length = True
+        self.asked: list[dict[str, str]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.asked.append(dict(self.headers))
+        if self.path == "/moved":
+            self.send_response(302)
+            self.send_header("Location", "file:///etc/hostname")
+            self.end_headers()
+            return
+        if self.path not in self.server.files:
+            self.send_error(404)
+            return
+        content = self.server.files[self.path]
+        begin = self._begin()
+        if begin is not None and begin >= len(content):
+            self.send_response(416)
+            self.send_header("Content-Range", f"bytes */{len(content)}")
+            self.end_headers()
+            return
+        self.send_response(200 if begin is None else 206)
+        if begin is not None:
+            last = len(content) - 1
+            self.send_header("Content-Range", f"bytes {begin}-{last}/{len(content)}")
+        if self.server.tag:
+            self.send_header("ETag", self.server.tag)
+        body = content[begin or 0 :]
+        if self.server.length:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: self.server.stop_after])
+
+    def _begin(self) -> int | None:
+        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        if not asked or not self.server.ranges:
+            return None
+        version = self.headers.get("If-Range")
+        return int(asked[1]) if version in (None, self.server.tag) else None
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    server = Server()
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def server(running: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    running.behave()
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    entry = CatalogEntry(
+        "toy",
+        "a toy",
+        600,
+        2,
+        3,
+        4,
+        "none",
+        "the test server",
+        {
+            "train": RemoteFile(f"{running.url}/train.bz2", "train.libsvm.bz2"),
+            "test": RemoteFile(f"{running.url}/any/../odd%2Fname?x=1", "test.libsvm"),
+        },
+    )
+    monkeypatch.setitem(CATALOG, "toy", entry)
+    return running
+
+
+def change(part: str = "train", **fields: object) -> None:
+    """Change what the catalogue says about a file."""
+    entry = CATALOG["toy"]
+    changed = replace(entry.files[part], **fields)
+    CATALOG["toy"] = replace(entry, files={**entry.files, part: changed})
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(file.name for file in (folder / "toy").iterdir())
+
+
+def test_fetch_and_record_sums(server, tmp_path):
+    lines: list[str] = []
+    files = fetch_set("toy", tmp_path / "new" / "folder", report=lines.append)
+    assert [file.read_bytes() for file in files] == [TRAIN, TEST]
+    folder = tmp_path / "new" / "folder"
+    assert names(folder) == ["SHA256SUMS", "test.libsvm", "train.libsvm.bz2"]
+    assert (folder / "toy" / "SHA256SUMS").read_text() == (
+        f"{hashlib.sha256(TEST).hexdigest()}  test.libsvm\n"
+        f"{hashlib.sha256(TRAIN).hexdigest()}  train.libsvm.bz2\n"
+    )
+    assert verify_set("toy", folder) == {"train.libsvm.bz2": True, "test.libsvm": True}
+    assert any("no published sum" in line for line in lines)
+    n_asked = len(server.asked)
+    fetch_set("toy", folder, report=lines.append)
+    assert len(server.asked) == n_asked
+    assert lines[-1].endswith("is there already")
+
+
+@pytest.mark.parametrize("length", [True, False])
+def test_interrupted_download_is_continued(server, tmp_path, length):
+    server.stop_after = 100
+    with pytest.raises(FetchError, match=rf"after 100 of {len(TRAIN):,} bytes, which are kept"):
+        fetch_set("toy", tmp_path)
+    assert names(tmp_path) == ["train.libsvm.bz2.part", "train.libsvm.bz2.part.version"]
+    server.stop_after, server.length = None, length
+    fetch_set("toy", tmp_path)
+    assert server.asked[1]["Range"] == "bytes=100-"
+    assert server.asked[1]["If-Range"] == '"v1"'
+    assert names(tmp_path) == ["SHA256SUMS", "test.libsvm", "train.libsvm.bz2"]
+    assert (tmp_path / "toy" / "train.libsvm.bz2").read_bytes() == TRAIN
+
+
+@pytest.mark.parametrize("how", ["another version", "no ranges", "no versions", "too long"])
+def test_download_starts_anew_where_it_cannot_be_continued(server, tmp_path, how):
+    if how == "no versions":
+        server.tag = None
+    server.stop_after = 100
+    with pytest.raises(FetchError, match="which are kept"):
+        fetch_set("toy", tmp_path)
+    server.stop_after = None
+    part = tmp_path / "toy" / "train.libsvm.bz2.part"
+    part.write_bytes(b"x" * (9999 if how == "too long" else 100))
+    if how == "another version":
+        server.tag = '"v2"'
+    server.ranges = how != "no ranges"
+    fetch_set("toy", tmp_path)
+    assert (tmp_path / "toy" / "train.libsvm.bz2").read_bytes() == TRAIN
+
+
+def test_all_that_was_missing_is_the_name(server, tmp_path):
+    change(sha256=hashlib.sha256(TRAIN).hexdigest(), bytes=len(TRAIN))
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "train.libsvm.bz2.part").write_bytes(TRAIN)
+    fetch_set("toy", tmp_path)
+    assert server.asked[0]["Range"] == f"bytes={len(TRAIN)}-"
+    assert (tmp_path / "toy" / "train.libsvm.bz2").read_bytes() == TRAIN
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"sha256": "0" * 64}, "sha256 sum is .* instead of the published 0000"),
+        ({"md5": "0" * 32}, "md5 sum is .* instead of the published 0000"),
+        ({"bytes": 7}, f"{len(TRAIN):,} bytes instead of the 7"),
+    ],
+)
+def test_wrong_sums(server, tmp_path, fields, message):
+    change(**fields)
+    with pytest.raises(FetchError, match=message):
+        fetch_set("toy", tmp_path)
+    assert not (tmp_path / "toy").exists()
+
+
+def test_right_sums(server, tmp_path):
+    change(sha256=hashlib.sha256(TRAIN).hexdigest(), md5=hashlib.md5(TRAIN).hexdigest())
+    lines: list[str] = []
+    fetch_set("toy", tmp_path, report=lines.append)
+    assert any("the published sum" in line for line in lines)
+
+
+def test_recorded_sums_are_compared(server, tmp_path):
+    fetch_set("toy", tmp_path)
+    file = tmp_path / "toy" / "test.libsvm"
+    file.write_bytes(b"0 1:1\n2 3:0.6\n")
+    assert verify_set("toy", tmp_path)["test.libsvm"] is False
+    with pytest.raises(FetchError, match="is not what was fetched"):
+        fetch_set("toy", tmp_path)
+    file.unlink()
+    assert verify_set("toy", tmp_path)["test.libsvm"] is False
+    server.files = dict.fromkeys(server.files, b"0 1:1\n2 3:0.6\n")
+    with pytest.raises(FetchError, match="when it was first fetched"):
+        fetch_set("toy", tmp_path)
+    assert names(tmp_path) == ["SHA256SUMS", "train.libsvm.bz2"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"<html>Please log in</html>\n", "cannot be read and is removed"),
+        (TRAIN[:-9], "truncated"),
+        (b"0 1:1\n1 2:1\n2 3:1\n", "3 samples instead of 600"),
+        (b"0 1:1\n1 2:1\n" * 300, "2 classes instead of 3"),
+        (b"0 1:1\n1 2:1\n2 5:1\n" * 200, "feature 5 is beyond"),
+    ],
+)
+def test_wrong_content(server, tmp_path, content, message):
+    server.files["/train.bz2"] = content
+    with pytest.raises(FetchError, match=message):
+        fetch_set("toy", tmp_path)
+    assert not (tmp_path / "toy").exists()
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("/none", "404"),
+        ("/moved", "302 .*is not allowed"),
+        ("http://127.0.0.1:9/x", "cannot reach 127.0.0.1 .*run the same command again"),
+        ("file:///etc/hostname", "only http and https"),
+    ],
+)
+def test_what_cannot_be_had(server, tmp_path, url, message):
+    change(url=server.url + url if url.startswith("/") else url)
+    with pytest.raises(FetchError, match=message):
+        fetch_set("toy", tmp_path)
+    assert not (tmp_path / "toy").exists()
+
+
+def test_no_way_from_https_to_http():
+    handler, request = _download._HttpsStays(), _download.urllib.request.Request("https://a/b")
+    with pytest.raises(_download.urllib.error.URLError, match="not https"):
+        handler.redirect_request(request, None, 302, "", {}, "http://a/b")
+    assert handler.redirect_request(request, None, 302, "", {}, "https://c/d").host == "c"
+
+
+def test_too_little_room(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=10))
+    with pytest.raises(FetchError, match=r"needs .* bytes more, but the disk has only 10"):
+        fetch_set("toy", tmp_path)
+    assert not (tmp_path / "toy").exists()
+
+
+def test_full_disk(server, tmp_path, monkeypatch):
+    def fill(response: Any, file: Any, *_: object) -> None:
+        file.write(response.read(100))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(_download, "_copy", fill)
+    with pytest.raises(
+        FetchError, match=r"the disk is full; what had been received of .* is removed"
+    ):
+        fetch_set("toy", tmp_path)
+    assert not (tmp_path / "toy").exists()
+
+
+def test_one_download_at_a_time(server, tmp_path):
+    (tmp_path / "toy").mkdir()
+    with (tmp_path / "toy" / "train.libsvm.bz2.part").open("ab") as file:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX)
+        with pytest.raises(FetchError, match="another process"):
+            fetch_set("toy", tmp_path)
+
+
+def test_sets_without_files():
+    with pytest.raises(FetchError, match=r"lshtc-2011 cannot be downloaded .*register at"):
+        fetch_set("lshtc-2011")
+    with pytest.raises(FetchError, match="part of multimargin"):
+        fetch_set("wordnet-hypernym")
+    with pytest.raises(ValueError, match="no data set is called 'x'"):
+        fetch_set("x")
+
+
+# ---- The command -------------------------------------------------------------------------------
+
+
+def test_command_fetches_and_lists(server, tmp_path, capsys):
+    data = ["--data", str(tmp_path)]
+    assert main(["data", "fetch", "lshtc-large", "toy", *data]) == 1
+    assert "register at" in capsys.readouterr().err
+    assert main(["data", "fetch", "toy", "toy", *data]) == 0
+    assert capsys.readouterr().err.count("is there already") == 2
+
+    assert main(["data", "list", "--json", *data]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert listed["folder"] == str(tmp_path)
+    toy = next(each for each in listed["sets"] if each["name"] == "toy")
+    assert (toy["n_train"], toy["on_disk"]) == (600, ["train", "test"])
+    assert len(listed["sets"]) == len(CATALOG)
+
+    assert main(["data", "list", "--verify", *data]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^toy +600 +2 +3 +4 +train\+test: verified$", out, re.MULTILINE)
+    assert re.search(r"^rcv1 +15,564 +518,571 +51 +47,236 +-$", out, re.MULTILINE)
+    assert re.search(r"^wordnet-hypernym .* in package$", out, re.MULTILINE)
+    assert "    a toy. Licence: none. Where: the test server; 'data fetch' gets it" in out
+
+    (tmp_path / "toy" / "test.libsvm").write_bytes(b"0 1:1\n")
+    assert main(["data", "list", *data]) == 0
+    assert main(["data", "list", "--verify", *data]) == 1
+    captured = capsys.readouterr()
+    assert "train+test: DIFFERS" in captured.out
+    assert captured.err.startswith("multimargin: error: files of toy")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["fetch"], "the following arguments are required: NAME"),
+        (["fetch", "toys"], "no data set is called 'toys'; see 'multimargin data list'"),
+        (["lost"], "invalid choice: 'lost'"),
+    ],
+)
+def test_wrong_usage(capsys, arguments, message):
+    assert main(["data", *arguments]) == 2
+    assert message in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_listing_of_no_folder(tmp_path, capsys):
+    assert main(["data", "list", "--data", str(tmp_path / "none")]) == 1
+    assert capsys.readouterr().err == f"multimargin: error: {tmp_path / 'none'} is not a folder\n"
