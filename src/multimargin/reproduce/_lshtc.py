@@ -12,13 +12,10 @@ from multimargin.reproduce._experiment import Experiment, Missing, Options, Plan
 from multimargin.reproduce._lshtc_sets import SHOWN, Shown, present
 from multimargin.reproduce._lshtc_tables import lshtc_section
 from multimargin.reproduce._memory import available, gigabytes, needed
-from multimargin.reproduce._stops import STOPS, runs, stopping
-from multimargin.reproduce._training import Data, fit_and_measure
-from multimargin.reproduce._weighting import text_data
+from multimargin.reproduce._stops import STOPS, limited, parameters, runs
+from multimargin.reproduce._training import fit_and_measure
+from multimargin.reproduce._weighting import LastText
 from multimargin.reproduce.paper.lshtc import FORMULATIONS, LOG_C
-
-TIME_LIMIT = 600.0
-"""Seconds for one fit unless the command line says otherwise."""
 
 _LARGE = 100_000_000  # samples x classes, from which a fit takes minutes
 _USABLE = 0.8  # of the memory
@@ -30,7 +27,7 @@ class Lshtc(Experiment):
     name = "lshtc"
 
     def __init__(self) -> None:
-        self._loaded: tuple[str, Data] | None = None
+        self._texts = LastText()
 
     def plan(self, options: Options) -> Plan:
         sets, missing = present(SHOWN, options)
@@ -48,18 +45,8 @@ class Lshtc(Experiment):
         return Plan(tuple(cells), tuple(missing))
 
     def measure(self, cell: Cell, options: Options) -> dict[str, Any]:
-        if self._loaded is None or self._loaded[0] != cell.dataset:
-            self._loaded = None  # before the next one is loaded
-            self._loaded = (cell.dataset, text_data(cell.dataset, options.data))
-        parameters = {
-            "formulation": cell.formulation,
-            "C": cell.penalty,
-            "n_jobs": options.threads,
-            "random_state": cell.seed,
-            "time_limit": cell.options["time_limit"],
-            **stopping(cell.stop, cell.penalty),
-        }
-        return fit_and_measure(parameters, self._loaded[1])
+        data = self._texts.of(cell.dataset, options.data)
+        return fit_and_measure(parameters(cell, options), data)
 
     def section(self, records: Sequence[Record], plan: Plan) -> Section:
         return lshtc_section(records)
@@ -69,7 +56,6 @@ def _cells(shown: Shown, options: Options) -> Iterator[Cell]:
     """All seeds 0 first, so that an interrupted run has whole tables."""
     size = CATALOG[shown.name]
     large = size.n_train * size.n_classes >= _LARGE
-    limit = TIME_LIMIT if options.time_limit is None else options.time_limit
     for seed in range(max(runs(stop, options, large=large) for stop in STOPS)):
         for stop in STOPS:
             if seed >= runs(stop, options, large=large):
@@ -77,7 +63,7 @@ def _cells(shown: Shown, options: Options) -> Iterator[Cell]:
             for formulation in FORMULATIONS:
                 for log_c in LOG_C:
                     yield Cell(
-                        "lshtc", shown.name, formulation, log_c, stop, seed, {"time_limit": limit}
+                        "lshtc", shown.name, formulation, log_c, stop, seed, limited(options)
                     )
 
 

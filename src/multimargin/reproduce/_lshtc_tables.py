@@ -17,7 +17,7 @@ from multimargin.reproduce._document import (
     Tone,
 )
 from multimargin.reproduce._lshtc_sets import SHOWN, Shown
-from multimargin.reproduce._repeated import NOT_REACHED, Key, Repeated, by_key
+from multimargin.reproduce._repeated import NOT_REACHED, Key, Repeated, by_key, our_line
 from multimargin.reproduce._stops import EXPLANATION, GAP, PAPER, STOPS, WORDS
 from multimargin.reproduce.paper import lshtc as paper
 
@@ -263,34 +263,14 @@ def _figures(results: Results, sets: list[Shown]) -> Iterator[Figure]:
 
 
 def _axes(results: Results, shown: Shown, measure: paper.Measure, stop: str) -> Axes:
-    lines = []
-    for formulation in paper.FORMULATIONS:
-        lines += [
-            line
-            for line in (
-                _our_line(results, shown, measure, stop, formulation),
-                _paper_line(shown, measure, formulation),
-            )
-            if line.x
-        ]
     ticks = tuple(float(log_c) for log_c in paper.LOG_C)
-    return Axes(shown.title, "log C", f"{_TITLES[measure]} [%]", tuple(lines), x_ticks=ticks)
-
-
-def _our_line(
-    results: Results, shown: Shown, measure: paper.Measure, stop: str, formulation: str
-) -> Line:
-    found = {c: results.get((shown.name, formulation, float(c), stop)) for c in paper.LOG_C}
-    values = {c: runs.values(measure) for c, runs in found.items() if runs}
-    return Line(
-        label=_NAMES[formulation],
-        series=formulation,
-        x=tuple(float(log_c) for log_c in values),
-        y=tuple(sum(v) / len(v) for v in values.values()),
-        source="ours",
-        low=tuple(min(v) for v in values.values()),
-        high=tuple(max(v) for v in values.values()),
-    )
+    lines = []
+    for formulation, name in _NAMES.items():
+        found = {c: results.get((shown.name, formulation, c, stop)) for c in ticks}
+        lines.append(our_line(name, formulation, measure, found))
+        lines.append(_paper_line(shown, measure, formulation))
+    drawn = tuple(line for line in lines if line.x)
+    return Axes(shown.title, "log C", f"{_TITLES[measure]} [%]", drawn, x_ticks=ticks)
 
 
 def _paper_line(shown: Shown, measure: paper.Measure, formulation: str) -> Line:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from multimargin.reproduce._cell import Record, spread
-from multimargin.reproduce._document import Entry
+from multimargin.reproduce._document import Entry, Line
 
 NOT_REACHED = "†"
 """After a figure of a run that ended before its tolerance."""
@@ -86,3 +86,17 @@ def by_key(records: Iterable[Record]) -> dict[Key, Repeated]:
         key = (cell.dataset, cell.formulation, float(cell.log_c), cell.stop)
         found.setdefault(key, []).append(record)
     return {key: Repeated(group) for key, group in found.items()}
+
+
+def our_line(label: str, series: str, measure: str, found: Mapping[float, Repeated | None]) -> Line:
+    """A measure over log C, where it is known: the means, and what lies between the runs."""
+    values = {log_c: runs.values(measure) for log_c, runs in found.items() if runs}
+    return Line(
+        label=label,
+        series=series,
+        x=tuple(values),
+        y=tuple(spread(v)[0] for v in values.values()),
+        source="ours",
+        low=tuple(min(v) for v in values.values()),
+        high=tuple(max(v) for v in values.values()),
+    )

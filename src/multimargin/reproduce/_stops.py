@@ -1,9 +1,10 @@
-"""The two ways in which the LSHTC experiments end a fit."""
+"""How the LSHTC experiments end a fit, in two ways, and how often they make it."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from multimargin.reproduce._cell import Cell
 from multimargin.reproduce._experiment import Options
 from multimargin.reproduce.paper.lshtc import EPSILON, RUNS
 
@@ -11,6 +12,9 @@ PAPER, GAP = "paper", "gap"
 
 STOPS = (PAPER, GAP)
 _GAP = 0.01
+
+TIME_LIMIT = 600.0
+"""Seconds for one fit unless the command line says otherwise."""
 
 WORDS = {PAPER: f"ours, ε = {EPSILON:g}", GAP: "ours, gap"}
 """As rows and columns are called."""
@@ -25,8 +29,20 @@ EXPLANATION = (
 )
 
 
-def stopping(stop: str, penalty: float) -> dict[str, Any]:
-    """The estimator's parameters of one way to stop.
+def parameters(cell: Cell, options: Options) -> dict[str, Any]:
+    """The estimator's for one run."""
+    return {
+        "formulation": cell.formulation,
+        "C": cell.penalty,
+        "n_jobs": options.threads,
+        "random_state": cell.seed,
+        "time_limit": cell.options["time_limit"],
+        **_stopping(cell.stop, cell.penalty),
+    }
+
+
+def _stopping(stop: str, penalty: float) -> dict[str, Any]:
+    """What ends a fit.
 
     On lshtc1-dryrun-task2, Crammer-Singer with C = 0.001 is right on 6.5% of the test samples at
     a relative gap of 0.3%, on 36.5% at 0.006%, and on 36.7% at the optimum.
@@ -34,6 +50,11 @@ def stopping(stop: str, penalty: float) -> dict[str, Any]:
     if stop == PAPER:
         return {"stopping": "violation", "tol": EPSILON}
     return {"stopping": "gap", "tol": _GAP * min(1.0, penalty)}
+
+
+def limited(options: Options) -> dict[str, float]:
+    """The time limit as a part of a cell: with a longer one, a run may come further."""
+    return {"time_limit": TIME_LIMIT if options.time_limit is None else options.time_limit}
 
 
 def runs(stop: str, options: Options, *, large: bool = False) -> int:

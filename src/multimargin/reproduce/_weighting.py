@@ -12,6 +12,21 @@ from multimargin.datasets._sets import SetParts, load_set
 from multimargin.reproduce._training import Data
 
 
+class LastText:
+    """The set that was asked for last: runs come by set, and two may not fit in memory."""
+
+    def __init__(self) -> None:
+        self._name = ""
+        self._data: Data | None = None
+
+    def of(self, name: str, folder: Any) -> Data:
+        """See `text_data`."""
+        if self._data is None or self._name != name:
+            self._data = None  # before the next one is loaded
+            self._name, self._data = name, text_data(name, folder)
+        return self._data
+
+
 def text_data(name: str, folder: Any) -> Data:
     """A set of texts by name, weighted where its files hold counts.
 
