@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import json
-import resource
 import signal
 import subprocess
 import sys
@@ -48,6 +48,7 @@ ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )
+_MODULE = "multimargin.reproduce._own_process"
 _GRACE = 5.0  # seconds for a launcher to end its ranks
 
 
@@ -120,7 +121,7 @@ def measured_apart(job: Job, give_up_after: float | None = None) -> dict[str, An
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         # Not pipes, whose other ends daemons of a launcher may hold after the run has ended.
         process = subprocess.Popen(
-            command(job.ranks, ["-m", __spec__.name, json.dumps(asdict(job))]),
+            command(job.ranks, ["-m", _MODULE, json.dumps(asdict(job))]),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
@@ -221,18 +222,20 @@ def model_hash(coef: Any, comm: Communicator) -> str:
         The rows of this rank, which follow those of the rank before.
     """
     rows = []
-    for k in range(coef.shape[0]):
-        if sp.issparse(coef):
-            inside = slice(coef.indptr[k], coef.indptr[k + 1])
-            index, value = coef.indices[inside], coef.data[inside]
+    sparse = sp.issparse(coef)
+    matrix: Any = coef
+    for k in range(matrix.shape[0]):
+        if sparse:
+            inside = slice(matrix.indptr[k], matrix.indptr[k + 1])
+            index, value = matrix.indices[inside], matrix.data[inside]
         else:
-            index, value = np.arange(coef.shape[1]), coef[k]
+            index, value = np.arange(matrix.shape[1]), matrix[k]
         used = np.flatnonzero(value)
         used = used[np.argsort(index[used], kind="stable")]
         row = hashlib.sha256(index[used].astype("<i8").tobytes())
         row.update(np.ascontiguousarray(value[used]).tobytes())
         rows.append(row.hexdigest())
-    every = hashlib.sha256("".join(sum(everyones(comm, rows), [])).encode())
+    every = hashlib.sha256("".join(itertools.chain(*everyones(comm, rows))).encode())
     return every.hexdigest()[:16]
 
 
@@ -242,7 +245,9 @@ def peak_mb() -> float:
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024 / 1e6
-    # Elsewhere; on Linux this one begins with what the process that started this one held.
+    import resource  # which Windows does not have
+
+    # On Linux this one begins with what the process that started this one held.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
