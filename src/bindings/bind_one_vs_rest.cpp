@@ -43,7 +43,7 @@ class PyOneVsRest {
   void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
 
   bool solve(std::int32_t begin, std::int32_t end, double tol, bool by_gap, std::int32_t max_passes,
-             std::optional<Matrix<T>> alpha, std::int64_t column) {
+             std::optional<Matrix<T>> alpha, std::int64_t column, bool shrinking) {
     check_range(begin, end);
     const std::int64_t stride = alpha ? static_cast<std::int64_t>(alpha->shape(1)) : 0;
     if (alpha &&
@@ -51,8 +51,9 @@ class PyOneVsRest {
       throw nb::value_error("solve: alpha must be of samples x machines");
     T* const values = alpha ? alpha->data() + column : nullptr;
     bool all = false;
-    unlocked(interrupt_,
-             [&] { all = solver_->solve(begin, end, {tol, by_gap, max_passes}, values, stride); });
+    unlocked(interrupt_, [&] {
+      all = solver_->solve(begin, end, {tol, by_gap, max_passes, shrinking}, values, stride);
+    });
     return all;
   }
 
@@ -108,7 +109,7 @@ void bind_one(nb::module_& m, const char* name) {
            "loss"_a, "isa"_a, "threads"_a, "seed"_a)
       .def("set_time_limit", &S::set_time_limit, "seconds"_a)
       .def("solve", &S::solve, "begin"_a, "end"_a, "tol"_a, "by_gap"_a, "max_passes"_a,
-           "alpha"_a.noconvert().none(), "column"_a)
+           "alpha"_a.noconvert().none(), "column"_a, "shrinking"_a = true)
       .def("reports", &S::reports)
       .def("weights", &S::weights, "begin"_a, "end"_a)
       .def("put_weights", &S::put_weights, "begin"_a, "value"_a.noconvert(), "index"_a.noconvert(),

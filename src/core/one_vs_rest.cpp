@@ -140,7 +140,7 @@ class OneVsRest<T, I>::Line {
     }
     kept = std::copy(order_.begin() + at, order_.end(), order_.begin() + kept) - order_.begin();
     order_.resize(static_cast<std::size_t>(kept));
-    std::copy_n(violation(), lanes, threshold());
+    if (stopping.shrinking) std::copy_n(violation(), lanes, threshold());
     certified_ = false;
   }
 

@@ -29,6 +29,7 @@ struct LineStopping {
   double tol;
   bool by_gap;  // a relative duality gap of tol; otherwise a violation of tol
   std::int32_t max_passes;
+  bool shrinking = true;  // samples at a bound that they press against are left out for a while
 };
 
 // What became of one binary machine.

@@ -278,12 +278,15 @@ class ActiveSetSolver(BaseSolver):
             phase.best, phase.stale = result.gap, 0
         elif phase.stale >= 20 * _STALE_PASSES:
             return True  # no arrangement is safer: let a scan say how far this is
-        phase.everything = not phase.everything and measure <= self._stopping.confirm * phase.target
+        confirm = not phase.everything and measure <= self._stopping.confirm * phase.target
+        phase.everything = confirm or not self._shrinking
         return False
 
     def _pass(self, everything: bool, target: float | None) -> Report:
         stopping, n = self._stopping, len(self._problem.y)
         quiet_gap, quiet_violation = stopping.quiet(target or 0.0, n)
+        if not self._shrinking:
+            quiet_gap = quiet_violation = -1.0
         # A sample with a tenth of that is not worth its own arithmetic.
         how = Visiting(everything, 0.1 * quiet_gap, stopping.idle, quiet_gap, quiet_violation)
         self._limit(self._arena)

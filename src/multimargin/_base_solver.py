@@ -47,10 +47,14 @@ class BaseSolver(ABC):
         number of ranks; None: chosen by the solver.
     checkpoints : Checkpoints, default=None
         Where the state is written now and then, and where it is found again.
+    shrinking : bool, default=True
+        Whether passes leave out what seems settled; otherwise each visits everything.
     """
 
     takes_reductions = False
     """Whether the constructor takes ``reductions``, how often a mean is reduced in an epoch."""
+    accelerated = True
+    """Whether an interior point or conjugate gradients may take over where passes are slow."""
     depends_on_bundles = True
     """Whether another number of bundles makes another solution, within the tolerance."""
 
@@ -68,10 +72,12 @@ class BaseSolver(ABC):
         comm: Communicator | None = None,
         bundles: int | None = None,
         checkpoints: Checkpoints | None = None,
+        shrinking: bool = True,
     ) -> None:
         self._comm = comm or SerialCommunicator()
         self._bundles = bundles
         self._checkpoints = checkpoints
+        self._shrinking = shrinking
         self._began = time.monotonic()
         self._problem = problem
         self._stopping = stopping
@@ -213,7 +219,8 @@ class BaseSolver(ABC):
         return kept, duals, float(ended[0])
 
     def _may_use_interior_point(self) -> bool:
-        return not self._tried_interior_point and InteriorPoint.suits(self._problem)
+        untried = self.accelerated and not self._tried_interior_point
+        return untried and InteriorPoint.suits(self._problem)
 
     def _solution(self, ended_by: str, alpha: Start | None) -> Solution:
         last = self._history[-1]

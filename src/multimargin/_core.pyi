@@ -268,6 +268,7 @@ class OneVsRest:
         max_passes: int,
         alpha: NDArray[Any] | None,
         column: int,
+        shrinking: bool = True,
     ) -> bool: ...
     def reports(self) -> list[MachineReport]: ...
     def weights(

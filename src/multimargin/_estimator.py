@@ -51,11 +51,12 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         solution.
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The squared hinge is for "ovr" only.
-    solver : {"auto", "block", "alternating", "extrapolated"}, default="auto"
-        For "llw" only; all reach the same optimum. "block" (what "auto" chooses) solves all
-        classes of a sample at once. "alternating" trains each class by itself with the mean of
-        all held fixed in between, which is slow for large C; "extrapolated" does so with a mean
-        held ahead of where it is.
+    solver : {"auto", "passes", "block", "alternating", "extrapolated"}, default="auto"
+        All reach the same optimum. "passes" only visits samples; "auto" may go over to an
+        interior-point method or conjugate gradients where that is slow. The others are for "llw":
+        "block" (what "auto" chooses) solves all classes of a sample at once; "alternating" trains
+        each class by itself with the mean of all held fixed in between, which is slow for large
+        C; "extrapolated" does so with a mean held ahead of where it is.
     n_reductions : int, default=10
         How often per pass "alternating" and "extrapolated" take the mean.
     tol : float, default=0.01
@@ -93,6 +94,9 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Bundles of classes, which ranks hold and pass on (`multimargin.distributed`). The model
         depends on it, where it is given, and not on the number of ranks or threads. None: what
         is fastest, which is two per rank where there are several ranks.
+    shrinking : bool, default=True
+        Whether passes leave out for a while what seems settled, which is faster; the optimum is
+        the same.
 
     Attributes
     ----------
@@ -159,6 +163,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         verbose: int = 0,
         time_limit: float | None = None,
         n_bundles: int | None = None,
+        shrinking: bool = True,
     ) -> None:
         self.formulation = formulation
         self.C = C
@@ -178,6 +183,7 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.verbose = verbose
         self.time_limit = time_limit
         self.n_bundles = n_bundles
+        self.shrinking = shrinking
 
     # ------------------------------------------------------------ fitting
 

@@ -72,7 +72,7 @@ class AlternatingSolver(LlwSolver):
         for part in range(parts):
             self._limit(self._engine)
             samples = order[len(order) * part // parts : len(order) * (part + 1) // parts]
-            everything = self._everything and part == 0
+            everything = (self._everything or not self._shrinking) and part == 0
             complete, seen = self._share.pass_samples(
                 samples, self._held_mean(), everything, self._stopping.idle
             )
@@ -84,7 +84,7 @@ class AlternatingSolver(LlwSolver):
 
     def _after_epoch(self, complete: bool, measure: float) -> str | None:
         """Look, where it is time to; returns why the run ends here, None if it does not."""
-        full = self._everything
+        full = self._everything or not self._shrinking
         limit = "" if complete else "time_limit"
         limit = limit or self._limit_reached()
         quiet = bool(self._history) and measure <= self._target()

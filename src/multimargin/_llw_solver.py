@@ -142,7 +142,7 @@ class LlwSolver(BaseSolver):
 
     def _leave_below(self) -> float:
         """Gap of a sample that is not worth its own arithmetic."""
-        if self._by_violation or not self._history:
+        if self._by_violation or not self._history or not self._shrinking:
             return -math.inf
         return 0.05 * self._target() / len(self._problem.y)
 
@@ -184,7 +184,8 @@ class BlockSolver(LlwSolver):
             seen.append(self._measure(result))
             if seen[-1] <= target:
                 return ""
-            if count % self._phase == 0 and self._passes_needed(seen, target) > _PATIENCE:
+            slow = self.accelerated and count % self._phase == 0
+            if slow and self._passes_needed(seen, target) > _PATIENCE:
                 if not (limit := self._limit_reached()):
                     self._accelerate()
                 return limit

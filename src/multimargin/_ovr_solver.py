@@ -163,7 +163,9 @@ class OvrSolver(BaseSolver):
             for begin, end in self._lines.stretches(chunks[k] if k < len(chunks) else []):
                 self._limit(self._engine)
                 column = self._lines.column_of(begin)
-                if not self._engine.solve(begin, end, target, by_gap, most, alpha, column):
+                if not self._engine.solve(
+                    begin, end, target, by_gap, most, alpha, column, self._shrinking
+                ):
                     complete = False
                 self._lines.solved(begin, end, self._rounds)
             if not self._comm.reduce(np.array([int(complete)]), "min")[0]:

@@ -106,7 +106,7 @@ def _check_numbers(estimator: Any) -> None:
 
 
 def _check_choices(estimator: Any) -> None:
-    for name in ("fit_intercept", "warm_start"):
+    for name in ("fit_intercept", "warm_start", "shrinking"):
         value = getattr(estimator, name)
         _require(estimator, isinstance(value, (bool, np.bool_)), name, "True or False")
     _require(

@@ -39,6 +39,7 @@ def run_identity(
         "seed": int(given) if isinstance(given, Integral) else seed,
         "solver": solver,
         "reductions": int(estimator.n_reductions),
+        "shrinking": bool(estimator.shrinking),
         "bundles": bundles,
         "intercept": problem.bias,
         "dtype": problem.X.dtype.name,

@@ -8,13 +8,33 @@ from multimargin._llw_alternating import AlternatingSolver, ExtrapolatedSolver
 from multimargin._llw_solver import BlockSolver
 from multimargin._ovr_solver import OvrSolver
 
+
+class ActiveSetPassesSolver(ActiveSetSolver):
+    """Without an interior point."""
+
+    accelerated = False
+
+
+class OvrPassesSolver(OvrSolver):
+    """Without an interior point."""
+
+    accelerated = False
+
+
+class BlockPassesSolver(BlockSolver):
+    """Without an interior point and conjugate gradients."""
+
+    accelerated = False
+
+
 # By formulation, then by what users write as ``solver=``.
 SOLVERS: dict[str, dict[str, type[BaseSolver]]] = {
-    "ww": {"auto": ActiveSetSolver},
-    "cs": {"auto": ActiveSetSolver},
-    "ovr": {"auto": OvrSolver},
+    "ww": {"auto": ActiveSetSolver, "passes": ActiveSetPassesSolver},
+    "cs": {"auto": ActiveSetSolver, "passes": ActiveSetPassesSolver},
+    "ovr": {"auto": OvrSolver, "passes": OvrPassesSolver},
     "llw": {
         "auto": BlockSolver,
+        "passes": BlockPassesSolver,
         "block": BlockSolver,
         "alternating": AlternatingSolver,
         "extrapolated": ExtrapolatedSolver,
@@ -50,12 +70,12 @@ def choose(
     if formulation == "llw":
         if solver == "auto" and (ranks > 1 or bundles is not None or checkpoints):
             return ExtrapolatedSolver
-        if solver == "block" and (divided or checkpoints):
+        if solver in ("block", "passes") and (divided or checkpoints):
             given = [f"{ranks} ranks"] if ranks > 1 else []
             given += [f"{bundles} bundles"] if (bundles or 1) > 1 else []
             given += ["checkpoints"] if checkpoints else []
             raise ValueError(
-                f"solver='block' does not work with {' and '.join(given)}: it moves all classes "
+                f"solver={solver!r} does not work with {' and '.join(given)}: it moves all classes "
                 "of a sample at once, so that all have to be in one place. Use "
                 "solver='extrapolated' (what 'auto' takes then) or 'alternating', or one process "
                 "without bundles and checkpoints."

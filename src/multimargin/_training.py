@@ -95,6 +95,7 @@ def solve(
             comm=comm,
             bundles=bundles,
             checkpoints=checkpoints,
+            shrinking=bool(estimator.shrinking),
             **options,
         )
         solution = solver.run(start)

@@ -73,7 +73,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--solver",
         choices=tuple(dict.fromkeys(name for each in SOLVERS.values() for name in each)),
         default="auto",
-        help="for llw only; all reach the same optimum (default: auto, which is block)",
+        help="all reach the same optimum: passes only visits samples, the others are for llw "
+        "(default: auto, which for llw is block)",
     )
     add(
         "--reductions",
@@ -97,6 +98,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         default=10_000,
         metavar="N",
         help="most passes over the samples (default: 10000)",
+    )
+    add(
+        "--no-shrinking",
+        action="store_true",
+        help="visit everything in every pass, also what seems settled (slower)",
     )
     add("--time-limit", type=positive_float, metavar="S", help="stop after S seconds of training")
     add("--no-intercept", action="store_true", help="scores without a constant term")
@@ -226,6 +232,7 @@ def _estimator(args: argparse.Namespace) -> MulticlassSVC:
         verbose=0 if args.quiet else 1,
         time_limit=args.time_limit,
         n_bundles=args.bundles,
+        shrinking=not args.no_shrinking,
     )
 
 
