@@ -98,7 +98,7 @@ class Timing(Experiment):
 
 def _choose(panel: str, options: Options) -> tuple[str | None, list[Missing]]:
     """The data set of a panel, and whether the paper's own is missing."""
-    missing = []
+    missing: list[Missing] = []
     for name in _DATASETS[panel]:
         if not options.wanted(name):
             continue
