@@ -1,18 +1,14 @@
-"""What this process may use of the machine: cores, memory, and ranks."""
+"""What this process may use of the machine: cores, memory and ranks."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from multimargin._threads import thread_count
+from multimargin.datasets._catalog import CATALOG
 from multimargin.reproduce._experiment import Missing, Options
+from multimargin.reproduce._memory import available, gigabytes, needed
 from multimargin.reproduce._ranks import MPIEXEC, why_not
 
-_CONTAINER_LIMITS = (
-    Path("/sys/fs/cgroup/memory.max"),
-    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-)
+_USABLE = 0.8  # of the memory
 
 
 def usable_cores(options: Options) -> int:
@@ -20,15 +16,14 @@ def usable_cores(options: Options) -> int:
     return max(1, min(options.threads, thread_count(-1)))
 
 
-def memory_bytes() -> int:
-    """Memory of the machine, or what the container allows of it."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for file in _CONTAINER_LIMITS:
-        try:
-            total = min(total, int(file.read_text()))
-        except (OSError, ValueError):  # not there, or "max"
-            continue
-    return total
+def too_large(dataset: str, formulation: str, log_c: float) -> Missing | None:
+    """What is missing where a fit would not fit into the memory; None where it does."""
+    taken, memory = needed(formulation, 10.0**log_c, CATALOG[dataset]), int(_USABLE * available())
+    if taken <= memory:
+        return None
+    why = f"would take about {gigabytes(taken)} of memory, and {gigabytes(memory)} can be used here"
+    name = f"{dataset}, {formulation}, log C = {log_c:g}"
+    return Missing(name, why, "a machine with more memory")
 
 
 def possible_ranks(

@@ -10,21 +10,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._generator import make_hierarchical_text
 from multimargin.datasets._sets import is_there, load_set
+from multimargin.reproduce._weighting import has_counts
 
 GENERATED_SMALL = "generator-small"
 """4,000 samples, 20,000 features and 1,000 classes of `make_hierarchical_text`."""
 _GENERATED = {GENERATED_SMALL: (4_000, 20_000, 1_000)}
-
-
-def sizes(name: str) -> tuple[int, int, int]:
-    """Training samples, features and classes."""
-    if name in _GENERATED:
-        return _GENERATED[name]
-    entry = CATALOG[name]
-    return entry.n_train, entry.n_features, entry.n_classes
 
 
 def available(name: str, folder: Path) -> bool:
@@ -35,7 +27,7 @@ def available(name: str, folder: Path) -> bool:
 def training_samples(name: str, folder: Path) -> tuple[sp.csr_matrix, NDArray[np.int64]]:
     """Rows as they are trained on, and classes from 0.
 
-    LSHTC's files have counts of words, which the paper weights by tf-idf.
+    Counts of words, which LSHTC's files have, are weighted by tf-idf as in the paper.
 
     Parameters
     ----------
@@ -56,9 +48,7 @@ def training_samples(name: str, folder: Path) -> tuple[sp.csr_matrix, NDArray[np
 def _rows(name: str, folder: Path) -> tuple[Any, NDArray[Any]]:
     if name in _GENERATED:
         return make_hierarchical_text(*_GENERATED[name], random_state=0)
-    if not name.startswith("lshtc"):
-        parts = load_set(name, folder)
-        return parts.X, parts.y
     # In double precision, so that the rows do not depend on who adds them up.
     parts = load_set(name, folder, dtype=np.float64)
-    return TfidfTransformer().fit_transform(parts.X), parts.y
+    X: Any = parts.X
+    return (TfidfTransformer().fit_transform(X) if has_counts(X) else X), parts.y

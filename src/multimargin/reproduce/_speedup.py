@@ -12,15 +12,17 @@ from multimargin.reproduce._cell import Cell, Record
 from multimargin.reproduce._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
 from multimargin.reproduce._experiment import Experiment, Missing, Options, Plan
 from multimargin.reproduce._own_process import Job, OwnProcessError, measured_apart
-from multimargin.reproduce._resources import memory_bytes, possible_ranks, usable_cores
-from multimargin.reproduce._samples import GENERATED_SMALL, available, sizes
+from multimargin.reproduce._resources import possible_ranks, too_large, usable_cores
+from multimargin.reproduce._samples import GENERATED_SMALL, available
 from multimargin.reproduce.paper import speedup as paper
 
 RUNS = 3
 RANKS = (1, 2, 4)
 BUNDLES = 8
 """Of classes, wherever there are bundles: two for each of four ranks, so that all do the same."""
-_UNREACHABLE = 1e-6  # violation; ten passes never get there, so that all ten are made
+# A gap that no ten passes reach, so that all ten are made. (A violation is no such thing: that of LLW
+# is exactly 0 after eight on lshtc1-dryrun-task2, where all dual variables are at their bound.)
+_UNREACHABLE = 1e-12
 _STOP = f"{paper.PASSES} passes"
 
 # In the order of preference. The model of LLW is dense, so its stand-in is a smaller one.
@@ -62,7 +64,7 @@ class Speedup(Experiment):
         parameters: dict[str, Any] = {
             "formulation": cell.formulation,
             "C": cell.penalty,
-            "stopping": "violation",
+            "stopping": "gap",
             "tol": _UNREACHABLE,
             "max_iter": paper.PASSES,
             "shrinking": False,
@@ -116,19 +118,11 @@ def _choose(formulation: str, options: Options) -> tuple[str | None, list[Missin
         if not available(name, options.data):
             if name in CATALOG:
                 missing.append(Missing(name, f"it is not in {options.data}", CATALOG[name].where))
-        elif formulation == "llw" and _llw_bytes(name) > memory_bytes():
-            needed, has = _llw_bytes(name) / 1e9, memory_bytes() / 1e9
-            why = f"its dense variables need about {needed:.0f} GB, and there are {has:.0f} GB"
-            missing.append(Missing(f"LLW on {name}", why, f"a machine with {needed:.0f} GB"))
+        elif name in CATALOG and (large := too_large(name, formulation, paper.LOG_C)):
+            missing.append(large)
         else:
             chosen = name
     return chosen, missing
-
-
-def _llw_bytes(name: str) -> int:
-    """Dual variables and weights in single precision, and the weights again as a result."""
-    samples, features, classes = sizes(name)
-    return 4 * classes * (samples + 2 * features)
 
 
 def _turn(formulation: str, dataset: str, ranks: tuple[int, ...], cores: int) -> list[Cell]:

@@ -12,8 +12,8 @@ from multimargin.reproduce._cell import Cell, Record
 from multimargin.reproduce._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
 from multimargin.reproduce._experiment import Experiment, Missing, Options, Plan
 from multimargin.reproduce._own_process import Job, measured_apart
-from multimargin.reproduce._resources import memory_bytes, possible_ranks, usable_cores
-from multimargin.reproduce._samples import available, sizes
+from multimargin.reproduce._resources import possible_ranks, too_large, usable_cores
+from multimargin.reproduce._samples import available
 from multimargin.reproduce.paper import timing as paper
 
 RUNS = 1
@@ -47,9 +47,10 @@ class Timing(Experiment):
             dataset, lacking = _choose(panel, options)
             missing += tuple(lacking)
             if dataset is not None:
-                fitting, lacking = _methods(dataset, ranks)
+                limit = TIME_LIMIT if options.time_limit is None else options.time_limit
+                fitting, lacking = _turn(dataset, ranks, cores, limit)
                 missing += tuple(lacking)
-                turn += _turn(dataset, fitting, cores, options.time_limit or TIME_LIMIT)
+                turn += fitting
         cells: list[Cell] = []
         for run in range(RUNS if options.runs is None else options.runs):
             again = turn if run % 2 == 0 else turn[::-1]
@@ -108,26 +109,21 @@ def _choose(panel: str, options: Options) -> tuple[str | None, list[Missing]]:
     return None, missing
 
 
-def _methods(dataset: str, ranks: tuple[int, ...]) -> tuple[list[str], list[Missing]]:
-    """Methods that this machine has ranks and memory for."""
-    fitting = [name for name, (_, needed) in _METHODS.items() if needed in ranks]
-    _, features, classes = sizes(dataset)
-    dense = 4 * features * classes
-    if dense <= memory_bytes():
-        return fitting, []
-    why = f"a dense model needs {dense / 1e9:.0f} GB, and there are {memory_bytes() / 1e9:.0f} GB"
-    lacking = Missing(f"OVR on {dataset}", why, f"a machine with {dense / 1e9:.0f} GB")
-    return [name for name in fitting if name != "OVR"], [lacking]
-
-
-def _turn(dataset: str, methods: list[str], cores: int, limit: float) -> list[Cell]:
-    cells = []
+def _turn(
+    dataset: str, ranks: tuple[int, ...], cores: int, limit: float
+) -> tuple[list[Cell], list[Missing]]:
+    """Every method at every C, as far as there is memory for it."""
+    cells, missing = [], []
     for log_c in paper.LOG_C:
-        for name in methods:
-            formulation, ranks = _METHODS[name]
-            used = {"ranks": ranks, "threads": cores // ranks, "time_limit": limit}
+        for formulation, count in _METHODS.values():
+            if count not in ranks:
+                continue
+            if large := too_large(dataset, formulation, log_c):
+                missing += [large] if large not in missing else []
+                continue
+            used = {"ranks": count, "threads": cores // count, "time_limit": limit}
             cells.append(Cell("timing", dataset, formulation, log_c, _STOP, options=used))
-    return cells
+    return cells, missing
 
 
 # ---------------------------------------------------------------- what came out
