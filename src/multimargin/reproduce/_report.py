@@ -177,13 +177,15 @@ def _pick(facts: Mapping[str, str], names: tuple[str, ...]) -> list[str]:
 
 def _missing(report: Report) -> str:
     """Each thing once, with the experiments that would use it."""
-    users: dict[Missing, list[str]] = {}
+    users: dict[tuple[str, str], dict[str, Missing]] = {}
     for chapter in report.chapters:
         for missing in chapter.missing:
-            users.setdefault(missing, []).append(chapter.name)
+            users.setdefault((missing.name, missing.remedy), {})[chapter.name] = missing
     if not users:
         return ""
-    rows = [[m.name, m.why, m.remedy, ", ".join(names)] for m, names in users.items()]
+    rows = []
+    for (name, remedy), by in users.items():
+        rows.append([name, next(iter(by.values())).why, remedy, ", ".join(by)])
     return (
         '<section><h2 id="missing">What is missing here</h2>'
         "<p>Runs that need these were left out; nothing stands in for them unless it says so.</p>"

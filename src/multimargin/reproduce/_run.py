@@ -104,6 +104,7 @@ def plan_lines(tasks: Sequence[Task]) -> list[str]:
         again = [f"{failed} failed before"] if failed else []
         again += [f"{old} made by another version of multimargin"] if old > 0 else []
         lines.append(line + (f" ({', '.join(again)})" if again else ""))
-    seen = dict.fromkeys(missing for task in tasks for missing in task.plan.missing)
-    lines += [f"missing: {m.name}: {m.why}. Remedy: {m.remedy}" for m in seen]
+    # Several experiments may miss the same thing.
+    seen = {(m.name, m.remedy): m for task in tasks for m in task.plan.missing}
+    lines += [f"missing: {m.name}: {m.why}. Remedy: {m.remedy}" for m in seen.values()]
     return lines

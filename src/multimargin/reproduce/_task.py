@@ -86,7 +86,9 @@ def _check_datasets(experiments: list[Experiment], options: Options) -> None:
         return
     everything = [each.plan(Options(data=options.data)) for each in experiments]
     known = {cell.dataset for plan in everything for cell in plan.cells}
-    known |= {missing.name for plan in everything for missing in plan.missing}
+    # Other things are missing too, such as ranks; names of data sets have no spaces.
+    missing = {each.name for plan in everything for each in plan.missing}
+    known |= {name for name in missing if " " not in name}
     unknown = [name for name in options.datasets if name not in known]
     if unknown:
         raise ValueError(
