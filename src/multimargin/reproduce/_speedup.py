@@ -20,8 +20,8 @@ RUNS = 3
 RANKS = (1, 2, 4)
 BUNDLES = 8
 """Of classes, wherever there are bundles: two for each of four ranks, so that all do the same."""
-# A gap that no ten passes reach, so that all ten are made. (A violation is no such thing: that of LLW
-# is exactly 0 after eight on lshtc1-dryrun-task2, where all dual variables are at their bound.)
+# A gap that no ten passes reach, so that all ten are made. (A violation is no such thing: that of
+# LLW is 0 after eight on lshtc1-dryrun-task2, where all dual variables are at their bound.)
 _UNREACHABLE = 1e-12
 _STOP = f"{paper.PASSES} passes"
 
