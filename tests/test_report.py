@@ -16,7 +16,7 @@ from multimargin.reproduce._cell import Cell, Record
 from multimargin.reproduce._document import Column, Entry, Row, Table
 from multimargin.reproduce._experiment import Missing
 from multimargin.reproduce._figure_numbers import numbers
-from multimargin.reproduce._html import words
+from multimargin.reproduce._html import table, words
 from multimargin.reproduce._plots import draw, why_not
 from multimargin.reproduce._report import Chapter, Report, page
 from multimargin.reproduce._store import Kept, Session
@@ -163,8 +163,8 @@ def test_figures_are_drawn_in_the_pages_colours(report):
 
 def test_the_same_figure_is_the_same_file(report):
     pytest.importorskip("matplotlib")
-    figure = report.chapters[0].section.figures[0]
-    assert draw(figure).svg == report.drawings["errors"].svg
+    figure = report.chapters[0].section.figures[1]
+    assert draw(figure).svg == report.drawings["more-errors"].svg
 
 
 def test_without_matplotlib_the_numbers_are_there(report, monkeypatch):
@@ -182,9 +182,9 @@ def test_without_matplotlib_the_numbers_are_there(report, monkeypatch):
 
 def test_numbers_of_a_figure(report):
     figure = report.chapters[0].section.figures[1]
-    table = numbers(figure, figure.plots[0])
-    assert [column.title for column in table.columns] == ["log C", "$WW", "$WW (paper)"]
-    assert [[entry.text for entry in row.entries] for row in table.rows] == [
+    found = numbers(figure, figure.plots[0])
+    assert [column.title for column in found.columns] == ["log C", "$WW", "$WW (paper)"]
+    assert [[entry.text for entry in row.entries] for row in found.rows] == [
         ["-1", "11 (11 to 12)", "5"],
         ["0", "10 (10 to 11)", ""],
         ["1", "9 (9 to 10)", "7"],
@@ -219,6 +219,19 @@ def test_table_as_text():
         "[2] no data\n"
         "- scaled"
     )
+
+
+def test_many_notes_are_folded_and_only_gaps_are_explained_on_a_terminal():
+    entries = [Entry(str(i), note=f"gap {i}") for i in range(13)]
+    rows = [Row((Entry("0"), entry)) for entry in entries]
+    rows.append(Row((Entry("1"), Entry("", "missing", "no data"))))
+    many = Table("Many", "", (Column("x"), Column("y")), tuple(rows))
+    few = Table("Few", "", (Column("x"), Column("y")), tuple(rows[:12]))
+    assert "<details><summary>14 notes</summary>" in table(many, "many")
+    assert "<details>" not in table(few, "few")
+    assert "gap 3" not in table_text(many)
+    assert "[1] no data" in table_text(many)
+    assert "[4] gap 3" in table_text(few)
 
 
 def test_section_as_text_has_the_figures_numbers(report):

@@ -20,6 +20,7 @@ MARKS: dict[Tone, tuple[str, str]] = {
 # For an entry that is missing and says nothing itself. Not a dash: with the number of a note it
 # would read as a negative number.
 NOTHING = "n/a"
+MANY_NOTES = 12  # of a table, from which on they hide what they are about
 
 
 def slug(text: str) -> str:
@@ -83,14 +84,24 @@ def table(content: Table, anchor: str) -> str:
         f'<caption id="{anchor}"><span class="caption"><strong>{words(content.title)}</strong>'
         f'<span class="more">{words(content.caption)}</span></span></caption>'
     )
-    parts = [_box(anchor, f"<table>{caption}{_head(content, starts)}", body)]
-    if notes:
-        items = (
-            f'<li id="{anchor}-note-{number}">{words(note)}</li>' for note, number in notes.items()
-        )
-        parts.append(f'<ol class="notes">{"".join(items)}</ol>')
-    parts.append(bullets(content.notes))
+    opening = '<table class="noted">' if notes else "<table>"
+    parts = [
+        _box(anchor, f"{opening}{caption}{_head(content, starts)}", body),
+        bullets(content.notes),
+        _numbered(notes, anchor),
+    ]
     return "\n".join(part for part in parts if part)
+
+
+def _numbered(notes: dict[str, int], anchor: str) -> str:
+    """The notes of entries; many are folded, and unfold for those who follow a link to one."""
+    items = "".join(
+        f'<li id="{anchor}-note-{number}">{words(note)}</li>' for note, number in notes.items()
+    )
+    listed = f'<ol class="notes">{items}</ol>' if items else ""
+    if len(notes) <= MANY_NOTES:
+        return listed
+    return f"<details><summary>{len(notes)} notes</summary>{listed}</details>"
 
 
 def _box(anchor: str, opening: str, body: str) -> str:

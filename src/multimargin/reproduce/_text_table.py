@@ -7,7 +7,7 @@ from textwrap import wrap
 
 from multimargin.reproduce._document import Entry, Section, Table, Tone
 from multimargin.reproduce._figure_numbers import numbers
-from multimargin.reproduce._html import NOTHING
+from multimargin.reproduce._html import MANY_NOTES, NOTHING
 
 # Of an entry that is compared with the paper's; the legend of every report has them too.
 MARKS: dict[Tone, str] = {"equal": "=", "near": "~", "differs": "!="}
@@ -28,8 +28,10 @@ def section_text(section: Section) -> str:
 
 def table_text(table: Table) -> str:
     """A table with its title above and its notes below."""
+    entries = [entry for row in table.rows for entry in row.entries if entry.note]
+    many = len({entry.note for entry in entries}) > MANY_NOTES
     notes: dict[str, int] = {}
-    body = [[_cell(entry, notes) for entry in row.entries] for row in table.rows]
+    body = [[_cell(entry, notes, many) for entry in row.entries] for row in table.rows]
     # Marks stand in a column of their own, so that the numbers stay below each other.
     room = [max((len(line[i][1]) for line in body), default=0) for i in range(len(table.columns))]
     texts = [[_joined(*cell, n) for cell, n in zip(line, room, strict=True)] for line in body]
@@ -51,15 +53,20 @@ def table_text(table: Table) -> str:
     if any(entry.tone in MARKS for row in table.rows for entry in row.entries):
         lines.append(_LEGEND)
     lines += [f"[{number}] {note}" for note, number in notes.items()]
+    if many:
+        lines.append("(The notes of single figures are in the report.)")
     lines += [f"- {note}" for note in table.notes]
     return "\n".join(lines)
 
 
-def _cell(entry: Entry, notes: dict[str, int]) -> tuple[str, str]:
-    """Its words and its mark; the same note has the same number throughout a table."""
+def _cell(entry: Entry, notes: dict[str, int], many: bool) -> tuple[str, str]:
+    """Its words and its mark; the same note has the same number throughout a table.
+
+    Of many notes, only those that say why something is missing are shown.
+    """
     text = entry.text or (NOTHING if entry.tone == "missing" else "")
     mark = MARKS.get(entry.tone, "")
-    if entry.note:
+    if entry.note and (entry.tone == "missing" or not many):
         mark += f"[{notes.setdefault(entry.note, len(notes) + 1)}]"
     return text, mark
 
