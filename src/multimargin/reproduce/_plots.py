@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from multimargin.reproduce._document import Axes, Figure, Line
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
 PALETTE = ("#0072b2", "#d55e00", "#00875f", "#a8518a", "#b37400", "#3a7ca5", "#5c5c5c")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")  # one more than colours: pairs repeat late
 _INK = "#010203"  # of everything else: becomes the colour of the text around it
+_ACROSS = 3  # plots of a figure side by side, in its file; further ones are below
+_TITLE_WIDTH = 40  # letters
 _BASES = {"log2": 2, "log10": 10}
 _SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,  # words are words, dollar signs included
     "svg.fonttype": "path",  # looks the same where the font is not installed
     "svg.hashsalt": "multimargin",  # the same figure is the same file
     "font.size": 10,
+    "axes.titlesize": 11,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "text.color": _INK,
@@ -89,15 +93,20 @@ def _styles(lines: Iterable[Line]) -> dict[str, tuple[str, str]]:
 
 
 def _sheet(plots: tuple[Axes, ...], styles: dict[str, tuple[str, str]], width: float) -> Sheet:
-    """Plots side by side, each of a width in inches, above one legend."""
+    """Plots, each of a width in inches, above one legend."""
     from matplotlib.figure import Figure as Sheet
 
     labels = {label(line) for axes in plots for line in axes.lines}
-    columns = max(1, min(2 * len(plots), len(labels)))
-    height = 0.65 * width + 0.22 * -(-len(labels) // columns)
-    sheet = Sheet(figsize=(width * len(plots), height), layout="constrained")
+    across = max(1, min(_ACROSS, len(plots)))
+    down = -(-len(plots) // across)
+    columns = max(1, min(2 * across, len(labels)))
+    height = 0.65 * width * down + 0.22 * -(-len(labels) // columns)
+    sheet = Sheet(figsize=(width * across, height), layout="constrained")
+    places = sheet.subplots(max(1, down), across, squeeze=False).flatten()
+    for canvas in places[len(plots) :]:
+        canvas.set_axis_off()
     handles: dict[str, Any] = {}
-    for axes, canvas in zip(plots, sheet.subplots(1, len(plots), squeeze=False)[0], strict=True):
+    for axes, canvas in zip(plots, places[: len(plots)], strict=True):
         _arrange(canvas, axes)
         for line in axes.lines:
             handles[label(line)] = _curve(canvas, line, *styles[line.series])
@@ -115,7 +124,7 @@ def _sheet(plots: tuple[Axes, ...], styles: dict[str, tuple[str, str]], width: f
 
 
 def _arrange(canvas: Canvas, axes: Axes) -> None:
-    canvas.set_title(axes.title)
+    canvas.set_title(fill(axes.title, _TITLE_WIDTH))
     canvas.set_xlabel(axes.x_label)
     canvas.set_ylabel(axes.y_label)
     canvas.grid(True, color=_INK, alpha=0.15, linewidth=0.6)
