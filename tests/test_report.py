@@ -126,7 +126,7 @@ def test_structure_is_told_to_those_who_cannot_see(elements):
     assert all("scope" in attributes for attributes in elements.all("th"))
     assert len(elements.all("main")) == len(elements.all("nav")) == len(elements.all("h1")) == 1
     assert len(elements.all("figure")) == len(elements.all("figcaption")) == 2
-    assert "equal to the paper’s" in elements.text  # not by colour alone
+    assert "paper’s and ours are equal" in elements.text  # not by colour alone
 
 
 def test_what_a_reader_must_know_is_said(elements):
@@ -214,7 +214,7 @@ def test_table_as_text():
         "0      10.50 !=[1]   9.50  20\n"
         "rcv1\n"
         "0        n/a [2]     7.00\n"
-        "= equal to the paper's, ~ near it, != differs from it\n"
+        "=: the paper's and ours are equal; ~: near each other; !=: they differ\n"
         "[1] why\n"
         "[2] no data\n"
         "- scaled"

@@ -13,9 +13,9 @@ from multimargin.reproduce._plots import Drawing
 
 # What tones mean. A mark is never the only carrier either: readers that speak say the words.
 MARKS: dict[Tone, tuple[str, str]] = {
-    "equal": ("=", "equal to the paper’s"),
-    "near": ("≈", "near the paper’s"),
-    "differs": ("≠", "differs from the paper’s"),
+    "equal": ("=", "paper’s and ours are equal"),
+    "near": ("≈", "near each other"),
+    "differs": ("≠", "differ"),
 }
 # For an entry that is missing and says nothing itself. Not a dash: with the number of a note it
 # would read as a negative number.

@@ -11,7 +11,7 @@ from multimargin.reproduce._html import MANY_NOTES, NOTHING
 
 # Of an entry that is compared with the paper's; the legend of every report has them too.
 MARKS: dict[Tone, str] = {"equal": "=", "near": "~", "differs": "!="}
-_LEGEND = "= equal to the paper's, ~ near it, != differs from it"
+_LEGEND = "=: the paper's and ours are equal; ~: near each other; !=: they differ"
 _GAP = "  "
 _WIDTH = 100
 
