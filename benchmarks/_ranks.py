@@ -1,11 +1,8 @@
-"""Commands on several ranks: which ``mpiexec``, with which variables, and what became of them."""
+"""Commands on several ranks that are watched, ended or killed while they run."""
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -14,52 +11,17 @@ from pathlib import Path
 from types import TracebackType
 
 from benchmarks._data import ROOT
+from multimargin.reproduce._ranks import (
+    MPIEXEC,
+    command,
+    descendants,
+    environment,
+    kill,
+    launcher,
+    why_not,
+)
 
-MPIEXEC = "MULTIMARGIN_MPIEXEC"
-"""The variable that names the launcher, where it is neither beside Python nor on the path."""
-
-# Open MPI as root, with more ranks than cores, and without libfabric, which is not used on one
-# machine and sleeps for a second at the start. Other launchers ignore all of it.
-_VARIABLES = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-    "PRTE_MCA_hwloc_default_binding_policy": "none",
-    "OMPI_MCA_btl": "^ofi",
-}
-
-
-def launcher() -> str | None:
-    """The ``mpiexec`` to use: $MULTIMARGIN_MPIEXEC, that beside Python, that on the path."""
-    if given := os.environ.get(MPIEXEC):
-        return given
-    beside = Path(sys.executable).parent / "mpiexec"
-    return str(beside) if beside.exists() else shutil.which("mpiexec")
-
-
-def why_not() -> str | None:
-    """Why there are no ranks on this machine; None if there can be."""
-    if importlib.util.find_spec("mpi4py") is None:
-        return 'mpi4py is not installed (pip install "multimargin[mpi]")'
-    if launcher() is None:
-        return f'no mpiexec (pip install "multimargin[mpi]", or name one by {MPIEXEC})'
-    return None
-
-
-def environment() -> dict[str, str]:
-    """The variables of a run on ranks; those that are set already stay."""
-    return _VARIABLES | dict(os.environ)
-
-
-def command(ranks: int | None, python_args: Sequence[str]) -> list[str]:
-    """The command line of Python on so many ranks; None: without ``mpiexec``."""
-    python = [sys.executable, *python_args]
-    if ranks is None:
-        return python
-    found = launcher()
-    if found is None:
-        raise RuntimeError(why_not())
-    return [found, "-n", str(ranks), *python]
+__all__ = ["MPIEXEC", "Started", "command", "environment", "kill", "launcher", "running", "why_not"]
 
 
 class Started:
@@ -120,32 +82,6 @@ class Started:
         """Exit status and what was said on stderr; TimeoutExpired if it does not end in time."""
         _, said = self.process.communicate(timeout=timeout)
         return self.process.returncode, said
-
-
-def kill(pid: int) -> bool:
-    """SIGKILL; whether there still was such a process."""
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def descendants(pid: int) -> list[int]:
-    """Process ids below ``pid`` (Linux; elsewhere none are found)."""
-    children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
-    found, todo = [], [pid]
-    while todo:
-        below = children.get(todo.pop(), [])
-        found += below
-        todo += below
-    return found
 
 
 def running(pids: Sequence[int]) -> list[int]:

@@ -31,6 +31,8 @@ class FolderLock:
         Made if it is not there; its parent must be.
     patience : float
         Seconds to wait for another holder: one that was told to end may need a moment.
+    holds : str, default="its checkpoints"
+        What a run keeps there, for messages.
 
     Raises
     ------
@@ -38,8 +40,9 @@ class FolderLock:
         If another process keeps holding it, or nothing can be written there.
     """
 
-    def __init__(self, folder: Path, patience: float) -> None:
+    def __init__(self, folder: Path, patience: float, holds: str = "its checkpoints") -> None:
         self._path = folder / NAME
+        self._holds = holds
         # Whether the folder goes when all is done: not if somebody else had made it.
         self._made_folder = False
         fd = self._acquire(time.monotonic() + patience)
@@ -97,7 +100,7 @@ class FolderLock:
                     raise
                 warnings.warn(
                     f"{self._path.parent}: this file system has no locks, so nothing keeps a "
-                    "second run from writing its checkpoints there",
+                    f"second run from writing {self._holds} there",
                     stacklevel=2,
                 )
                 return fd
@@ -117,7 +120,7 @@ class FolderLock:
         if "pid" in holder:
             who += f" (process {holder['pid']} on {holder.get('host')})"
         return (
-            f"{self._path.parent}: {who} keeps its checkpoints there. "
+            f"{self._path.parent}: {who} keeps {self._holds} there. "
             "Wait until it has ended, or name another folder"
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import shlex
 import sys
 import warnings
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from multimargin import __version__
 from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._launch import end_all, silence, wait_for_rank_0
 from multimargin._mpi import launched_rank, world
-from multimargin.cli import _data, _demo, _evaluate, _info, _predict, _train
+from multimargin.cli import _data, _demo, _evaluate, _info, _predict, _reproduce, _train
 from multimargin.cli._common import (
     EXIT_ERROR,
     EXIT_INTERRUPTED,
@@ -32,7 +33,8 @@ _ON_ALL_RANKS = (_train.run, _predict.run, _evaluate.run)
 _EPILOG = """\
 DATA is LIBSVM / SVMlight text, plain or compressed (gzip, bzip2, xz).
 exit status: 0 done; 1 error; 2 wrong usage; 3 trained and saved, but the
-tolerance was not reached; 130 interrupted; 141 the reader of a pipe went away.
+tolerance was not reached, or some runs of reproduce failed; 130 interrupted;
+141 the reader of a pipe went away.
 """
 
 
@@ -46,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"multimargin {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (_train, _predict, _evaluate, _info, _data, _demo):
+    for module in (_train, _predict, _evaluate, _info, _data, _demo, _reproduce):
         module.add_parser(commands)
     return parser
 
@@ -62,8 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     status : int
-        0 done; 1 error; 2 wrong usage; 3 trained but the tolerance was not reached;
-        130 interrupted; 141 the reader of a pipe went away.
+        0 done; 1 error; 2 wrong usage; 3 trained but the tolerance was not reached,
+        or some runs of `reproduce` failed; 130 interrupted; 141 the reader of a pipe went away.
     """
     rank = launched_rank()
     with silence(rank):
@@ -74,6 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if status:
                 wait_for_rank_0(rank)  # the first rank to fail ends all
             return status
+        words = sys.argv[1:] if argv is None else argv
+        args.command_line = shlex.join(["multimargin", *words])
         if rank and args.run not in _ON_ALL_RANKS:
             return EXIT_OK
         return _run(args)

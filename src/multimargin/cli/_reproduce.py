@@ -1,0 +1,161 @@
+"""``multimargin reproduce``: the paper's tables and figures next to ours."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from multimargin._folder_lock import FolderLock
+from multimargin._threads import thread_count
+from multimargin.cli._common import (
+    EXIT_ERROR,
+    EXIT_OK,
+    add_threads,
+    n_jobs,
+    note,
+    positive_float,
+    positive_int,
+)
+from multimargin.datasets._sets import default_folder
+from multimargin.reproduce._experiment import Options
+from multimargin.reproduce._experiments import EXPERIMENTS
+
+if TYPE_CHECKING:
+    from multimargin.reproduce._task import Task
+
+EXIT_RUNS_FAILED = 3
+
+_OUT = "multimargin-reproduction"
+_DESCRIPTION = """\
+Make the experiments of "Distributed Optimization of Multi-Class SVMs" again, and show what was
+measured next to the paper's figures: tables on the terminal, and in the folder --out report.html
+(one file that needs no other), results.csv, results.json and figures/. Data sets that are not there
+are named, with where they can be had, and the rest runs. What was interrupted goes on where it
+stopped.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand to the command."""
+    parser = commands.add_parser(
+        "reproduce", help="make the paper's tables and figures again", description=_DESCRIPTION
+    )
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add(
+        "what",
+        nargs="+",
+        choices=(*EXPERIMENTS, "all"),
+        metavar="WHAT",
+        help=f"{', '.join(EXPERIMENTS)}, or all",
+    )
+    add(
+        "--data",
+        type=Path,
+        metavar="DIR",
+        help="folder of the data sets, one folder for each (default: $MULTIMARGIN_DATA, or where "
+        "`multimargin data fetch` puts them)",
+    )
+    add(
+        "--out",
+        type=Path,
+        default=Path(_OUT),
+        metavar="DIR",
+        help=f"folder of the results, made if it is not there (default: {_OUT})",
+    )
+    add("--datasets", nargs="+", default=[], metavar="NAME", help="only these data sets")
+    add("--runs", type=positive_int, metavar="N", help="repetitions over seeds")
+    add("--time-limit", type=positive_float, metavar="S", help="seconds for one fit")
+    add_threads(parser)
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument(
+        "--report-only", action="store_true", help="measure nothing; show the results in --out"
+    )
+    either.add_argument(
+        "--list", action="store_true", help="show the planned runs and what is missing, and end"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan, measure, show."""
+    from multimargin.reproduce._task import tasks
+
+    names = list(EXPERIMENTS) if "all" in args.what else args.what
+    options = _options(args)
+    if args.list:
+        return _list(tasks(names, options, args.out))
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    lock = FolderLock(args.out, patience=0.0, holds="its results")
+    try:
+        return _reproduce(args, names, options)
+    finally:
+        lock.remove()
+
+
+def _reproduce(args: argparse.Namespace, names: list[str], options: Options) -> int:
+    from multimargin.reproduce import _run
+    from multimargin.reproduce._publish import REPORT, publish
+    from multimargin.reproduce._store import Session
+    from multimargin.reproduce._task import tasks
+    from multimargin.reproduce._text_table import section_text
+
+    command = args.command_line
+    everything = tasks(names, options, args.out)
+    asked = [task for task in everything if task.asked]
+    for task in everything:
+        for complaint in task.store.complaints:
+            note(f"warning: {complaint}")
+    for line in _run.plan_lines(asked):
+        note(line)
+    if not any(task.cells or task.store.latest for task in asked):
+        note("error: there is nothing to run and nothing to show: all data sets are missing")
+        return EXIT_ERROR
+    if not args.report_only:
+        session = functools.cache(lambda: Session.begin(command))
+        try:
+            for task in asked:
+                _run.run(task, options, session, note)
+                if task is not asked[-1]:
+                    publish(everything, args.out, command)  # to look at while the others run
+        except KeyboardInterrupt:
+            note("interrupted: every run that had ended is kept, and the same command goes on")
+            note("writing the report of them; interrupt again to do without")
+            publish(everything, args.out, command)
+            raise
+    sections = publish(everything, args.out, command)
+    shown = (s for s, task in zip(sections, everything, strict=True) if task.asked)
+    print("\n\n\n".join(section_text(section) for section in shown))
+    note(f"the report is {args.out / REPORT}")
+    failed = sum(len(task.failed()) for task in asked)
+    if failed:
+        note(f"{failed} runs failed; the same command tries them again")
+    return EXIT_RUNS_FAILED if failed else EXIT_OK
+
+
+def _list(planned: list[Task]) -> int:
+    """Every planned run with its state, then the same lines that a run begins with."""
+    from multimargin.reproduce._run import plan_lines
+
+    asked = [task for task in planned if task.asked]
+    for task in asked:
+        failed = {kept.record.cell.key for kept in task.failed()}
+        for key, cell in task.cells.items():
+            state = "made" if task.store.done(cell) else "failed" if key in failed else "to make"
+            print(f"{state:8} {task.name}: {cell}")
+    print("\n".join(plan_lines(asked)))
+    return EXIT_OK
+
+
+def _options(args: argparse.Namespace) -> Options:
+    if args.data is not None and not args.data.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, "no such folder of data sets", str(args.data))
+    return Options(
+        data=args.data or default_folder(),
+        datasets=tuple(args.datasets),
+        runs=args.runs,
+        time_limit=args.time_limit,
+        threads=thread_count(n_jobs(args)),
+    )

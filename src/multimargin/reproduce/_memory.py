@@ -1,0 +1,52 @@
+"""Whether a fit fits: what it would take, and what the machine has."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from multimargin.datasets._catalog import CatalogEntry
+
+_FLOAT = 4  # bytes
+_OVR_ALPHA = 2**31  # bytes of dual variables that one-vs-rest keeps for a time limit, at most
+# Measured on lshtc1-dryrun-task2 at log C = -3, where all 5.1 million pairs are active: 670 MB.
+_ACTIVE_PAIR = 130  # bytes
+_CANDIDATES = 64  # classes that a sample starts with
+
+
+def needed(formulation: str, penalty: float, size: CatalogEntry) -> int:
+    """Bytes that a fit takes beside the data, as an estimate from above.
+
+    Lee-Lin-Wahba holds its weights twice in the end, and its dual variables; above C = 1 it may
+    turn to conjugate gradients, with one more array of the first kind and five of the second.
+    One-vs-rest holds its weights twice, and dual variables if they are few. Weston-Watkins and
+    Crammer-Singer hold pairs of a sample and a class whose dual variable is not zero. A sample's
+    sum to about 1 and none exceeds C, so that small C makes many.
+    """
+    alphas = _FLOAT * size.n_train * size.n_classes
+    weights = _FLOAT * size.n_features * size.n_classes
+    if formulation == "llw":
+        return 2 * weights + alphas if penalty <= 1 else 3 * weights + 6 * alphas
+    if formulation == "ovr":
+        return 2 * weights + (alphas if alphas <= _OVR_ALPHA else 0)
+    per_sample = _CANDIDATES + (1 / penalty if formulation == "ww" else 0)
+    return int(_ACTIVE_PAIR * size.n_train * min(size.n_classes, per_sample))
+
+
+def available() -> int:
+    """Bytes that this machine has, or that this process's group may use if that is less."""
+    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limits = [
+        Path("/sys/fs/cgroup/memory.max"),
+        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+    ]
+    for file in limits:
+        try:
+            total = min(total, int(file.read_text()))
+        except (OSError, ValueError):  # no such group, or "max"
+            continue
+    return total
+
+
+def gigabytes(count: int) -> str:
+    return f"{count / 1e9:.3g} GB"

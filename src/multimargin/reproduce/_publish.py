@@ -1,0 +1,83 @@
+"""From results to files: CSV and JSON for programs, figures and one HTML page for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import multimargin
+from multimargin._atomic import atomic_write
+from multimargin.reproduce._document import Figure, Section
+from multimargin.reproduce._export import write_csv, write_json
+from multimargin.reproduce._html import slug
+from multimargin.reproduce._machine import package_commit
+from multimargin.reproduce._plots import Drawing, draw, why_not
+from multimargin.reproduce._report import Chapter, Report, page
+from multimargin.reproduce._store import Session, now
+from multimargin.reproduce._task import Task
+
+REPORT = "report.html"
+
+
+def publish(tasks: Sequence[Task], out: Path, command: str) -> list[Section]:
+    """Write ``results.csv``, ``results.json``, ``figures/`` and ``report.html`` of all results.
+
+    Each file is replaced as a whole or not at all; the exports first, since they need nothing
+    that a figure could fail by.
+
+    Returns
+    -------
+    sections : list of Section
+        What the experiments show, in the order of `tasks`.
+    """
+    results = {task.name: tuple(task.results()) for task in tasks}
+    sessions = _sessions(tasks)
+    write_csv(out / "results.csv", [kept for each in results.values() for kept in each])
+    write_json(out / "results.json", sessions, {t.name: t.plan for t in tasks}, results)
+    chapters = tuple(
+        Chapter(
+            name=task.name,
+            section=task.experiment.section([k.record for k in results[task.name]], task.plan),
+            results=results[task.name],
+            planned=len(task.cells),
+            done=task.done(),
+            missing=task.plan.missing,
+        )
+        for task in tasks
+    )
+    undrawn = why_not()
+    figures = [figure for chapter in chapters for figure in chapter.section.figures]
+    drawings = {} if undrawn else _draw(figures, out / "figures")
+    report = Report(
+        chapters=chapters,
+        sessions=sessions,
+        drawings=drawings,
+        undrawn=undrawn,
+        version=multimargin.__version__,
+        commit=package_commit(),
+        command=command,
+        written=now(),
+    )
+    _write(out / REPORT, page(report).encode())
+    return [chapter.section for chapter in chapters]
+
+
+def _sessions(tasks: Sequence[Task]) -> tuple[Session, ...]:
+    """Those that any result is of, in order of time; one may have measured several experiments."""
+    found = {kept.session.id: kept.session for task in tasks for kept in task.results()}
+    return tuple(sorted(found.values(), key=lambda session: session.started))
+
+
+def _draw(figures: Sequence[Figure], folder: Path) -> dict[str, Drawing]:
+    drawings = {}
+    for figure in figures:
+        drawing = drawings[figure.name] = draw(figure)
+        folder.mkdir(exist_ok=True)
+        _write(folder / f"{slug(figure.name)}.svg", drawing.svg)
+        _write(folder / f"{slug(figure.name)}.png", drawing.png)
+    return drawings
+
+
+def _write(path: Path, content: bytes) -> None:
+    with atomic_write(path) as file:
+        file.write(content)

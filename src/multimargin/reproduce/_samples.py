@@ -1,0 +1,54 @@
+"""The training samples of the experiments that measure time, by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from multimargin.datasets._generator import make_hierarchical_text
+from multimargin.datasets._sets import is_there, load_set
+from multimargin.reproduce._weighting import has_counts
+
+GENERATED_SMALL = "generator-small"
+"""4,000 samples, 20,000 features and 1,000 classes of `make_hierarchical_text`."""
+_GENERATED = {GENERATED_SMALL: (4_000, 20_000, 1_000)}
+
+
+def available(name: str, folder: Path) -> bool:
+    """Whether `training_samples` would find them."""
+    return name in _GENERATED or is_there(name, folder)
+
+
+def training_samples(name: str, folder: Path) -> tuple[sp.csr_matrix, NDArray[np.int64]]:
+    """Rows as they are trained on, and classes from 0.
+
+    Counts of words, which LSHTC's files have, are weighted by tf-idf as in the paper.
+
+    Parameters
+    ----------
+    name : str
+        A name of the catalogue, or "generator-small".
+    folder : Path
+        The folder of data sets.
+
+    Returns
+    -------
+    X : csr_matrix of float32, shape (n_samples, n_features)
+    y : ndarray of int64, shape (n_samples,)
+    """
+    X, labels = _rows(name, folder)
+    return sp.csr_matrix(X, dtype=np.float32), np.unique(labels, return_inverse=True)[1]
+
+
+def _rows(name: str, folder: Path) -> tuple[Any, NDArray[Any]]:
+    if name in _GENERATED:
+        return make_hierarchical_text(*_GENERATED[name], random_state=0)
+    # In double precision, so that the rows do not depend on who adds them up.
+    parts = load_set(name, folder, dtype=np.float64)
+    X: Any = parts.X
+    return (TfidfTransformer().fit_transform(X) if has_counts(X) else X), parts.y

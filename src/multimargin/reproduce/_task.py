@@ -1,0 +1,97 @@
+"""One experiment in one folder of results: what it plans, and what of it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from multimargin.reproduce._cell import Cell
+from multimargin.reproduce._experiment import Experiment, Options, Plan
+from multimargin.reproduce._experiments import EXPERIMENTS, make
+from multimargin.reproduce._store import Kept, Store
+
+
+@dataclass(frozen=True)
+class Task:
+    """An experiment with its plan and its results.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        Shows results, but is not the one that measures: that one keeps data in memory.
+    plan : Plan
+    store : Store
+    asked : bool
+        False if it is in the report only because there are results of it.
+    """
+
+    experiment: Experiment
+    plan: Plan
+    store: Store
+    asked: bool
+
+    @property
+    def name(self) -> str:
+        return self.experiment.name
+
+    @property
+    def cells(self) -> dict[str, Cell]:
+        """The planned runs by their keys, in order."""
+        return {cell.key: cell for cell in self.plan.cells}
+
+    def to_make(self) -> list[Cell]:
+        """The planned runs that are not there, failed, or are another version's."""
+        return [cell for cell in self.cells.values() if not self.store.done(cell)]
+
+    def failed(self) -> list[Kept]:
+        """The planned runs whose last attempt failed."""
+        return [kept for kept in self._planned() if kept.record.failed]
+
+    def done(self) -> int:
+        """How many of the planned runs there is a result of, by any version."""
+        return sum(not kept.record.failed for kept in self._planned())
+
+    def results(self) -> list[Kept]:
+        """All results: the planned ones in the plan's order, then those of other plans."""
+        cells = self.cells
+        latest = self.store.latest
+        return [*self._planned(), *(kept for key, kept in latest.items() if key not in cells)]
+
+    def _planned(self) -> list[Kept]:
+        latest = self.store.latest
+        return [latest[key] for key in self.cells if key in latest]
+
+
+def tasks(names: Collection[str], options: Options, out: Path) -> list[Task]:
+    """The experiments that are asked for, and those of which there are results, in order.
+
+    Raises
+    ------
+    ValueError
+        If the options name a data set that no experiment asked for knows.
+    """
+    found = []
+    for name in EXPERIMENTS:
+        store = Store(out / "results", name)
+        if name in names or store.latest:
+            experiment = make(name)
+            found.append(Task(experiment, experiment.plan(options), store, name in names))
+    _check_datasets([task.experiment for task in found if task.asked], options)
+    return found
+
+
+def _check_datasets(experiments: list[Experiment], options: Options) -> None:
+    if not options.datasets:
+        return
+    everything = [each.plan(Options(data=options.data)) for each in experiments]
+    known = {cell.dataset for plan in everything for cell in plan.cells}
+    # Other things are missing too, such as ranks; names of data sets have no spaces.
+    missing = {each.name for plan in everything for each in plan.missing}
+    known |= {name for name in missing if " " not in name}
+    unknown = [name for name in options.datasets if name not in known]
+    if unknown:
+        raise ValueError(
+            f"no experiment that is asked for uses a data set {', '.join(map(repr, unknown))}; "
+            f"they use {', '.join(sorted(known))}"
+        )
