@@ -27,9 +27,11 @@ class Buffer {
   }
   ~Buffer() { std::free(data_); }
 
-  // Makes room for `count` elements; what was in the buffer is lost.
+  // Makes room for `count` elements; what was in the buffer is lost. Gigabytes are given back as
+  // soon as a quarter of them is not needed, less is kept for the next time.
   void reset(std::size_t count) {
-    if (count <= capacity_ && count * 4 >= capacity_) {
+    const bool large = capacity_ * sizeof(U) > kLarge;
+    if (count <= capacity_ && count * 4 >= capacity_ * (large ? 3 : 1)) {
       size_ = count;
       return;
     }
@@ -63,6 +65,8 @@ class Buffer {
   }
 
  private:
+  static constexpr std::size_t kLarge = std::size_t{1} << 30;
+
   U* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;

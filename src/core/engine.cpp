@@ -201,33 +201,35 @@ ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle) {
 
 template <class T, class I>
 SparseRows<T> Engine<T, I>::weights() {
-  std::vector<std::vector<std::pair<std::int32_t, T>>> parts((n_classes_ + kClassesPerTask - 1) /
-                                                             kClassesPerTask);
+  const std::int64_t tasks = (n_classes_ + kClassesPerTask - 1) / kClassesPerTask;
+  const auto each_class = [&](const auto& use) {
+    team_.for_each(tasks, [&](int, std::int64_t task) {
+      const std::int32_t first = static_cast<std::int32_t>(task) * kClassesPerTask;
+      for (std::int32_t c = first; c < std::min(n_classes_, first + kClassesPerTask); ++c) use(c);
+    });
+  };
+  // Counted first: a copy of all of them, to be moved to where they belong, would be gigabytes.
   SparseRows<T> rows;
   rows.begin.assign(n_classes_ + 1, 0);
-  team_.for_each(static_cast<std::int64_t>(parts.size()), [&](int, std::int64_t task) {
-    auto& part = parts[task];
-    const std::int32_t first = static_cast<std::int32_t>(task) * kClassesPerTask;
-    for (std::int32_t c = first; c < std::min(n_classes_, first + kClassesPerTask); ++c) {
-      const std::size_t start = part.size();
-      active_.each_weight(X_, c, [&](std::int32_t j, T w) {
-        if (w != 0) part.emplace_back(j, w);
-      });
-      std::sort(part.begin() + start, part.end(),
-                [](const auto& a, const auto& b) { return a.first < b.first; });
-      rows.begin[c + 1] = static_cast<std::int64_t>(part.size() - start);
-    }
+  each_class([&](std::int32_t c) {
+    active_.each_weight(X_, c, [&](std::int32_t, T w) { rows.begin[c + 1] += w != 0; });
   });
   for (std::int32_t c = 0; c < n_classes_; ++c) rows.begin[c + 1] += rows.begin[c];
   rows.index.resize(rows.begin[n_classes_]);
   rows.value.resize(rows.begin[n_classes_]);
-  team_.for_each(static_cast<std::int64_t>(parts.size()), [&](int, std::int64_t task) {
-    std::int64_t at = rows.begin[task * kClassesPerTask];
-    for (const auto& [j, w] : parts[task]) {
+  each_class([&](std::int32_t c) {
+    std::vector<std::pair<std::int32_t, T>> part;
+    part.reserve(static_cast<std::size_t>(rows.begin[c + 1] - rows.begin[c]));
+    active_.each_weight(X_, c, [&](std::int32_t j, T w) {
+      if (w != 0) part.emplace_back(j, w);
+    });
+    std::sort(part.begin(), part.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::int64_t at = rows.begin[c];
+    for (const auto& [j, w] : part) {
       rows.index[at] = j;
       rows.value[at++] = w;
     }
-    parts[task] = {};
   });
   return rows;
 }

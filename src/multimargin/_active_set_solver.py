@@ -34,6 +34,10 @@ from multimargin.formulations import FORMULATIONS
 _CANDIDATES = 12
 _CENTROID_BUDGET = 1000  # list entries read per sample; 3 times more changed only the time
 _FOUND_PER_SCAN = 64  # violators taken up per sample and scan
+# ... but no more than take this much memory, of which a pair needs 4 bytes for each of its features:
+# 400,000 samples of 90 words took 17 GB without it.
+_FOUND_BYTES = 2**32
+_FOUND_AT_LEAST = 8
 _FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
 _FEW_CLASSES = 64  # up to here all classes are active from the start
 _ALL_ACTIVE_BYTES = 2**29  # ... as long as their positions take no more than this
@@ -298,6 +302,8 @@ class ActiveSetSolver(BaseSolver):
         wanted = _FOUND_AT_FIRST if self._scans < 2 else _FOUND_PER_SCAN
         # With a small box a sample needs many classes to reach its margin: about 1 / (C k).
         wanted = max(wanted, min(self._classes_needed, 8 * _FOUND_PER_SCAN))
+        affordable = _FOUND_BYTES // (4 * max(1, self._problem.X.nnz))
+        wanted = min(wanted, max(_FOUND_AT_LEAST, affordable))
         scan = self._arena.scan(min(wanted, self._problem.n_classes - 1), self._stopping.idle)
         self._scans += 1
         self._scan_seconds = time.monotonic() - began
