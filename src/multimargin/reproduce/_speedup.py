@@ -20,9 +20,6 @@ RUNS = 3
 RANKS = (1, 2, 4)
 BUNDLES = 8
 """Of classes, wherever there are bundles: two for each of four ranks, so that all do the same."""
-# A gap that no ten passes reach, so that all ten are made. (A violation is no such thing: that of
-# LLW is 0 after eight on lshtc1-dryrun-task2, where all dual variables are at their bound.)
-_UNREACHABLE = 1e-12
 _STOP = f"{paper.PASSES} passes"
 
 # In the order of preference. The model of LLW is dense, so its stand-in is a smaller one.
@@ -30,10 +27,12 @@ _DATASETS = {
     "llw": (paper.DATASET, "lshtc1-dryrun-task2", GENERATED_SMALL),
     "ww": (paper.DATASET, "wordnet-hypernym"),
 }
+# How ten passes are made, whatever the cores. Ten passes do not reach these tolerances: the
+# violation of LLW is 0 after eight on lshtc1-dryrun-task2, where all dual variables are at their
+# bound, but its gap never is, by rounding. WW's passes go on, by its violation, without a scan.
 _SOLVER: dict[str, dict[str, Any]] = {
-    # The same work on any number of cores, and the paper's own.
-    "llw": {"solver": "alternating", "n_bundles": BUNDLES},
-    "ww": {"solver": "passes"},
+    "llw": {"solver": "alternating", "n_bundles": BUNDLES, "stopping": "gap", "tol": 1e-12},
+    "ww": {"solver": "passes", "stopping": "violation", "tol": 1e-6},
 }
 
 
@@ -64,8 +63,6 @@ class Speedup(Experiment):
         parameters: dict[str, Any] = {
             "formulation": cell.formulation,
             "C": cell.penalty,
-            "stopping": "gap",
-            "tol": _UNREACHABLE,
             "max_iter": paper.PASSES,
             "shrinking": False,
             "random_state": cell.seed,
@@ -290,7 +287,7 @@ def _bits_tables(groups: Sequence[Group]) -> tuple[Table, ...]:
     rows = []
     for group in groups:
         for names, runs, same in group.bits():
-            verdict = Entry("yes", "equal") if same else Entry("no", "differs")
+            verdict = Entry("yes" if same else "no", "ours", bold=not same)
             rows.append(Row((Entry(names), Entry(group.dataset), Entry(str(runs)), verdict)))
     if not rows:
         return ()
@@ -350,7 +347,7 @@ def _notes(groups: Sequence[Group]) -> tuple[str, ...]:
         f"LLW runs the paper's alternation, over {BUNDLES} bundles of classes everywhere: the same "
         "work, and the same model, on any number of threads and ranks.",
         "A pass of WW visits every sample with those classes that are active for it; the paper's "
-        "visits all classes. The time has the start (nearest centroids) and the scans in it. "
+        "visits all classes. The time has the start (nearest centroids) and the last scan in it. "
         f"WW-MPI passes {BUNDLES} bundles of classes around, which is more work than WW-MC does "
         "for as many passes.",
     ]

@@ -293,7 +293,8 @@ def _own_axes(panel: Panel) -> Axes:
             log_cs, middle, low, high = zip(*ended, strict=True)
             lines.append(Line(method, method, log_cs, middle, "ours", low, high))
     ticks = tuple(float(value) for value in paper.LOG_C)
-    return Axes(f"Ours: {panel.title}", "log C", "Time [s]", tuple(lines), x_ticks=ticks)
+    short = f"Ours: {panel.dataset}{' (stand-in)' * panel.stand_in}"
+    return Axes(short, "log C", "Time [s]", tuple(lines), x_ticks=ticks)
 
 
 def _notes(panels: Sequence[Panel]) -> tuple[str, ...]:
