@@ -203,9 +203,9 @@ def test_a_whole_run(folder: Path) -> None:
         "news20": 3,
     }
     section = experiment.section(records, plan)
-    assert len(section.tables) == 4
+    # The paper's figures are shown in any case, what is ours alone where there is any.
+    assert [len(table.rows) for table in section.tables] == [27, 6, 27, 6]
     for table in section.tables:
-        assert len(table.rows) == 27
         assert {len(row.entries) for row in table.rows} == {len(table.columns)}
         filled = {row.section for row in table.rows if row.entries[-1].tone != "missing"}
         assert filled == {"iris", "news20"}

@@ -51,7 +51,7 @@ _EFFORTS = {
     "xcsvm-glass": Effort(10, 10, 5),
     "xcsvm-splice": Effort(10, 10, 2),
     "satimage": Effort(3, 20, 4),
-    "news20": Effort(2, 20, 5),
+    "news20": Effort(2, 30, 5),
 }
 _LARGE = Effort(1, 25, 6)
 

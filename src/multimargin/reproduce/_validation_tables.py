@@ -168,16 +168,20 @@ def _table(
     cells: Cells,
     notes: tuple[str, ...] = (),
 ) -> Table:
+    """A line for each set and C; where none of a set would have an entry, the set is left out."""
     columns = [Column("log C")]
     columns += [Column(t, _TITLES[f]) for f in paper.FORMULATIONS for t in titles]
     rows = []
     for name, shown in paper.SETS.items():
+        lines = []
         for log_c in paper.LOG10_C:
-            entries = [Entry(f"{log_c}")]
+            entries = []
             for formulation in paper.FORMULATIONS:
                 model = (name, formulation, log_c)
                 entries += cells(model, models.get(model, Ours()))
-            rows.append(Row(tuple(entries), shown))
+            lines.append(Row((Entry(f"{log_c}"), *entries), shown))
+        if any(entry.tone != "missing" for line in lines for entry in line.entries[1:]):
+            rows += lines
     return Table(title, caption, tuple(columns), tuple(rows), notes)
 
 
