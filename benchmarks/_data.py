@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ _N_FEATURES = {WORDNET: 37_436, LSHTC: 26_969, DMOZ: 14_187}
 _RAW_COUNTS = {LSHTC}
 # Samples, features, classes.
 _GENERATED = {GENERATED: (60_000, 300_000, 20_000), GENERATED_SMALL: (4_000, 20_000, 1_000)}
+_BY_SIZES = re.compile(r"hierarchical:(\d+):(\d+):(\d+):(\d+)")
 
 
 class DataUnavailableError(RuntimeError):
@@ -53,7 +55,9 @@ def load(name: str, folder: Path | None) -> DataSet:
     name : str
         "wordnet-hypernym", "lshtc1-dryrun-task2", "dmoz-108", "hierarchical-20000" (generated:
         60,000 samples, 300,000 features, 20,000 classes), "hierarchical-1000" (generated: 4,000
-        samples, 20,000 features, 1,000 classes), or the path of a file ending in ``.npz``.
+        samples, 20,000 features, 1,000 classes), "hierarchical:SAMPLES:FEATURES:CLASSES:WORDS"
+        (generated, with so many words per sample on average; see `by_sizes`), or the path of a
+        file ending in ``.npz``.
     folder : Path or None
         Has one folder per set, with ``train.libsvm.xz`` and ``test.libsvm.xz``. WordNet is taken
         from the installed package if it is not there.
@@ -67,6 +71,8 @@ def load(name: str, folder: Path | None) -> DataSet:
         return _from_npz(Path(name))
     if name in _GENERATED:
         return _generated(*_GENERATED[name])
+    if (sizes := _BY_SIZES.fullmatch(name)) is not None:
+        return _generated(*map(int, sizes.groups()))
     if folder is not None and in_folder(name, folder):
         return _from_folder(name, folder / name)
     if name == WORDNET:
@@ -112,11 +118,17 @@ def _shipped_wordnet() -> DataSet:
     )
 
 
-def _generated(*sizes: int) -> DataSet:
+def by_sizes(samples: int, features: int, classes: int, words: int) -> str:
+    """The name of a generated set of any size."""
+    return f"hierarchical:{samples}:{features}:{classes}:{words}"
+
+
+def _generated(samples: int, features: int, classes: int, words: int = 40) -> DataSet:
     from multimargin.datasets import make_hierarchical_text
 
-    X, y = make_hierarchical_text(*sizes, random_state=0)
-    return _encoded(X, y, None, None, f"make_hierarchical_text{sizes}")
+    sizes = (samples, features, classes)
+    X, y = make_hierarchical_text(*sizes, words_per_sample=words, random_state=0)
+    return _encoded(X, y, None, None, f"make_hierarchical_text{(*sizes, words)}")
 
 
 def _from_npz(path: Path) -> DataSet:

@@ -66,6 +66,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         "version": info["version"],
         "source": data.source,
         "shape": [*data.X.shape, len(info["classes"])],
+        "nonzeros": int(data.X.nnz),
         "details": info["details"],
     }
     if job["judge"]:

@@ -1,0 +1,176 @@
+"""The runs of a curve: each in a process of its own, told to whoever writes them as they end."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks._contenders import Contender
+from benchmarks._run import Job, MissingError, RunFailedError, UnavailableError, measure
+
+# Weights and scores of float32 leave the objective unsure by less than this, relatively.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Run:
+    """One process: `rung` is the place in the contender's ladder, `turn` the repetition."""
+
+    contender: Contender
+    dataset: str
+    rung: int
+    turn: int
+    result: dict[str, Any]
+
+    @property
+    def seconds(self) -> float:
+        return float(self.result["seconds"])
+
+    @property
+    def primal(self) -> float:
+        return float(self.result["primal"])
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        about = {
+            "dataset": self.dataset,
+            "problem": self.contender.problem,
+            "contender": self.contender.title,
+            "peer": self.contender.peer,
+            "threads": self.contender.ladder[self.rung].threads,
+            "rung": self.contender.rung(self.rung),
+            "turn": self.turn,
+        }
+        return about | self.result
+
+
+@dataclass(frozen=True)
+class Point:
+    """All runs of one rung: medians."""
+
+    contender: Contender
+    dataset: str
+    rung: int
+    runs: tuple[Run, ...]
+
+    @property
+    def seconds(self) -> float:
+        return float(median(run.seconds for run in self.runs))
+
+    @property
+    def primal(self) -> float:
+        return float(median(run.primal for run in self.runs))
+
+
+@dataclass
+class Course:
+    """Runs contenders, keeps what they did, and leaves out those that cannot.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Of the data sets.
+    told : function of the course
+        Called when a run has ended.
+    """
+
+    folder: Path | None
+    told: Callable[[Course], None]
+    runs: list[Run] = field(default_factory=list)
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def run(self, contender: Contender, dataset: str, rung: int, turn: int) -> Run | None:
+        """Measure one run; None if it does not take place, for a reason that `problems` has."""
+        if self._excluded(contender, dataset):
+            return None
+        folder = None if self.folder is None else str(self.folder.resolve())
+        job = Job(contender.peer, dataset, folder, contender.ladder[rung], judge=True)
+        try:
+            result = measure(job)
+        except UnavailableError as error:
+            # Without its program a contender has no chance on other data either.
+            self.problems[contender.peer] = f"skipped: {error}"
+        except (MissingError, RunFailedError) as error:
+            self.problems[f"{contender.title} on {dataset}"] = f"failed: {error}"
+        else:
+            done = Run(contender, dataset, rung, turn, result)
+            self.runs.append(done)
+            _tell(done)
+            self.told(self)
+            return done
+        print(f"  {job}: {list(self.problems.values())[-1]}", file=sys.stderr, flush=True)
+        return None
+
+    def _excluded(self, contender: Contender, dataset: str) -> bool:
+        names = (contender.peer, f"{contender.title} on {dataset}")
+        return any(name in self.problems for name in names)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a run failed; what is not installed is no failure."""
+        return any(reason.startswith("failed") for reason in self.problems.values())
+
+    def points(self) -> list[Point]:
+        """In the order of data sets, problems and contenders; each ladder downwards."""
+        groups: dict[tuple[str, str, str, int], list[Run]] = {}
+        for run in self.runs:
+            who = run.contender
+            groups.setdefault((run.dataset, who.problem, who.title, run.rung), []).append(run)
+        found = [Point(g[0].contender, g[0].dataset, g[0].rung, tuple(g)) for g in groups.values()]
+        order = {key[:3]: None for key in groups}
+        place = {key: number for number, key in enumerate(order)}
+        return sorted(
+            found,
+            key=lambda p: (place[p.dataset, p.contender.problem, p.contender.title], p.rung),
+        )
+
+    def bound(self, dataset: str, problem: str) -> float | None:
+        """The largest dual objective so far: no weights can have a smaller primal objective."""
+        return best_bound(
+            run.result.get("dual")
+            for run in self.runs
+            if run.dataset == dataset and run.contender.problem == problem
+        )
+
+
+def best_bound(duals: Iterable[float | None]) -> float | None:
+    """The largest of those that are numbers: some trainers tell none."""
+    return max((dual for dual in duals if dual is not None and math.isfinite(dual)), default=None)
+
+
+def suboptimality(primal: float, bound: float) -> float:
+    """How far a primal objective is above the optimum at most, relative to the optimum.
+
+    Parameters
+    ----------
+    primal : float
+    bound : float
+        A lower bound of the optimum, greater than 0: the quotient is an upper bound.
+
+    Raises
+    ------
+    ValueError
+        If the objective is below the bound by more than rounding: one of them is wrong.
+    """
+    above = primal / bound - 1
+    if above < -_ROUNDING:
+        raise ValueError(
+            f"the primal objective {primal:.10g} is below {bound:.10g}, a lower bound of the "
+            "optimum: the weights, their objective or a dual objective is wrong"
+        )
+    return max(0.0, above)
+
+
+def _tell(run: Run) -> None:
+    print(
+        f"  {run.contender.title} on {run.dataset}, {run.contender.problem}, "
+        f"{run.contender.rung(run.rung)}, run {run.turn + 1}: {run.seconds:.3f} s, "
+        f"objective {run.primal:.8g}",
+        file=sys.stderr,
+        flush=True,
+    )
