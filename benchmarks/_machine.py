@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from importlib.metadata import PackageNotFoundError, distributions, version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +14,7 @@ import sklearn
 
 from benchmarks._data import ROOT
 from benchmarks._ranks import launcher
-from benchmarks.peers.bench_liblinear_multicore import FOLDER
+from benchmarks.peers._folder import versions
 
 
 def machine() -> dict[str, str]:
@@ -31,8 +31,7 @@ def machine() -> dict[str, str]:
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
         "multimargin": f"{multimargin.__version__} in {Path(multimargin.__file__).parent}",
-        "liblinear-official": _installed("liblinear-official"),
-        "liblinear-multicore": _multicore(),
+        **versions(),
         "mpi4py": f"{_installed('mpi4py')}, {launcher() or 'no mpiexec'}",
         "commit": _commit(),
     }
@@ -68,12 +67,6 @@ def _installed(name: str) -> str:
         return version(name)
     except PackageNotFoundError:
         return "not installed"
-
-
-def _multicore() -> str:
-    """Looked for as its peer module does: it cannot be installed beside the other one."""
-    found = next(iter(distributions(name="liblinear-multicore", path=[str(FOLDER)])), None)
-    return "not installed" if found is None else found.version
 
 
 def _commit() -> str:
