@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +38,25 @@ def _judge(weights: Any, info: dict[str, Any], data: DataSet, C: float) -> dict[
     primal = _evaluate.primal(weights, data.X, own, C, info["loss"])
     judged = {
         "primal": primal,
-        "gap": (primal - info["dual"]) / primal,
+        "gap": None if info["dual"] is None else (primal - info["dual"]) / primal,
         "density": _evaluate.density(weights),
     }
     if info["loss"] == "lee-lin-wahba":
         judged |= _evaluate.at_bound(weights, data.X, own, C, info["dual"])
     if data.X_test is not None and data.y_test is not None:
         own = _own_rows(info["classes"], data.y_test)
-        judged["test_error"], judged["top5"] = _evaluate.errors(weights, data.X_test, own)
+        judged |= _evaluate.on_test(weights, data.X_test, own)
     return judged
+
+
+def _saved(weights: Any, info: dict[str, Any]) -> dict[str, Any]:
+    """How many bytes a model takes as its users save it, and what that is called."""
+    plain = ("numpy.save", lambda folder: np.save(folder / "model", weights))
+    name, save = info.get("save", plain)
+    with tempfile.TemporaryDirectory(prefix="multimargin-model-") as place:
+        save(Path(place))
+        sizes = [file.stat().st_size for file in Path(place).rglob("*") if file.is_file()]
+    return {"model_bytes": sum(sizes), "model_file": name}
 
 
 def run(job: dict[str, Any]) -> dict[str, Any]:
@@ -58,7 +69,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         "seconds": info["seconds"],
         "cpu_seconds": info["cpu_seconds"],
         # Loading and training: judging the model afterwards is the benchmark's own affair.
-        "peak_mb": peak_mb(),
+        "peak_mb": info.get("peak_mb", peak_mb()),
         "hash": _evaluate.fingerprint(weights),
         "loss": info["loss"],
         "dual": info["dual"],
@@ -71,6 +82,8 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     }
     if job["judge"]:
         result |= _judge(weights, info, data, task.C)
+    if job["size"]:
+        result |= _saved(weights, info)
     return result
 
 

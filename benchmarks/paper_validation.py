@@ -30,7 +30,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.__main__ import folder, positive, print_machine
+from benchmarks._command_line import folder, positive, print_machine
 from benchmarks._data import default_folder
 from benchmarks._machine import machine
 from multimargin import MulticlassSVC, load_svmlight

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.__main__ import folder, positive, print_machine, writable, write_json
+from benchmarks._command_line import folder, positive, print_machine, writable, write_json
 from benchmarks._data import DMOZ, GENERATED, GENERATED_SMALL, LSHTC, WORDNET
 from benchmarks._machine import machine
 from benchmarks._ranks import MPIEXEC

@@ -1,18 +1,23 @@
-"""Run the bars and print a table: ``python -m benchmarks``."""
+"""Run the bars and print a table: ``python -m benchmarks.bars``."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from benchmarks._bars import BARS
+from benchmarks._command_line import (
+    folder,
+    positive,
+    print_columns,
+    print_machine,
+    writable,
+    write_json,
+)
 from benchmarks._data import default_folder
 from benchmarks._machine import machine
 from benchmarks._outcome import Options, Row
-from multimargin._atomic import atomic_write, check_writable
 
 _EPILOG = """\
 C = 1, no intercept, one thread unless said. Times are of training alone, memory is that of the
@@ -22,55 +27,10 @@ data or peer is not on this machine is skipped.
 """
 
 
-def positive(text: str) -> int:
-    """An integer of at least 1, for argparse."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, not {text!r}")
-    return number
-
-
-def folder(text: str) -> Path:
-    """An existing folder, for argparse."""
-    path = Path(text)
-    if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a folder")
-    return path
-
-
-def writable(text: str) -> Path:
-    """A file that can be written, for argparse: better known before the runs than after."""
-    try:
-        check_writable(text)
-    except OSError as error:
-        raise argparse.ArgumentTypeError(f"cannot write {text!r}: {error.strerror}") from error
-    return Path(text)
-
-
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write all numbers, wholly or not at all."""
-    with atomic_write(path) as file:
-        file.write(json.dumps(content, indent=1).encode())
-
-
-def print_machine(about: dict[str, str]) -> None:
-    """Print where the numbers come from."""
-    for name, value in about.items():
-        print(f"{name:20}{value}")
-    print(flush=True)
-
-
 def _print_table(rows: list[Row]) -> None:
     lines: list[tuple[str, ...]] = [("name", "figure", "bar", "reached?")]
     lines += [(row.name, row.figure, row.bar, row.verdict) for row in rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(4)]
-    lines.insert(1, tuple("-" * width for width in widths))
-    for line in lines:
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        print("  ".join(cells).rstrip())
+    print_columns(lines)
     problems = [f"{row.name}: {row.problem}" for row in rows if row.problem is not None]
     if problems:
         print("\n" + "\n".join(problems))
@@ -78,7 +38,7 @@ def _print_table(rows: list[Row]) -> None:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description=__doc__, epilog=_EPILOG
+        prog="python -m benchmarks.bars", description=__doc__, epilog=_EPILOG
     )
     parser.add_argument(
         "--quick",
