@@ -7,31 +7,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
-from benchmarks.peers import Task
+from benchmarks.peers import Offer, Task, peer, tolerances
 
-# What is minimised: its name in tables, and the fields of the task.
-PROBLEMS: dict[str, tuple[str, dict[str, Any]]] = {
-    "ww": ("Weston-Watkins", {"formulation": "ww"}),
-    "cs": ("Crammer-Singer", {"formulation": "cs"}),
-    "ovr": ("one-vs-rest, hinge", {"formulation": "ovr"}),
-    "ovr-squared": (
-        "one-vs-rest, squared hinge",
-        {"formulation": "ovr", "options": {"loss": "squared_hinge"}},
-    ),
-}
 OURS = "multimargin"
-_LIBLINEAR_SOLVERS = {"cs": "-s 4", "ovr": "-s 3", "ovr-squared": "-s 1"}
-
-# Relative duality gaps, and LIBLINEAR's -e, whose default is 0.1.
-_OUR_LADDER = (0.3, 0.1, 0.03, 0.01, 0.003, 1e-3, 1e-4, 1e-5)
-_OUR_QUICK_LADDER = (0.1, 0.01, 1e-3, 1e-4)
-_LIBLINEAR_LADDER = (10.0, 1.0, 0.3, 0.1, 0.03, 0.01, 1e-3)
-_LIBLINEAR_QUICK_LADDER = (1.0, 0.1, 0.01)
-# To be within 1 % of the optimum with the least effort.
-LIBLINEAR_GROWTH_LADDER = (1.0, 0.3, 0.1, 0.03, 0.01)
+PROBLEMS = {
+    "ww": "Weston-Watkins",
+    "cs": "Crammer-Singer",
+    "ovr": "one-vs-rest, hinge",
+    "ovr-squared": "one-vs-rest, squared hinge",
+}
+# Those with code of their own: LinearSVC, LibMultiLabel and napkinXC train by LIBLINEAR's, and
+# lightning by the same algorithm. The table of peers has them all.
+_PEERS = ("liblinear", "sgd", "snapml", "libpecos", "liblinear-multicore")
+_QUICK_PEERS = ("liblinear", "sgd")
+_OUR_GAPS = (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5)
+_OUR_COARSE_GAPS = (0.1, 0.01, 1e-3, 1e-4)
 
 
 @dataclass(frozen=True)
@@ -44,52 +36,79 @@ class Contender:
     ladder: tuple[Task, ...]
 
     @property
+    def key(self) -> tuple[str, str]:
+        """The same for the same contender."""
+        return self.title, self.problem
+
+    @property
     def ours(self) -> bool:
         return self.peer == OURS
+
+    @property
+    def threads(self) -> int:
+        return self.ladder[0].threads
 
     def rung(self, number: int) -> str:
         """How far it is told to go, in its own terms."""
         task = self.ladder[number]
-        epochs = task.options.get("epochs")
-        return f"tol {task.tol:g}" if epochs is None else f"{epochs} epochs"
+        return f"{task.options['epochs']} epochs" if task.tol is None else f"tol {task.tol:g}"
 
 
-def by_tolerance(
-    title: str, peer: str, problem: str, tolerances: Sequence[float], threads: int = 1
-) -> Contender:
-    """A contender whose ladder is one of tolerances."""
-    fields = PROBLEMS[problem][1]
-    return Contender(
-        title, peer, problem, tuple(Task(threads=threads, tol=tol, **fields) for tol in tolerances)
-    )
+def for_gap(problem: str, *, quick: bool, coarse: bool) -> list[Contender]:
+    """Those of the gap over time, ours first.
 
-
-def for_gap(problem: str, quick: bool) -> list[Contender]:
-    """Those of the gap over time, ours first."""
-    ours = _OUR_QUICK_LADDER if quick else _OUR_LADDER
-    theirs = _LIBLINEAR_QUICK_LADDER if quick else _LIBLINEAR_LADDER
-    found = [by_tolerance(OURS, OURS, problem, ours)]
-    solver = _LIBLINEAR_SOLVERS.get(problem)
-    if solver is not None:
-        found.append(by_tolerance(f"LIBLINEAR {solver}", "liblinear", problem, theirs))
-    if problem.startswith("ovr") and not quick and (os.cpu_count() or 1) >= 2:
-        # Against two threads of it, two of ours.
-        found += [
-            by_tolerance(f"{OURS}, 2 threads", OURS, problem, ours, 2),
-            by_tolerance(
-                f"multicore LIBLINEAR {solver} -m 2", "liblinear-multicore", problem, theirs, 2
-            ),
-        ]
+    Parameters
+    ----------
+    problem : a key of `PROBLEMS`
+    quick : bool
+        Only LIBLINEAR and stochastic gradients beside ours.
+    coarse : bool
+        Every other step of the ladders alone.
+    """
+    gaps = _OUR_COARSE_GAPS if coarse else _OUR_GAPS
+    found = [ours(problem, gaps)]
+    for name in _QUICK_PEERS if quick else _PEERS:
+        offer = _offer(name, problem)
+        threads = 1 if offer is None or offer.can_use(1) else 2
+        if offer is not None and threads <= (os.cpu_count() or 1):
+            found.append(_contender(name, problem, offer, threads, step=2 if coarse else 1))
+    if any(contender.threads == 2 for contender in found):
+        # Two threads of ours, against those that take no fewer.
+        found.append(ours(problem, gaps, threads=2))
     return found
 
 
-def for_growth() -> list[Contender]:
-    """Those of the growth with sizes: ours to a duality gap of 1 %, LIBLINEAR with a ladder."""
-    ours = [by_tolerance(f"{OURS} {name}", OURS, name, (0.01,)) for name in ("ww", "cs", "ovr")]
-    theirs = [
-        by_tolerance(
-            f"LIBLINEAR {_LIBLINEAR_SOLVERS[name]}", "liblinear", name, LIBLINEAR_GROWTH_LADDER
-        )
-        for name in ("cs", "ovr")
-    ]
-    return ours + theirs
+def for_growth(gap: float) -> list[Contender]:
+    """Those of the growth with sizes: ours to a duality gap, LIBLINEAR with its ladder."""
+    found = [ours(problem, (gap,)) for problem in ("ww", "cs", "ovr")]
+    for problem in ("cs", "ovr"):
+        offer = _offer("liblinear", problem)
+        if offer is not None:
+            found.append(_contender("liblinear", problem, offer))
+    return found
+
+
+def ours(problem: str, gaps: Sequence[float], threads: int = 1) -> Contender:
+    """multimargin, to these duality gaps."""
+    formulation, _, squared = problem.partition("-")
+    offer = Offer(formulation, tolerances(*gaps), squared=bool(squared))
+    return _contender(OURS, problem, offer, threads)
+
+
+def reference(problem: str, gap: float) -> Contender:
+    """multimargin out of competition, to learn where the optimum is."""
+    return replace(ours(problem, (gap,)), title="reference")
+
+
+def _offer(name: str, problem: str) -> Offer | None:
+    """What a peer has to solve a problem with."""
+    offers: tuple[Offer, ...] = peer(name).OFFERS
+    names = {f"{offer.formulation}{'-squared' * offer.squared}": offer for offer in offers}
+    return names.get(problem)
+
+
+def _contender(name: str, problem: str, offer: Offer, threads: int = 1, step: int = 1) -> Contender:
+    words = [peer(name).TITLE, *([offer.how] if "liblinear" in name else [])]
+    title = " ".join(words) + (f", {threads} threads" if threads > 1 else "")
+    rungs = range(0, len(offer.ladder), step)
+    return Contender(title, name, problem, tuple(offer.task(rung, threads) for rung in rungs))

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import math
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks._contenders import Contender
-from benchmarks._run import Job, MissingError, RunFailedError, UnavailableError, measure
+from benchmarks._contenders import OURS, Contender
+from benchmarks._run import (
+    Job,
+    MissingError,
+    RunFailedError,
+    TimeLimitError,
+    UnavailableError,
+    measure,
+)
 
 # Weights and scores of float32 leave the objective unsure by less than this, relatively.
 _ROUNDING = 1e-6
+# Whose dual objectives are those of feasible duals.
+_TRUSTED = (OURS, "liblinear")
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,7 @@ class Run:
             "problem": self.contender.problem,
             "contender": self.contender.title,
             "peer": self.contender.peer,
-            "threads": self.contender.ladder[self.rung].threads,
+            "threads": self.contender.threads,
             "rung": self.contender.rung(self.rung),
             "turn": self.turn,
         }
@@ -66,6 +74,27 @@ class Point:
     def primal(self) -> float:
         return float(median(run.primal for run in self.runs))
 
+    def as_dict(self) -> dict[str, Any]:
+        """For CSV and JSON."""
+        seconds = [run.seconds for run in self.runs]
+        result = self.runs[0].result
+        sizes = dict(zip(("samples", "features", "classes"), result["shape"], strict=True))
+        return {
+            "dataset": self.dataset,
+            **sizes,
+            "nonzeros": result["nonzeros"],
+            "problem": self.contender.problem,
+            "contender": self.contender.title,
+            "version": result["version"],
+            "threads": self.contender.threads,
+            "rung": self.contender.rung(self.rung),
+            "runs": len(seconds),
+            "seconds": self.seconds,
+            "seconds_lowest": min(seconds),
+            "seconds_highest": max(seconds),
+            "primal": self.primal,
+        }
+
 
 @dataclass
 class Course:
@@ -77,10 +106,13 @@ class Course:
         Of the data sets.
     told : function of the course
         Called when a run has ended.
+    limit_s : float, default=600
+        A process that takes longer in all is ended, and its contender is out on this data set.
     """
 
     folder: Path | None
     told: Callable[[Course], None]
+    limit_s: float = 600.0
     runs: list[Run] = field(default_factory=list)
     problems: dict[str, str] = field(default_factory=dict)
 
@@ -89,14 +121,17 @@ class Course:
         if self._excluded(contender, dataset):
             return None
         folder = None if self.folder is None else str(self.folder.resolve())
-        job = Job(contender.peer, dataset, folder, contender.ladder[rung], judge=True)
+        task = contender.ladder[rung]
+        job = Job(contender.peer, dataset, folder, task, judge=True, limit_s=self.limit_s)
         try:
             result = measure(job)
         except UnavailableError as error:
             # Without its program a contender has no chance on other data either.
             self.problems[contender.peer] = f"skipped: {error}"
+        except TimeLimitError as error:
+            self.problems[_on(contender, dataset)] = f"stopped: {error}"
         except (MissingError, RunFailedError) as error:
-            self.problems[f"{contender.title} on {dataset}"] = f"failed: {error}"
+            self.problems[_on(contender, dataset)] = f"failed: {error}"
         else:
             done = Run(contender, dataset, rung, turn, result)
             self.runs.append(done)
@@ -107,8 +142,7 @@ class Course:
         return None
 
     def _excluded(self, contender: Contender, dataset: str) -> bool:
-        names = (contender.peer, f"{contender.title} on {dataset}")
-        return any(name in self.problems for name in names)
+        return any(name in self.problems for name in (contender.peer, _on(contender, dataset)))
 
     @property
     def failed(self) -> bool:
@@ -116,31 +150,36 @@ class Course:
         return any(reason.startswith("failed") for reason in self.problems.values())
 
     def points(self) -> list[Point]:
-        """In the order of data sets, problems and contenders; each ladder downwards."""
-        groups: dict[tuple[str, str, str, int], list[Run]] = {}
+        """Data sets and contenders in the order they began in; each ladder downwards."""
+        ladders: dict[Any, dict[int, list[Run]]] = {}
         for run in self.runs:
-            who = run.contender
-            groups.setdefault((run.dataset, who.problem, who.title, run.rung), []).append(run)
-        found = [Point(g[0].contender, g[0].dataset, g[0].rung, tuple(g)) for g in groups.values()]
-        order = {key[:3]: None for key in groups}
-        place = {key: number for number, key in enumerate(order)}
-        return sorted(
-            found,
-            key=lambda p: (place[p.dataset, p.contender.problem, p.contender.title], p.rung),
-        )
+            ladder = ladders.setdefault((run.dataset, run.contender.key), {})
+            ladder.setdefault(run.rung, []).append(run)
+        return [
+            Point(runs[0].contender, runs[0].dataset, rung, tuple(runs))
+            for ladder in ladders.values()
+            for rung, runs in sorted(ladder.items())
+        ]
 
     def bound(self, dataset: str, problem: str) -> float | None:
         """The largest dual objective so far: no weights can have a smaller primal objective."""
-        return best_bound(
-            run.result.get("dual")
+        duals = (
+            run.result["dual"]
             for run in self.runs
-            if run.dataset == dataset and run.contender.problem == problem
+            if run.dataset == dataset
+            and run.contender.problem == problem
+            and run.contender.peer in _TRUSTED
         )
+        return max((dual for dual in duals if dual is not None), default=None)
+
+    def above(self, point: Point) -> float | None:
+        """How far a point is above the optimum at most; None as long as nothing is known of it."""
+        bound = self.bound(point.dataset, point.contender.problem)
+        return None if bound is None else suboptimality(point.primal, bound)
 
 
-def best_bound(duals: Iterable[float | None]) -> float | None:
-    """The largest of those that are numbers: some trainers tell none."""
-    return max((dual for dual in duals if dual is not None and math.isfinite(dual)), default=None)
+def _on(contender: Contender, dataset: str) -> str:
+    return f"{contender.title}, {contender.problem}, on {dataset}"
 
 
 def suboptimality(primal: float, bound: float) -> float:
