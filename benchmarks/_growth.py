@@ -156,7 +156,8 @@ class Growth:
         return [Figure(NAME, "Growth of training time", caption, plots)]
 
     def _plot(self, axis: str, chosen: _Chosen) -> Axes:
-        lines, laws = [], []
+        lines = []
+        laws: dict[bool, list[str]] = {True: [], False: []}
         for contender in for_growth(TARGET):
             points = self._along(axis, contender, chosen)
             if not points:
@@ -165,10 +166,24 @@ class Growth:
             x, y = zip(*((_size(axis, point), point.seconds) for point in points), strict=True)
             lines.append(Line(label, label, x, y, source="ours"))
             if (law := _law(axis, points)) is not None:
-                laws.append(f"{label}: {law}")
-        title = f"{self.sizes.fixed(axis)}, {self.sizes.features:,} features"
-        exponents = "\n".join(["", "", "exponents", *laws])
-        return Axes(title, axis + exponents, "seconds of training", tuple(lines), "log10", "log10")
+                laws[contender.ours].append(f"{label.split(' ', 1)[1]} {law}")
+        # Below the axis, in two lines: the legend is that of all plots, the exponents are not.
+        exponents = [
+            f"{name}: {', '.join(laws[ours])}"
+            for name, ours in (("multimargin", True), ("LIBLINEAR", False))
+            if laws[ours]
+        ]
+        sizes = self.sizes
+        each = sizes.samples if axis == "non-zeros" else 1
+        return Axes(
+            f"{sizes.fixed(axis)}, {sizes.features:,} features",
+            "\n".join([axis, *(f"exponents of {words}" for words in exponents)]),
+            "seconds of training",
+            tuple(lines),
+            "log10",
+            "log10",
+            tuple(float(each * size) for size in sizes.axes[axis]),
+        )
 
 
 _STOP = (
