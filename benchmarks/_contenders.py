@@ -21,7 +21,7 @@ PROBLEMS = {
 # Those with code of their own: LinearSVC, LibMultiLabel and napkinXC train by LIBLINEAR's, and
 # lightning by the same algorithm. The table of peers has them all.
 _PEERS = ("liblinear", "sgd", "snapml", "libpecos", "liblinear-multicore")
-_QUICK_PEERS = ("liblinear", "sgd")
+_QUICK_PEERS = ("liblinear",)
 _OUR_GAPS = (0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5)
 _OUR_COARSE_GAPS = (0.1, 0.01, 1e-3, 1e-4)
 
@@ -61,7 +61,7 @@ def for_gap(problem: str, *, quick: bool, coarse: bool) -> list[Contender]:
     ----------
     problem : a key of `PROBLEMS`
     quick : bool
-        Only LIBLINEAR and stochastic gradients beside ours.
+        Only LIBLINEAR beside ours.
     coarse : bool
         Every other step of the ladders alone.
     """

@@ -170,14 +170,14 @@ class Growth:
         # Below the axis, in two lines: the legend is that of all plots, the exponents are not.
         exponents = [
             f"{name}: {', '.join(laws[ours])}"
-            for name, ours in (("multimargin", True), ("LIBLINEAR", False))
+            for name, ours in (("exponents", True), ("LIBLINEAR", False))
             if laws[ours]
         ]
         sizes = self.sizes
         each = sizes.samples if axis == "non-zeros" else 1
         return Axes(
             f"{sizes.fixed(axis)}, {sizes.features:,} features",
-            "\n".join([axis, *(f"exponents of {words}" for words in exponents)]),
+            "\n".join([axis, *exponents]),
             "seconds of training",
             tuple(lines),
             "log10",

@@ -58,7 +58,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="smaller sets, shorter ladders, LIBLINEAR and SGDClassifier alone: minutes",
+        help="smaller sets, shorter ladders, LIBLINEAR alone as peer: minutes",
     )
     parser.add_argument(
         "--data",
