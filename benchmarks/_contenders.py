@@ -28,9 +28,13 @@ _OUR_COARSE_GAPS = (0.1, 0.01, 1e-3, 1e-4)
 
 @dataclass(frozen=True)
 class Contender:
-    """A trainer with a problem; `ladder` has its tasks from the loosest to the tightest."""
+    """A trainer with a problem; `ladder` has its tasks from the loosest to the tightest.
+
+    `title` says how the trainer is told the problem; `trainer` is the same for all its problems.
+    """
 
     title: str
+    trainer: str
     peer: str
     problem: str
     ladder: tuple[Task, ...]
@@ -108,7 +112,8 @@ def _offer(name: str, problem: str) -> Offer | None:
 
 
 def _contender(name: str, problem: str, offer: Offer, threads: int = 1, step: int = 1) -> Contender:
-    words = [peer(name).TITLE, *([offer.how] if "liblinear" in name else [])]
-    title = " ".join(words) + (f", {threads} threads" if threads > 1 else "")
-    rungs = range(0, len(offer.ladder), step)
-    return Contender(title, name, problem, tuple(offer.task(rung, threads) for rung in rungs))
+    tail = f", {threads} threads" if threads > 1 else ""
+    trainer = peer(name).TITLE + tail
+    title = f"{peer(name).TITLE} {offer.how}{tail}" if "liblinear" in name else trainer
+    tasks = tuple(offer.task(rung, threads) for rung in range(0, len(offer.ladder), step))
+    return Contender(title, trainer, name, problem, tasks)

@@ -72,9 +72,9 @@ class GapCurve:
                 "optimum, relatively; and the least of all.",
                 (Column(""), *levels, Column("least")),
                 tuple(
-                    Row((Entry(title), *_entries(curve)), PROBLEMS[problem])
+                    Row((Entry(contender.title), *_entries(curve)), PROBLEMS[problem])
                     for problem in PROBLEMS
-                    for title, curve in _curves(course, dataset, problem).items()
+                    for contender, curve in _curves(course, dataset, problem)
                 ),
             )
             for dataset in _datasets(course)
@@ -125,14 +125,14 @@ def _datasets(course: Course) -> list[str]:
     return list(dict.fromkeys(run.dataset for run in course.runs))
 
 
-def _curves(course: Course, dataset: str, problem: str) -> dict[str, Curve]:
-    """By contender."""
-    found: dict[str, Curve] = {}
+def _curves(course: Course, dataset: str, problem: str) -> list[tuple[Contender, Curve]]:
+    found: dict[str, tuple[Contender, Curve]] = {}
     for point in course.points():
         above = course.above(point)
         if (point.dataset, point.contender.problem) == (dataset, problem) and above is not None:
-            found.setdefault(point.contender.title, []).append((point.seconds, above))
-    return found
+            _, curve = found.setdefault(point.contender.title, (point.contender, []))
+            curve.append((point.seconds, above))
+    return list(found.values())
 
 
 def seconds_to(curve: Curve, levels: Sequence[float]) -> list[float | None]:
@@ -148,10 +148,11 @@ def _entries(curve: Curve) -> list[Entry]:
 
 def _plot(course: Course, dataset: str, problem: str) -> Axes:
     lines = []
-    for title, curve in _curves(course, dataset, problem).items():
+    for contender, curve in _curves(course, dataset, problem):
         x = tuple(seconds for seconds, _ in curve)
         y = tuple(max(above, _SMALLEST) for _, above in curve)
-        lines.append(Line(title, title, x, y, source="ours"))
+        # The same colour for the same trainer in both plots of a figure.
+        lines.append(Line(contender.trainer, contender.trainer, x, y, source="ours"))
     return Axes(
         PROBLEMS[problem],
         "seconds of training",
@@ -171,5 +172,6 @@ def _caption(course: Course, dataset: str) -> str:
         "point is a training run of its own to one tolerance, in seconds of training alone "
         "(medians). The primal objective is computed from the weights, by the same code for all, "
         "and compared with the largest dual objective of these runs, a lower bound of the "
-        "optimum: what is drawn is an upper bound."
+        "optimum: what is drawn is an upper bound. LIBLINEAR is -s 4 for Crammer-Singer, -s 3 "
+        "for one-vs-rest with the hinge and -s 1 with its square."
     )
