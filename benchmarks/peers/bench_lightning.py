@@ -35,9 +35,10 @@ def train(X: sp.csr_matrix, y: np.ndarray, task: Task) -> tuple[Any, dict[str, A
     task.check_options(TITLE, "loss")
     if task.formulation != "ovr" or task.threads != 1:
         raise PeerUnavailableError(f"lightning does not train {task}")
-    python = _folder.ROOT / FOLDER / "bin" / "python"
-    if not python.exists():
+    place = _folder.ROOT / FOLDER
+    if not (place / ".installed").exists():
         raise PeerUnavailableError(_folder.why_not(FOLDER))
+    python = place / "environment" / "bin" / "python"
     parameters = {
         "C": task.C,
         "loss": task.options.get("loss", "hinge"),
