@@ -271,6 +271,10 @@ def test_models_are_saved_to_see_their_size():
     assert found == {"model_bytes": 1010, "model_file": "its folder"}
     plain = _worker._saved(np.zeros((2, 3)), {})
     assert plain == {"model_bytes": 128 + 48, "model_file": "numpy.save"}
+    known = _worker._saved(np.zeros((2, 3)), {"saved": ("its folder", 7)})
+    assert known == {"model_bytes": 7, "model_file": "its folder"}
+    huge = np.broadcast_to(0.0, (10**5, 10**5))  # no memory behind it
+    assert _worker._saved(huge, {})["model_file"] == "numpy.save, not written"
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores cannot be chosen here")
