@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,11 @@ def writable(text: str) -> Path:
     return Path(text)
 
 
+def end_on_sigterm() -> None:
+    """Take SIGTERM for Ctrl-C: measured processes are sessions of their own, and end with this."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write all numbers, wholly or not at all."""
     with atomic_write(path) as file:
@@ -47,7 +53,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 def print_machine(about: dict[str, str]) -> None:
     """Print where the numbers come from."""
     for name, value in about.items():
-        print(f"{name:20}{value}")
+        print(f"{name:28}{value}")
     print(flush=True)
 
 

@@ -156,13 +156,17 @@ def _ended(job: Job, worker: str, variables: dict[str, str]) -> subprocess.Compl
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,  # so that its own children can be ended with it
+        # So that its own children can be ended with it; ranks are ended by their launcher.
+        start_new_session=job.ranks is None,
         preexec_fn=None if bound is None else lambda: os.sched_setaffinity(0, bound),  # noqa: PLW1509
     )
     try:
         said, complained = process.communicate(timeout=job.limit_s)
     except BaseException as error:
-        os.killpg(process.pid, signal.SIGKILL)
+        if job.ranks is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.terminate()
         process.communicate()
         if isinstance(error, subprocess.TimeoutExpired):
             raise TimeLimitError(f"{job}: more than {job.limit_s:g} s") from None

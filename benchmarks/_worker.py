@@ -17,7 +17,9 @@ import numpy as np
 
 from benchmarks import _evaluate
 from benchmarks._data import DataSet, DataUnavailableError, load
-from benchmarks.peers import PeerUnavailableError, RefusedError, Task, trainer
+from benchmarks.peers import PeerUnavailableError, RefusedError, Task, folder_bytes, trainer
+
+_LARGEST_SAVED = 10**9  # bytes of dense weights
 
 
 def peak_mb() -> float:
@@ -50,13 +52,19 @@ def _judge(weights: Any, info: dict[str, Any], data: DataSet, C: float) -> dict[
 
 
 def _saved(weights: Any, info: dict[str, Any]) -> dict[str, Any]:
-    """How many bytes a model takes as its users save it, and what that is called."""
-    plain = ("numpy.save", lambda folder: np.save(folder / "model", weights))
-    name, save = info.get("save", plain)
+    """How many bytes a model takes as its users save it, and what that is called.
+
+    Gigabytes are not written: dense weights then count as ``numpy.save`` would write them.
+    """
+    if "saved" in info:
+        name, size = info["saved"]
+        return {"model_bytes": size, "model_file": name}
+    if isinstance(weights, np.ndarray) and weights.nbytes > _LARGEST_SAVED:
+        return {"model_bytes": weights.nbytes, "model_file": "numpy.save, not written"}
+    name, save = info.get("save", ("numpy.save", lambda folder: np.save(folder / "model", weights)))
     with tempfile.TemporaryDirectory(prefix="multimargin-model-") as place:
         save(Path(place))
-        sizes = [file.stat().st_size for file in Path(place).rglob("*") if file.is_file()]
-    return {"model_bytes": sum(sizes), "model_file": name}
+        return {"model_bytes": folder_bytes(Path(place)), "model_file": name}
 
 
 def run(job: dict[str, Any]) -> dict[str, Any]:

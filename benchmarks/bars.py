@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks._bars import BARS
 from benchmarks._command_line import (
+    end_on_sigterm,
     folder,
     positive,
     print_columns,
@@ -85,6 +86,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    end_on_sigterm()
     try:
         sys.exit(main())
     except KeyboardInterrupt:

@@ -26,6 +26,8 @@
     save : (str, function of a folder), optional
         How its users save a model: what that is called, and a function that writes it into a
         folder. Without one the weights are written by ``numpy.save``.
+    saved : (str, int), optional
+        The same where training writes the model: what that is called, and how many bytes it has.
     peak_mb : float, optional
         Where another process did the work: the memory that one took.
     owner : object, optional
@@ -43,6 +45,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -176,6 +179,11 @@ class RefusedError(RuntimeError):
 def peer(name: str) -> Any:
     """The module of a peer, a key of ``PEERS``."""
     return import_module(PEERS[name])
+
+
+def folder_bytes(folder: Path) -> int:
+    """Of all files in a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def trainer(name: str) -> Train:

@@ -61,7 +61,9 @@ def version(distribution: str, folder: str | None) -> str:
     more: dict[str, Any] = {}
     if folder is not None:
         place = ROOT / folder
-        own = place.glob("lib/python*/site-packages")  # where it is an environment of its own
+        own = place.glob(
+            "environment/lib/python*/site-packages"
+        )  # where it is an environment of its own
         more = {"path": [str(place), *map(str, own)]}
     found = next(iter(distributions(name=distribution, **more)), None)
     return "not installed" if found is None else found.version

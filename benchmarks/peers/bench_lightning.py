@@ -24,6 +24,7 @@ TITLE = "lightning"
 DISTRIBUTION = "sklearn-contrib-lightning"
 FOLDER = "lightning"
 _LADDER = tolerances(1, 0.3, 0.1, 0.03, 0.01, 0.001)  # its default is 0.001
+_MOST_BYTES = 8e9
 OFFERS = (
     Offer("ovr", _LADDER, how="LinearSVC, hinge"),
     Offer("ovr", _LADDER, squared=True, how="LinearSVC, squared_hinge"),
@@ -35,9 +36,13 @@ def train(X: sp.csr_matrix, y: np.ndarray, task: Task) -> tuple[Any, dict[str, A
     task.check_options(TITLE, "loss")
     if task.formulation != "ovr" or task.threads != 1:
         raise PeerUnavailableError(f"lightning does not train {task}")
-    python = _folder.ROOT / FOLDER / "bin" / "python"
-    if not python.exists():
+    place = _folder.ROOT / FOLDER
+    if not (place / ".installed").exists():
         raise PeerUnavailableError(_folder.why_not(FOLDER))
+    held = 16 * len(y) * (int(y.max()) + 1)  # labels and dual variables, dense, in float64
+    if held > _MOST_BYTES:
+        raise PeerUnavailableError(f"its labels and dual variables would take {held / 1e9:.0f} GB")
+    python = place / "environment" / "bin" / "python"
     parameters = {
         "C": task.C,
         "loss": task.options.get("loss", "hinge"),

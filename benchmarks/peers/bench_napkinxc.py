@@ -8,7 +8,6 @@ reads. Its probabilities of hinge losses grow with the scores, so it predicts as
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.peers import Clock, Offer, PeerUnavailableError, Task, _folder, _liblinear
+from benchmarks.peers import (
+    Clock,
+    Offer,
+    PeerUnavailableError,
+    Task,
+    _folder,
+    _liblinear,
+    folder_bytes,
+)
 
 TITLE = "napkinXC"
 DISTRIBUTION = "napkinxc"
@@ -48,21 +55,15 @@ def train(X: sp.csr_matrix, y: np.ndarray, task: Task) -> tuple[Any, dict[str, A
         )
         with Clock() as clock:
             model.fit(X, labels)
-        written = tempfile.TemporaryDirectory(prefix="multimargin-napkinxc-")
-        shutil.copytree(place, written.name, dirs_exist_ok=True)
-    weights = _weights(Path(written.name) / "weights.bin", X.shape[1])
-
-    def save(folder: Path) -> None:
-        shutil.copytree(written.name, folder, dirs_exist_ok=True)
-
+        size = folder_bytes(Path(place))
+        weights = _weights(Path(place) / "weights.bin", X.shape[1])
     return weights, clock.as_dict() | {
-        "owner": written,
         "classes": np.arange(weights.shape[0]),
         "loss": task.loss(),
         "dual": None,
         "version": _folder.version(DISTRIBUTION, FOLDER),
         "passes": None,
-        "save": ("its folder", save),
+        "saved": ("its folder", size),
         "details": {"eps": 0.1 if task.tol is None else task.tol},
     }
 

@@ -23,6 +23,7 @@ DISTRIBUTION = "vowpalwabbit"
 FOLDER = "vowpalwabbit"
 OFFERS = (Offer("ovr", epochs(1, 5, 20), how="--oaa, hinge"),)
 _PROBED = 20  # samples
+_MOST_BITS = 29  # of the table: 16 bytes a place, so 8.6 GB
 
 
 def train(X: sp.csr_matrix, y: np.ndarray, task: Task) -> tuple[Any, dict[str, Any]]:
@@ -34,10 +35,16 @@ def train(X: sp.csr_matrix, y: np.ndarray, task: Task) -> tuple[Any, dict[str, A
     (n_samples, n_features), n_classes = X.shape, int(y.max()) + 1
     passes = int(task.options.get("epochs", 1))
     stride = 1 << (n_classes - 1).bit_length()  # positions from one feature to the next
+    bits = max(18, (n_features * stride - 1).bit_length())
+    if bits > _MOST_BITS:
+        raise PeerUnavailableError(
+            f"its table for {n_classes:,} classes and {n_features:,} features would take "
+            f"{16 * 2**bits / 1e9:.0f} GB"
+        )
     options = (
         f"--oaa {n_classes} --scores --loss_function hinge --noconstant --quiet "
         f"--l2 {1 / (task.C * n_samples * n_classes):.9g} --predict_only_model "
-        f"-b {max(18, (n_features * stride - 1).bit_length())}"
+        f"-b {bits}"
     )
     workspace = module.Workspace(options)
     with tempfile.TemporaryDirectory(prefix="multimargin-vw-") as place:
