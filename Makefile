@@ -7,14 +7,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 SOURCES := $(shell find src CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format sanitize bench clean check-tools
+.PHONY: help demo test lint format sanitize bench peers clean check-tools
 
 help:
 	@echo "make demo      install into .venv and train 12,582 classes on the shipped data"
 	@echo "make test      install into .venv and run all tests"
 	@echo "make lint      ruff, mypy and clang-format"
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers"
-	@echo "make bench     the benchmarks, with peers, on this machine"
+	@echo "make bench     multimargin next to its peers, then its bars, on this machine"
 
 check-tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -70,16 +70,32 @@ sanitize: sanitize-address sanitize-thread
 	@echo "sanitize: $$(for d in $^; do $(BIN)/ctest --test-dir build/$$d -N; done | \
 	  awk '/^Total Tests:/ { n += $$3 } END { print n }') programs passed"
 
-# Its Python package has the name of liblinear-official's, so it gets a folder of its own. Where it
-# does not build (no OpenMP), its rows are skipped.
-MULTICORE := $(VENV)/peers/liblinear-multicore
-$(MULTICORE)/liblinear: | $(VENV)/bin/python
-	@echo "installing liblinear-multicore into $(MULTICORE)"
-	@$(PIP) install --no-deps --target $(MULTICORE) "liblinear-multicore>=2.43" || \
-	  echo "liblinear-multicore could not be installed: its rows will be skipped" >&2
+# Peers that would overwrite each other or bring a NumPy of their own: each has a folder of its own,
+# and lightning, which needs an old NumPy, an environment. One that cannot be installed here leaves
+# why-not.txt in its folder, and its rows are skipped; the next call tries again.
+PEERS := $(basename $(notdir $(wildcard benchmarks/peers/requirements/*.txt)))
+PEER_STAMPS := $(PEERS:%=$(VENV)/peers/%/.installed)
+WHY_NOT = { { grep -i error $(@D).log || cat $(@D).log; } | tail -n 1 >$(@D)/why-not.txt; \
+	  echo "$(notdir $(@D)) could not be installed (see $(@D).log): its rows will be skipped" >&2; }
 
-bench: $(VENV)/.installed-bench $(MULTICORE)/liblinear
+peers: $(PEER_STAMPS)
+
+$(VENV)/peers/%/.installed: benchmarks/peers/requirements/%.txt | $(VENV)/bin/python
+	@echo "installing $* into $(@D)"
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@{ $(PIP) install --no-deps --target $(@D) -r $< && touch $@; } >$(@D).log 2>&1 || $(WHY_NOT)
+
+$(VENV)/peers/lightning/.installed: benchmarks/peers/requirements/lightning.txt | $(VENV)/bin/python
+	@echo "building lightning in $(@D): some minutes"
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@{ $(BIN)/python -m venv $(@D)/environment && $(@D)/environment/bin/python -m pip install -r $< && \
+	  $(@D)/environment/bin/python -m pip install --no-build-isolation --no-deps \
+	  "sklearn-contrib-lightning>=0.6.2" && touch $@; } >$(@D).log 2>&1 || $(WHY_NOT)
+
+# First multimargin next to its peers, then what it promises.
+bench: $(VENV)/.installed-bench peers
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m benchmarks.bars
 
 clean:
 	rm -rf $(VENV) build

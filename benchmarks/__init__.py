@@ -1,6 +1,8 @@
-"""What multimargin promises about speed and memory, measured on this machine.
+"""multimargin next to its peers, and what it promises about speed and memory, on this machine.
 
-``python -m benchmarks`` runs the bars, ``python -m benchmarks.scaling`` the curve over threads,
-``python -m benchmarks.svmlight_reader`` the data reader, ``python -m benchmarks.paper_validation``
-the test errors of a published table.
+``python -m benchmarks`` prints the table of the peers, ``python -m benchmarks.bars`` runs the
+bars, ``python -m benchmarks.curves`` the gap over time and the growth with classes, samples and
+non-zeros, ``python -m benchmarks.scaling`` the curve over threads, ``python -m
+benchmarks.svmlight_reader`` the data reader, ``python -m benchmarks.paper_validation`` the test
+errors of a published table.
 """

@@ -1,93 +1,67 @@
-"""Run the bars and print a table: ``python -m benchmarks``."""
+"""multimargin next to what one would use instead, on this machine: ``python -m benchmarks``."""
 
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import sys
-from pathlib import Path
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
-from benchmarks._bars import BARS
-from benchmarks._data import default_folder
+from benchmarks._command_line import (
+    end_on_sigterm,
+    folder,
+    positive,
+    print_columns,
+    print_machine,
+    writable,
+    write_json,
+)
+from benchmarks._contest import GOAL, Contest, Rules, contestants, hold
+from benchmarks._contest_table import RIGHT, TITLES, Row, as_csv, lines, problems, rows
+from benchmarks._data import DMOZ, GENERATED_SMALL, LSHTC, WORDNET, default_folder, in_folder
 from benchmarks._machine import machine
-from benchmarks._outcome import Options, Row
-from multimargin._atomic import atomic_write, check_writable
+from benchmarks._run import Runs
+from benchmarks.peers import PEERS
+from multimargin._atomic import atomic_write
 
-_EPILOG = """\
-C = 1, no intercept, one thread unless said. Times are of training alone, memory is that of the
-whole process with its data. Objectives are computed from the weights by the same code for every
-peer. The exit status is 1 if a bar is missed, a run failed or multimargin refused it; a bar whose
-data or peer is not on this machine is skipped.
+_EPILOG = f"""\
+C = 1, no intercept. Every run is a process of its own on as many cores as it has threads. Each
+peer has the loosest of its settings that ends within {GOAL:.0%} of the optimum of its own problem
+("!": none does; then the closest, and its ratio is a lower bound). Objective, error, macro-F1 and
+density are computed from its weights by the same code for all; the optimum is multimargin's dual
+at a tight gap. Seconds are of training alone, memory is that of the process with its data. The
+exit status is 1 if a run of multimargin failed.
 """
 
 
-def positive(text: str) -> int:
-    """An integer of at least 1, for argparse."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, not {text!r}")
-    return number
-
-
-def folder(text: str) -> Path:
-    """An existing folder, for argparse."""
-    path = Path(text)
-    if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a folder")
-    return path
-
-
-def writable(text: str) -> Path:
-    """A file that can be written, for argparse: better known before the runs than after."""
-    try:
-        check_writable(text)
-    except OSError as error:
-        raise argparse.ArgumentTypeError(f"cannot write {text!r}: {error.strerror}") from error
-    return Path(text)
-
-
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write all numbers, wholly or not at all."""
-    with atomic_write(path) as file:
-        file.write(json.dumps(content, indent=1).encode())
-
-
-def print_machine(about: dict[str, str]) -> None:
-    """Print where the numbers come from."""
-    for name, value in about.items():
-        print(f"{name:20}{value}")
-    print(flush=True)
-
-
-def _print_table(rows: list[Row]) -> None:
-    lines: list[tuple[str, ...]] = [("name", "figure", "bar", "reached?")]
-    lines += [(row.name, row.figure, row.bar, row.verdict) for row in rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(4)]
-    lines.insert(1, tuple("-" * width for width in widths))
-    for line in lines:
-        cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
-        print("  ".join(cells).rstrip())
-    problems = [f"{row.name}: {row.problem}" for row in rows if row.problem is not None]
-    if problems:
-        print("\n" + "\n".join(problems))
-
-
-def _parse() -> argparse.Namespace:
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, epilog=_EPILOG
     )
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="skip what takes minutes: the memory bar, LIBLINEAR on WordNet, LLW by alternation, "
-        "most of the killed runs",
+        help=f"small sets alone, and no run longer than a minute (otherwise {WORDNET}, too, and "
+        "ten minutes)",
     )
     parser.add_argument(
-        "--only", action="append", choices=list(BARS), help="this bar alone; may be repeated"
+        "--only",
+        action="append",
+        choices=[name for name in PEERS if name != "multimargin"],
+        help="this peer alone, next to multimargin; may be repeated",
+    )
+    parser.add_argument(
+        "--dataset", action="append", metavar="NAME", help="this set alone; may be repeated"
+    )
+    parser.add_argument(
+        "--threads",
+        type=positive,
+        action="append",
+        metavar="N",
+        help="a table with so many threads; may be repeated (default: 1 and 2)",
     )
     parser.add_argument(
         "--data",
@@ -96,35 +70,89 @@ def _parse() -> argparse.Namespace:
         help="folder of the data sets (default: $MULTIMARGIN_DATA, else ../shared/data)",
     )
     parser.add_argument("--json", type=writable, metavar="FILE", help="write every run there too")
+    parser.add_argument("--csv", type=writable, metavar="FILE", help="write the table there too")
     parser.add_argument(
         "--repeats",
         type=positive,
+        default=3,
         metavar="N",
-        help="runs of each variant (default 3 or 5); what takes minutes is run once in any case",
+        help="runs of each setting that counts (default 3); what is slow is run once in any case",
     )
-    return parser.parse_args()
+    args = parser.parse_args(argv)
+    args.data = args.data or default_folder()
+    return args
 
 
-def main() -> int:
-    """Run what the command line asks for; returns the exit status."""
-    args = _parse()
-    options = Options(args.data or default_folder(), args.quick, args.repeats)
+def _datasets(args: argparse.Namespace) -> list[str]:
+    """Those of the command line, else those that are there."""
+    if args.dataset:
+        return list(args.dataset)
+    small = [name for name in (LSHTC, DMOZ) if in_folder(name, args.data)] or [GENERATED_SMALL]
+    return small if args.quick else [*small, WORDNET]
+
+
+def _rules(args: argparse.Namespace) -> Rules:
+    place = str(args.data.resolve()) if args.data.is_dir() else None
+    if args.quick:
+        return Rules(place, args.repeats, limit_s=60.0, repeat_below_s=1.0)
+    return Rules(place, args.repeats)
+
+
+def _thread_counts(args: argparse.Namespace) -> list[int]:
+    if args.threads:
+        return sorted(set(args.threads))
+    return [1, 2] if (os.cpu_count() or 1) > 1 else [1]
+
+
+def _print(contest: Contest) -> list[Row]:
+    """Print the tables of a contest, one for each problem; returns their rows."""
+    found = rows(contest)
+    for loss, title in TITLES.items():
+        part = [row for row in found if row.loss == loss]
+        if any(row.seconds is not None for row in part):
+            s = "s" if contest.threads > 1 else ""
+            bound = f"optimum {contest.optima[loss]:,.1f}"
+            print(f"\n{contest.dataset}, {contest.threads} thread{s}: {title} ({bound})\n")
+            print_columns(lines(part), RIGHT)
+    sys.stdout.flush()
+    return found
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Hold the contests that the command line asks for; returns the exit status."""
+    args = _parse(argv)
+    began = time.perf_counter()
     about = machine()
     print_machine(about)
-    rows: list[Row] = []
-    content: dict[str, Any] = {"machine": about, "bars": {}}
-    for name in args.only or BARS:
-        print(f"{name}: {(BARS[name].__doc__ or '').strip()}", file=sys.stderr, flush=True)
-        outcome = BARS[name](options)
-        rows += outcome.rows
-        content["bars"][name] = outcome.as_dict()
-    _print_table(rows)
+    who = contestants(["multimargin", *(args.only or [n for n in PEERS if n != "multimargin"])])
+    table: list[Row] = []
+    content: dict[str, Any] = {"machine": about, "goal": GOAL, "rows": [], "runs": []}
+    all_tight: list[Runs] = []
+    for dataset in _datasets(args):
+        contests, tight = hold(dataset, _thread_counts(args), who, _rules(args))
+        all_tight += tight
+        content["runs"] += [runs.as_dict() for runs in tight]
+        for contest in contests:
+            table += _print(contest)
+            content["runs"] += [runs.as_dict() for climb in contest.climbs for runs in climb.tried]
+    said = [runs.problem for runs in all_tight if runs.problem is not None] + problems(table)
+    if said:
+        print("\n" + "\n".join(said))
+    content["rows"] = [asdict(row) for row in table]
+    content["seconds"] = time.perf_counter() - began
+    print(f"\n{content['seconds']:.0f} s in all")
     if args.json is not None:
         write_json(args.json, content)
-    return int(any(row.bad for row in rows))
+    if args.csv is not None:
+        with atomic_write(args.csv) as file:
+            file.write(as_csv(table))
+    ours = [runs.problem or "" for runs in all_tight]
+    ours += [row.problem or "" for row in table if row.peer == "multimargin"]
+    return int(any(each.startswith(("failed", "missing", "stopped")) for each in ours))
 
 
 if __name__ == "__main__":
+    end_on_sigterm()
     try:
         sys.exit(main())
     except KeyboardInterrupt:

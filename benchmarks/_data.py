@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ GENERATED_SMALL = "hierarchical-1000"
 _RAW_COUNTS = {LSHTC}
 # Samples, features, classes.
 _GENERATED = {GENERATED: (60_000, 300_000, 20_000), GENERATED_SMALL: (4_000, 20_000, 1_000)}
+_BY_SIZES = re.compile(r"hierarchical:(\d+):(\d+):(\d+):(\d+)")
 
 
 class DataUnavailableError(RuntimeError):
@@ -55,7 +57,9 @@ def load(name: str, folder: Path | None) -> DataSet:
         A name of the catalogue (``multimargin data list``) that has a test file, of which
         "lshtc1-dryrun-task2" gets tf-idf weights; "hierarchical-20000" (generated: 60,000
         samples, 300,000 features, 20,000 classes), "hierarchical-1000" (generated: 4,000
-        samples, 20,000 features, 1,000 classes), or the path of a file ending in ``.npz``.
+        samples, 20,000 features, 1,000 classes), "hierarchical:SAMPLES:FEATURES:CLASSES:WORDS"
+        (generated, with so many words per sample on average; see `by_sizes`), or the path of a
+        file ending in ``.npz``.
     folder : Path or None
         Has one folder per set, with its training and its test file. WordNet is taken
         from the installed package if it is not there.
@@ -69,6 +73,8 @@ def load(name: str, folder: Path | None) -> DataSet:
         return _from_npz(Path(name))
     if name in _GENERATED:
         return _generated(*_GENERATED[name])
+    if (sizes := _BY_SIZES.fullmatch(name)) is not None:
+        return _generated(*map(int, sizes.groups()))
     if name not in CATALOG:
         raise DataUnavailableError(f"no data set is called {name}; see 'multimargin data list'")
     return _from_files(name, folder)
@@ -99,11 +105,17 @@ def _from_files(name: str, folder: Path | None) -> DataSet:
     return _encoded(X, y, X_test, y_test, source)
 
 
-def _generated(*sizes: int) -> DataSet:
+def by_sizes(samples: int, features: int, classes: int, words: int) -> str:
+    """The name of a generated set of any size."""
+    return f"hierarchical:{samples}:{features}:{classes}:{words}"
+
+
+def _generated(samples: int, features: int, classes: int, words: int = 40) -> DataSet:
     from multimargin.datasets import make_hierarchical_text
 
-    X, y = make_hierarchical_text(*sizes, random_state=0)
-    return _encoded(X, y, None, None, f"make_hierarchical_text{sizes}")
+    sizes = (samples, features, classes)
+    X, y = make_hierarchical_text(*sizes, words_per_sample=words, random_state=0)
+    return _encoded(X, y, None, None, f"make_hierarchical_text{(*sizes, words)}")
 
 
 def _from_npz(path: Path) -> DataSet:

@@ -144,18 +144,50 @@ def at_bound(
     }
 
 
-def errors(weights: Any, X: sp.csr_matrix, own: np.ndarray) -> tuple[float, float]:
-    """Share of samples whose class is not the best, and share with it among the best five.
+def on_test(weights: Any, X: sp.csr_matrix, own: np.ndarray) -> dict[str, float]:
+    """How well weights predict.
 
-    `own` is the row of each sample's own class, -1 for a class without weights.
+    Parameters
+    ----------
+    weights : ndarray or csr_matrix of shape (n_classes, n_features)
+    X : csr_matrix of shape (n_samples, n_features)
+    own : ndarray of int of shape (n_samples,)
+        The row of each sample's own class, -1 for a class without weights.
+
+    Returns
+    -------
+    dict with
+        test_error : share of samples whose class is not the best;
+        top5 : share of samples whose class is among the best five;
+        macro_f1 : see `macro_f1`.
     """
-    wrong = among = 0
+    among = 0
+    best = np.empty(X.shape[0], dtype=np.int64)
     k = min(_TOP, weights.shape[0])
     for rows, scores in _score_blocks(weights, X):
-        wrong += int(np.count_nonzero(scores.argmax(axis=1) != own[rows]))
+        best[rows] = scores.argmax(axis=1)
         top = np.argpartition(scores, -k, axis=1)[:, -k:]
         among += int(np.count_nonzero((top == own[rows][:, None]).any(axis=1)))
-    return wrong / X.shape[0], among / X.shape[0]
+    return {
+        "test_error": float(np.mean(best != own)),
+        "top5": among / X.shape[0],
+        "macro_f1": macro_f1(own, best),
+    }
+
+
+def macro_f1(truth: np.ndarray, said: np.ndarray) -> float:
+    """The mean F1 of all classes that are there or were predicted, as in scikit-learn.
+
+    Parameters
+    ----------
+    truth, said : ndarray of int of shape (n_samples,)
+        True and predicted classes; -1 is a class as any other.
+    """
+    classes, codes = np.unique(np.concatenate([truth, said]), return_inverse=True)
+    counts = [np.bincount(part, minlength=len(classes)) for part in np.split(codes, 2)]
+    right = np.bincount(codes[: len(truth)][truth == said], minlength=len(classes))
+    # 2 hits / (2 hits + misses + false alarms); every class has at least one of these.
+    return float(np.mean(2 * right / (counts[0] + counts[1])))
 
 
 def _contiguous(weights: np.ndarray) -> np.ndarray:

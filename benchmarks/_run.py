@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Any
 
+from benchmarks._cores import cores
 from benchmarks._data import ROOT
 from benchmarks._ranks import command, environment, why_not
 from benchmarks.peers import Task
@@ -34,6 +35,10 @@ class RunFailedError(RuntimeError):
     """A measured process ended without a result."""
 
 
+class TimeLimitError(RuntimeError):
+    """A measured process took longer than it may."""
+
+
 class UnavailableError(RuntimeError):
     """A peer or data set is not on this machine."""
 
@@ -44,7 +49,10 @@ class MissingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Job:
-    """What one process does; `judge` adds objective, errors and density after the timed part.
+    """What one process does, on as many cores as the task has threads.
+
+    `judge` adds objective, errors and density after the timed part, `size` the bytes of the saved
+    model. A process that takes longer than `limit_s` seconds in all is ended.
 
     With `ranks` it is several processes of multimargin, started by ``mpiexec``, and `judge` looks
     into what they send to each other.
@@ -56,6 +64,8 @@ class Job:
     task: Task = field(default_factory=Task)
     judge: bool = False
     ranks: int | None = None
+    size: bool = False
+    limit_s: float | None = None
 
     def __str__(self) -> str:
         ranks = "" if self.ranks is None else f" on {self.ranks} rank{'s' * (self.ranks > 1)}"
@@ -105,6 +115,8 @@ def measure(job: Job) -> dict[str, Any]:
     ------
     UnavailableError
         If the peer or the data are not on this machine.
+    TimeLimitError
+        If it took longer than its limit.
     MissingError
         If multimargin refuses the task.
     RunFailedError
@@ -115,14 +127,7 @@ def measure(job: Job) -> dict[str, Any]:
         if (reason := why_not()) is not None:
             raise UnavailableError(reason)
         worker, variables = "benchmarks._ranks_worker", environment()
-    done = subprocess.run(
-        command(job.ranks, ["-m", worker, json.dumps(asdict(job))]),
-        cwd=ROOT,
-        env=variables | _ONE_THREAD,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = _ended(job, worker, variables | _ONE_THREAD)
     if done.returncode < 0:
         name = signal.Signals(-done.returncode).name
         hint = " (out of memory?)" if name == "SIGKILL" else ""
@@ -139,6 +144,34 @@ def measure(job: Job) -> dict[str, Any]:
     if "missing" in result:
         raise MissingError(result["missing"])
     return result
+
+
+def _ended(job: Job, worker: str, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """The process of a job, which has ended by itself."""
+    bound = cores(job.task.threads) if job.ranks is None else None
+    process = subprocess.Popen(
+        command(job.ranks, ["-m", worker, json.dumps(asdict(job))]),
+        cwd=ROOT,
+        env=variables,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # So that its own children can be ended with it; ranks are ended by their launcher.
+        start_new_session=job.ranks is None,
+        preexec_fn=None if bound is None else lambda: os.sched_setaffinity(0, bound),  # noqa: PLW1509
+    )
+    try:
+        said, complained = process.communicate(timeout=job.limit_s)
+    except BaseException as error:
+        if job.ranks is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.terminate()
+        process.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise TimeLimitError(f"{job}: more than {job.limit_s:g} s") from None
+        raise
+    return subprocess.CompletedProcess(process.args, process.returncode, said, complained)
 
 
 class Shared:
@@ -160,6 +193,8 @@ class Shared:
 def measure_in_turns(variants: Mapping[str, tuple[Job, int]]) -> dict[str, Runs]:
     """Run several variants a number of times each, in turns: a slow minute then hits all alike.
 
+    Every second turn goes backwards, so that none always comes after the same one.
+
     Parameters
     ----------
     variants : mapping of name to (Job, runs)
@@ -172,14 +207,18 @@ def measure_in_turns(variants: Mapping[str, tuple[Job, int]]) -> dict[str, Runs]
     """
     all_runs = {name: Runs(job) for name, (job, _) in variants.items()}
     for turn in range(max(count for _, count in variants.values())):
-        for name, (job, count) in variants.items():
+        ordered = list(variants.items())
+        for name, (job, count) in reversed(ordered) if turn % 2 else ordered:
             runs = all_runs[name]
             if turn >= count or runs.problem is not None:
                 continue
             try:
-                result = measure(replace(job, judge=job.judge and turn == 0))
+                first = turn == 0
+                result = measure(replace(job, judge=job.judge and first, size=job.size and first))
             except UnavailableError as error:
                 runs.problem = f"skipped: {error}"
+            except TimeLimitError as error:
+                runs.problem = f"stopped: {error}"
             except MissingError as error:
                 runs.problem = f"missing: {error}"
             except RunFailedError as error:

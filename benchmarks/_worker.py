@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ import numpy as np
 
 from benchmarks import _evaluate
 from benchmarks._data import DataSet, DataUnavailableError, load
-from benchmarks.peers import PeerUnavailableError, RefusedError, Task, trainer
+from benchmarks.peers import PeerUnavailableError, RefusedError, Task, folder_bytes, trainer
+
+_LARGEST_SAVED = 10**9  # bytes of dense weights
 
 
 def peak_mb() -> float:
@@ -37,15 +40,31 @@ def _judge(weights: Any, info: dict[str, Any], data: DataSet, C: float) -> dict[
     primal = _evaluate.primal(weights, data.X, own, C, info["loss"])
     judged = {
         "primal": primal,
-        "gap": (primal - info["dual"]) / primal,
+        "gap": None if info["dual"] is None else (primal - info["dual"]) / primal,
         "density": _evaluate.density(weights),
     }
     if info["loss"] == "lee-lin-wahba":
         judged |= _evaluate.at_bound(weights, data.X, own, C, info["dual"])
     if data.X_test is not None and data.y_test is not None:
         own = _own_rows(info["classes"], data.y_test)
-        judged["test_error"], judged["top5"] = _evaluate.errors(weights, data.X_test, own)
+        judged |= _evaluate.on_test(weights, data.X_test, own)
     return judged
+
+
+def _saved(weights: Any, info: dict[str, Any]) -> dict[str, Any]:
+    """How many bytes a model takes as its users save it, and what that is called.
+
+    Gigabytes are not written: dense weights then count as ``numpy.save`` would write them.
+    """
+    if "saved" in info:
+        name, size = info["saved"]
+        return {"model_bytes": size, "model_file": name}
+    if isinstance(weights, np.ndarray) and weights.nbytes > _LARGEST_SAVED:
+        return {"model_bytes": weights.nbytes, "model_file": "numpy.save, not written"}
+    name, save = info.get("save", ("numpy.save", lambda folder: np.save(folder / "model", weights)))
+    with tempfile.TemporaryDirectory(prefix="multimargin-model-") as place:
+        save(Path(place))
+        return {"model_bytes": folder_bytes(Path(place)), "model_file": name}
 
 
 def run(job: dict[str, Any]) -> dict[str, Any]:
@@ -58,7 +77,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         "seconds": info["seconds"],
         "cpu_seconds": info["cpu_seconds"],
         # Loading and training: judging the model afterwards is the benchmark's own affair.
-        "peak_mb": peak_mb(),
+        "peak_mb": info.get("peak_mb", peak_mb()),
         "hash": _evaluate.fingerprint(weights),
         "loss": info["loss"],
         "dual": info["dual"],
@@ -66,10 +85,13 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         "version": info["version"],
         "source": data.source,
         "shape": [*data.X.shape, len(info["classes"])],
+        "nonzeros": int(data.X.nnz),
         "details": info["details"],
     }
     if job["judge"]:
         result |= _judge(weights, info, data, task.C)
+    if job["size"]:
+        result |= _saved(weights, info)
     return result
 
 

@@ -15,7 +15,14 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.__main__ import folder, positive, print_machine, writable, write_json
+from benchmarks._command_line import (
+    end_on_sigterm,
+    folder,
+    positive,
+    print_machine,
+    writable,
+    write_json,
+)
 from benchmarks._data import DMOZ, GENERATED, GENERATED_SMALL, LSHTC, WORDNET
 from benchmarks._machine import machine
 from benchmarks._ranks import MPIEXEC
@@ -221,6 +228,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    end_on_sigterm()
     try:
         sys.exit(main())
     except KeyboardInterrupt:

@@ -1,33 +1,51 @@
-"""One module per trainer, all with the same function.
+"""One module per trainer, all with the same names.
 
-``train(X, y, task)`` trains on a CSR matrix of shape (n_samples, n_features) and integer labels
-of at least three classes, without an intercept, and returns the weights, of shape
-(n_classes, n_features), dense or CSR, and a dict with
+``TITLE``, ``DISTRIBUTION`` and ``FOLDER``
+    What it is called, its distribution, and the folder of its own that this is installed in; None
+    where it is installed like everything else.
+``OFFERS``
+    The problems it solves and its ladder for each, from loose to tight: a tuple of `Offer`.
+``train(X, y, task)``
+    Trains on a CSR matrix of shape (n_samples, n_features) and integer labels of at least three
+    classes, without an intercept, and returns the weights, of shape (n_classes, n_features),
+    dense or CSR, and a dict with
 
-seconds : float
-    Of the training alone: the data were in the peer's own form before.
-cpu_seconds : float
-    Of all threads in that time: on a busy machine less than the time taken.
-classes : ndarray of shape (n_classes,)
-    The labels of the rows of the weights.
-loss : a key of `benchmarks._evaluate.LOSSES`
-    What it minimises, next to half the squared norm of the weights.
-dual : float
-    Its dual objective, a lower bound of the optimum.
-version : str
-passes : int
-    Over the training samples; the most of any class where each class is a problem of its own.
-owner : object, optional
-    What holds the memory of the weights and must outlive them.
-details : dict
-    Other numbers worth keeping, which JSON can hold.
+    seconds : float
+        Of the training alone: the data were in the peer's own form before.
+    cpu_seconds : float
+        Of all threads in that time: on a busy machine less than the time taken.
+    classes : ndarray of shape (n_classes,)
+        The labels of the rows of the weights.
+    loss : a key of `benchmarks._evaluate.LOSSES`
+        What it minimises, next to half the squared norm of the weights.
+    dual : float or None
+        Its dual objective, a lower bound of the optimum; None where it tells none.
+    version : str
+    passes : int or None
+        Over the training samples; the most of any class where each class is a problem of its own.
+    save : (str, function of a folder), optional
+        How its users save a model: what that is called, and a function that writes it into a
+        folder. Without one the weights are written by ``numpy.save``.
+    saved : (str, int), optional
+        The same where training writes the model: what that is called, and how many bytes it has.
+    peak_mb : float, optional
+        Where another process did the work: the memory that one took.
+    owner : object, optional
+        What holds the memory of the weights and must outlive them.
+    details : dict
+        Other numbers worth keeping, which JSON can hold.
+
+Importing such a module needs nothing but NumPy and SciPy; a peer that is not there is noticed by
+`train`, which raises `PeerUnavailableError`.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,10 +63,10 @@ class Task:
     threads : int, default=1
     tol : float or None, default=None
         In the peer's own terms: a relative duality gap for multimargin, ``-e`` for LIBLINEAR.
-        None takes 0.01 for multimargin and LIBLINEAR's default.
+        None takes 0.01 for multimargin and the peer's default.
     options : mapping of str to JSON value
-        Further parameters of the estimator, such as loss="squared_hinge" or
-        solver="alternating". A peer that does not know one refuses.
+        Further parameters, such as loss="squared_hinge", solver="alternating" or epochs=5. A peer
+        that does not know one refuses.
     """
 
     formulation: str = "ww"
@@ -73,6 +91,65 @@ class Task:
             self.formulation
         ]
 
+    def check_options(self, peer: str, *known: str) -> None:
+        """Refuse what a peer does not know.
+
+        Raises
+        ------
+        PeerUnavailableError
+            If an option is not among the known ones.
+        """
+        unknown = set(self.options) - set(known)
+        if unknown:
+            raise PeerUnavailableError(f"{peer} has no parameter {', '.join(sorted(unknown))}")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A problem that a peer solves, and how far it can be told to go.
+
+    Attributes
+    ----------
+    formulation : {"ww", "cs", "ovr"}
+    ladder : tuple of dict
+        Fields of a `Task`, from the loosest to the tightest: ``{"tol": 0.1}`` or
+        ``{"options": {"epochs": 5}}``.
+    squared : bool, default=False
+        The squared hinge loss; of one-vs-rest alone.
+    how : str, default=""
+        What tells this problem from the peer's others, as its users know it: "-s 3".
+    threads : "one", "many" or "any", default="one"
+        How many it can be told to use; "many": one thread of it is another peer.
+    """
+
+    formulation: str
+    ladder: tuple[Mapping[str, Any], ...]
+    squared: bool = False
+    how: str = ""
+    threads: str = "one"
+
+    def task(self, rung: int, threads: int) -> Task:
+        """The task of one rung of the ladder."""
+        fields = dict(self.ladder[rung])
+        options = dict(fields.pop("options", {}))
+        if self.squared:
+            options["loss"] = "squared_hinge"
+        return Task(self.formulation, threads=threads, options=options, **fields)
+
+    def can_use(self, threads: int) -> bool:
+        """Whether it can be told to use so many threads."""
+        return self.threads == "any" or (threads == 1) == (self.threads == "one")
+
+
+def tolerances(*values: float) -> tuple[Mapping[str, Any], ...]:
+    """A ladder of tolerances."""
+    return tuple({"tol": value} for value in values)
+
+
+def epochs(*values: int) -> tuple[Mapping[str, Any], ...]:
+    """A ladder of passes over the data, for trainers that know no optimum."""
+    return tuple({"options": {"epochs": value}} for value in values)
+
 
 Train = Callable[[sp.csr_matrix, np.ndarray, Task], tuple[Any, dict[str, Any]]]
 
@@ -80,6 +157,14 @@ PEERS = {
     "multimargin": "benchmarks.peers.bench_multimargin",
     "liblinear": "benchmarks.peers.bench_liblinear",
     "liblinear-multicore": "benchmarks.peers.bench_liblinear_multicore",
+    "linearsvc": "benchmarks.peers.bench_linearsvc",
+    "sgd": "benchmarks.peers.bench_sgd",
+    "snapml": "benchmarks.peers.bench_snapml",
+    "libpecos": "benchmarks.peers.bench_libpecos",
+    "napkinxc": "benchmarks.peers.bench_napkinxc",
+    "vowpalwabbit": "benchmarks.peers.bench_vowpalwabbit",
+    "libmultilabel": "benchmarks.peers.bench_libmultilabel",
+    "lightning": "benchmarks.peers.bench_lightning",
 }
 
 
@@ -91,19 +176,38 @@ class RefusedError(RuntimeError):
     """multimargin itself does not take the parameters it is given."""
 
 
+def peer(name: str) -> Any:
+    """The module of a peer, a key of ``PEERS``."""
+    return import_module(PEERS[name])
+
+
+def folder_bytes(folder: Path) -> int:
+    """Of all files in a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
 def trainer(name: str) -> Train:
-    """The ``train`` of a peer.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``PEERS``.
-
-    Raises
-    ------
-    PeerUnavailableError
-        If the peer is not installed.
-    """
-    module = import_module(PEERS[name])
-    train: Train = module.train
+    """The ``train`` of a peer, a key of ``PEERS``."""
+    train: Train = peer(name).train
     return train
+
+
+class Clock:
+    """Seconds of a block, and processor seconds of all threads in it."""
+
+    def __enter__(self) -> Clock:
+        self._began = self._now()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds, self.cpu_seconds = (
+            now - then for now, then in zip(self._now(), self._began, strict=True)
+        )
+
+    @staticmethod
+    def _now() -> tuple[float, float]:
+        return time.perf_counter(), time.process_time()
+
+    def as_dict(self) -> dict[str, float]:
+        """As ``train`` returns them."""
+        return {"seconds": self.seconds, "cpu_seconds": self.cpu_seconds}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.peers import PeerUnavailableError, Task
+from benchmarks.peers import Clock, PeerUnavailableError, Task, tolerances
 
+# Its default is 0.1.
+LADDER = tolerances(1, 0.3, 0.1, 0.03, 0.01, 0.001)
 _SOLVERS = {"crammer-singer": 4, "one-vs-rest": 3, "one-vs-rest-squared": 1}
 
 
@@ -25,9 +27,7 @@ def command(task: Task) -> str:
     solver = _SOLVERS.get(task.loss())
     if solver is None:
         raise PeerUnavailableError(f"LIBLINEAR does not train formulation {task.formulation!r}")
-    unknown = set(task.options) - {"loss"}
-    if unknown:
-        raise PeerUnavailableError(f"LIBLINEAR has no parameter {', '.join(sorted(unknown))}")
+    task.check_options("LIBLINEAR", "loss")
     words = [f"-s {solver} -c {task.C:.17g}"]
     if task.tol is not None:
         words.append(f"-e {task.tol:g}")
@@ -48,9 +48,8 @@ def train(
     # What it prints holds its dual objective; this reference keeps the callback alive.
     said: list[bytes] = []
     parameter.print_func = binding.PRINT_STRING_FUN(said.append)
-    began, cpu_began = time.perf_counter(), time.process_time()
-    model = util.train(problem, parameter)
-    seconds, cpu = time.perf_counter() - began, time.process_time() - cpu_began
+    with Clock() as clock:
+        model = util.train(problem, parameter)
     n_classes, n_features = model.get_nr_class(), model.get_nr_feature()
     # Stored by feature; a transposed view, since a copy of 12,582 classes would be 3.8 GB.
     by_feature = np.ctypeslib.as_array(model.w, (n_features, n_classes))
@@ -58,18 +57,22 @@ def train(
     n_problems = n_classes if task.formulation == "ovr" else 1
     return by_feature.T, {
         "owner": model,
-        "seconds": seconds,
-        "cpu_seconds": cpu,
+        **clock.as_dict(),
         "classes": np.array(model.get_labels()),
         "loss": task.loss(),
         "dual": -sum(map(float, _found(r"Objective value = (\S+)", text, n_problems))),
         "passes": max(map(int, _found(r"#iter = (\d+)", text, n_problems))),
+        "save": ("its text file", lambda folder: _save(util, model, folder)),
         "details": {
             "options": options,
             "support_vectors": sum(map(int, _found(r"nSV = (\d+)", text, n_problems))),
             "most_iterations_reached": "max number of iterations" in text,
         },
     }
+
+
+def _save(util: Any, model: Any, folder: Path) -> None:
+    util.save_model(str(folder / "model"), model)
 
 
 def _found(pattern: str, text: str, count: int) -> list[str]:

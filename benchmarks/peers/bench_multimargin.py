@@ -11,11 +11,21 @@ import numpy as np
 import scipy.sparse as sp
 
 import multimargin
-from benchmarks.peers import RefusedError, Task
+from benchmarks.peers import Clock, Offer, RefusedError, Task, tolerances
 from multimargin import MulticlassSVC
 from multimargin import _active_set_solver as solver_module
 
+TITLE = "multimargin"
+DISTRIBUTION = "multimargin"
+FOLDER = None
 TOL = 0.01
+_LADDER = tolerances(0.1, 0.03, 0.01)
+OFFERS = (
+    Offer("ww", _LADDER, threads="any"),
+    Offer("cs", _LADDER, threads="any"),
+    Offer("ovr", _LADDER, threads="any"),
+    Offer("ovr", _LADDER, squared=True, threads="any"),
+)
 _PHASES = {"_work_inside": "passes_s", "_scan": "scans_s"}
 
 
@@ -29,21 +39,19 @@ def train(X: sp.csr_matrix, y: np.ndarray, task: Task) -> tuple[Any, dict[str, A
     """
     tol = TOL if task.tol is None else task.tol
     model = estimator(task, tol)
-    with _phase_clock() as phases:
-        began, cpu_began = time.perf_counter(), time.process_time()
+    with _phase_clock() as phases, Clock() as clock:
         try:
             model.fit(X, y)
         except ValueError as error:
             raise RefusedError(str(error)) from error
-        seconds, cpu = time.perf_counter() - began, time.process_time() - cpu_began
     return model.coef_, {
-        "seconds": seconds,
-        "cpu_seconds": cpu,
+        **clock.as_dict(),
         "classes": model.classes_,
         "loss": task.loss(),
         "dual": model.dual_objective_,
         "version": multimargin.__version__,
         "passes": model.n_iter_,
+        "save": ("its model file", lambda folder: multimargin.save_model(model, folder / "model")),
         "details": {
             "tol": tol,
             "scans": len(model.history_),

@@ -1,0 +1,70 @@
+"""What the benchmarks' command lines share: options, and where numbers come from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+from multimargin._atomic import atomic_write, check_writable
+
+
+def positive(text: str) -> int:
+    """An integer of at least 1, for argparse."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, not {text!r}")
+    return number
+
+
+def folder(text: str) -> Path:
+    """An existing folder, for argparse."""
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a folder")
+    return path
+
+
+def writable(text: str) -> Path:
+    """A file that can be written, for argparse: better known before the runs than after."""
+    try:
+        check_writable(text)
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"cannot write {text!r}: {error.strerror}") from error
+    return Path(text)
+
+
+def end_on_sigterm() -> None:
+    """Take SIGTERM for Ctrl-C: measured processes are sessions of their own, and end with this."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write all numbers, wholly or not at all."""
+    with atomic_write(path) as file:
+        file.write(json.dumps(content, indent=1).encode())
+
+
+def print_machine(about: dict[str, str]) -> None:
+    """Print where the numbers come from."""
+    for name, value in about.items():
+        print(f"{name:28}{value}")
+    print(flush=True)
+
+
+def print_columns(lines: list[tuple[str, ...]], right: frozenset[int] = frozenset()) -> None:
+    """Print a table: the first line is its head; the columns in `right` are flush right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for number, line in enumerate(lines):
+        cells = (
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+        )
+        print("  ".join(cells).rstrip())
+        if number == 0:
+            print("  ".join("-" * width for width in widths))
