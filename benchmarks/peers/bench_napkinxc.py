@@ -31,6 +31,7 @@ FOLDER = "napkinxc"
 OFFERS = (Offer("ovr", _liblinear.LADDER, squared=True, how="OVR", threads="any"),)
 # Weight 0 is not used, weight 1 is the bias.
 _FIRST_FEATURE = 2
+_MORE_WEIGHTS = 8
 
 
 def train(X: sp.csr_matrix, y: np.ndarray, task: Task) -> tuple[Any, dict[str, Any]]:
@@ -87,8 +88,10 @@ def _weights(path: Path, n_features: int) -> np.ndarray:
     for row in weights:
         n_labels, first, _ = read("<i4", at, 3)
         n_weights, n_nonzero = map(int, read("<i8", at + 28, 2))
-        if n_labels != 2 or n_weights < n_features + _FIRST_FEATURE:
-            raise RuntimeError(f"{path.name} has {n_labels} labels, {n_weights} weights at {at}")
+        if n_labels != 2 or not n_nonzero <= n_weights <= n_features + _MORE_WEIGHTS:
+            raise RuntimeError(
+                f"{path.name} has {n_labels} labels and {n_nonzero} of {n_weights} weights at {at}"
+            )
         is_sparse, at = bool(content[at + 44]), at + 45
         if is_sparse:
             pairs = read("<i4,<f4", at, n_nonzero)
@@ -96,7 +99,9 @@ def _weights(path: Path, n_features: int) -> np.ndarray:
             row[pairs["f0"][kept] - _FIRST_FEATURE] = pairs["f1"][kept]
             at += 8 * n_nonzero + 1
         else:
-            row[:] = read("<f4", at, n_weights)[_FIRST_FEATURE : _FIRST_FEATURE + n_features]
+            # They end with the last one that is not zero, or a little after.
+            given = read("<f4", at, n_weights)[_FIRST_FEATURE : _FIRST_FEATURE + n_features]
+            row[: len(given)] = given
             at += 4 * n_weights + 1
         if first == 0:
             np.negative(row, out=row)
