@@ -88,7 +88,8 @@ def _paired(
         title=both,
         caption=(
             f"{both} on the test set, in %. For each solver the {best} over C is bold. "
-            f"'*': {paper.NOT_CONVERGED} (the paper). {NOT_REACHED}: the time limit came before the tolerance."
+            f"'*': {paper.NOT_CONVERGED} (the paper). {NOT_REACHED}: the time limit came "
+            "before the tolerance."
         ),
         columns=_columns(left, right),
         rows=tuple(rows),
