@@ -328,11 +328,15 @@ def test_large_c_counts_dual_variables(folder):
     assert all(float(e.text) <= 1.0 for e in rows["Relative gap"][6:])
 
 
-def test_small_c_asks_for_a_smaller_gap():
+def test_small_c_asks_crammer_singer_for_a_smaller_gap():
     options = Options(Path())
-    cells = [Cell("lshtc", STAND_IN, "cs", c, GAP, 0, {"time_limit": 1.0}) for c in (-3, 0, 1)]
+    cells = [
+        Cell("lshtc", STAND_IN, formulation, c, GAP, 0, {"time_limit": 1.0})
+        for formulation in ("cs", "ww")
+        for c in (-3, 0, 1)
+    ]
     tolerances = [parameters(cell, options)["tol"] for cell in cells]
-    assert tolerances == pytest.approx([1e-5, 1e-2, 1e-2])
+    assert tolerances == pytest.approx([1e-5, 1e-2, 1e-2, 1e-2, 1e-2, 1e-2])
 
 
 # ------------------------------------------------------------ weighting
