@@ -85,7 +85,7 @@ def _table(results: dict[Key, Repeated], shown: Shown) -> Table:
     if stops:
         nothing = [Entry("", "paper")] * len(paper.LOG_C)
         all_found = [found(stop, log_c) for stop in stops for log_c in paper.LOG_C]
-        gaps = [runs.entry("gap", scale=100, digits=3) for runs in all_found]
+        gaps = [runs.entry("gap", scale=100, digits=4) for runs in all_found]
         seconds = [runs.entry("seconds", digits=1) for runs in all_found]
         rows.append(Row((Entry("Relative gap"), *nothing, *gaps)))
         rows.append(Row((Entry("Seconds"), *nothing, *seconds)))

@@ -82,13 +82,14 @@ def _paired(
     """
     rows = [row for shown in sets for row in _set_rows(results, shown, measures, together)]
     left, right = (_TITLES[measure] for measure in measures)
+    both = f"{left} and {right[0].lower()}{right[1:]}"
     best = f"best {left.lower()}" if together else "best of each"
     return Table(
-        title=f"{left} and {right.lower()}",
+        title=both,
         caption=(
-            f"{left} on the test set and {right.lower() if together else right}, in %. For each "
-            f"solver the {best} over C is bold. '*': {paper.NOT_CONVERGED} (the paper). "
-            f"{NOT_REACHED}: the time limit came before the tolerance."
+            f"{both} on the test set, in %. For each solver the {best} over C is bold. "
+            f"'*': {paper.NOT_CONVERGED} (the paper). {NOT_REACHED}: the time limit came "
+            "before the tolerance."
         ),
         columns=_columns(left, right),
         rows=tuple(rows),
@@ -103,14 +104,14 @@ def _columns(left: str, right: str) -> tuple[Column, ...]:
 def _set_rows(
     results: Results, shown: Shown, measures: tuple[paper.Measure, paper.Measure], together: bool
 ) -> Iterator[Row]:
-    halves = [_paper_rows(shown, measures, together)] if shown.paper else []
-    halves += [
-        _our_rows(results, shown, stop, measures, together)
-        for stop in STOPS
-        if _is_measured(results, shown, stop)
-    ]
+    blocks = [_paper_rows(shown, measures, together)] if shown.paper else []
+    for stop in STOPS:
+        if _is_measured(results, shown, stop):
+            blocks.append(_our_rows(results, shown, stop, measures, together))
+            if not shown.stand_in:
+                blocks.append(_difference_rows(results, shown, stop, measures))
     for at in range(len(paper.LOG_C)):
-        for block in halves:
+        for block in blocks:
             yield block[at]
 
 
@@ -127,7 +128,7 @@ def _paper_rows(
     def entry(measure: paper.Measure, formulation: str, log_c: int) -> Entry:
         value = figure(measure, formulation, log_c)
         if value is None:
-            return Entry("*", "paper", paper.NOT_CONVERGED)
+            return Entry("*", "paper")
         return Entry(f"{value:.2f}", "paper")
 
     whose = f"paper, {shown.paper}" if shown.stand_in else "paper"
@@ -151,24 +152,33 @@ def _our_rows(
         return runs.mean(measure) if len(runs) else None
 
     def entry(measure: paper.Measure, formulation: str, log_c: int) -> Entry:
-        ours = found(formulation, log_c).entry(measure)
-        theirs = _comparable(shown, formulation, log_c, measure)
-        mean = figure(measure, formulation, log_c)
-        if theirs is None or mean is None:
-            return ours
-        note = f"{mean - theirs:+.2f} to the paper's {theirs:.2f}; {ours.note}"
-        return Entry(ours.text, _tone(mean - theirs), note)
+        return found(formulation, log_c).entry(measure)
 
     return _rows(shown, Entry(WORDS[stop], "ours"), measures, together, figure, entry)
 
 
-def _comparable(shown: Shown, formulation: str, log_c: int, measure: paper.Measure) -> float | None:
-    """The paper's figure, where ours is of the same set."""
-    return None if shown.stand_in else paper.value(shown.paper, formulation, log_c, measure)
+def _difference_rows(
+    results: Results, shown: Shown, stop: str, measures: tuple[paper.Measure, paper.Measure]
+) -> list[Row]:
+    """Ours minus the paper's, where both are there."""
+
+    def entry(measure: paper.Measure, formulation: str, log_c: int) -> Entry:
+        ours = results.get((shown.name, formulation, float(log_c), stop))
+        theirs = paper.value(shown.paper, formulation, log_c, measure)
+        if not ours or theirs is None:
+            return Entry("–", "missing")
+        difference = round(ours.mean(measure) - theirs, 2)
+        return Entry(f"{difference:+.2f}", _tone(difference))
+
+    whose = Entry(f"{WORDS[stop]}, less the paper's")
+    return [
+        _row(shown, log_c, whose, [entry(m, f, log_c) for m in measures for f in _NAMES])
+        for log_c in paper.LOG_C
+    ]
 
 
 def _tone(difference: float) -> Tone:
-    if abs(difference) < 0.005:
+    if difference == 0:
         return "equal"
     return "near" if abs(difference) <= _NEAR else "differs"
 
@@ -195,8 +205,12 @@ def _rows(
             for measure in measures
             for f in paper.FORMULATIONS
         ]
-        rows.append(Row((Entry(_label(log_c)), whose, *entries), shown.title))
+        rows.append(_row(shown, log_c, whose, entries))
     return rows
+
+
+def _row(shown: Shown, log_c: int, whose: Entry, entries: Sequence[Entry]) -> Row:
+    return Row((Entry(_label(log_c)), whose, *entries), shown.title)
 
 
 def _label(log_c: int) -> str:
@@ -227,10 +241,9 @@ def _reached(results: Results, sets: list[Shown]) -> Table:
                     results.get((shown.name, f, float(log_c), stop), Repeated([]))
                     for f in paper.FORMULATIONS
                 ]
-                entries = [runs.entry("gap", scale=100, digits=3) for runs in found]
+                entries = [runs.entry("gap", scale=100, digits=4) for runs in found]
                 entries += [runs.entry("seconds", digits=1) for runs in found]
-                label = Entry(_label(log_c))
-                rows.append(Row((label, Entry(WORDS[stop], "ours"), *entries), shown.title))
+                rows.append(_row(shown, log_c, Entry(WORDS[stop], "ours"), entries))
     return Table(
         title="How far the runs came",
         caption=(

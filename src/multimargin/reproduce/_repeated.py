@@ -57,21 +57,17 @@ class Repeated:
             note = self._failures[-1] if failed else "not run"
             return Entry("failed" if failed else "–", "missing", note)
         mean, low, high = (scale * value for value in spread(self.values(measure)))
-        text = f"{mean:.{digits}f}"
+        text = f"{round(mean, digits) + 0.0:.{digits}f}"  # rounding can make a gap "-0.000"
         if float(half := f"{(high - low) / 2:.{digits}f}"):
             text += f" ±{half}"
         return Entry(text + ("" if self.reached else NOT_REACHED), "ours", self.note())
 
     def note(self) -> str:
-        """How far these runs came."""
-        gap = max(self.values("gap"))
-        words = [f"relative gap {100 * gap:.2g}%"]
-        if not self.reached:
-            seconds = max(self.values("seconds"))
-            words.append(f"the tolerance was not reached after {seconds:.0f} s")
-        if len(self) > 1:
-            words.append(f"{len(self)} runs")
-        return ", ".join(words)
+        """What a reader has to know of these figures; nothing if all went as planned."""
+        if self.reached:
+            return ""
+        gap, seconds = max(self.values("gap")), max(self.values("seconds"))
+        return f"not reached after {seconds:.0f} s: relative gap {100 * gap:.2g}%"
 
 
 def _rank(measured: Mapping[str, Any]) -> tuple[bool, float]:
