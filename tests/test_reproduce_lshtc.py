@@ -279,7 +279,9 @@ def test_what_does_not_fit_in_memory_is_not_run(folder, monkeypatch):
     assert why["wordnet-hypernym, llw, log C = 1"] == (
         "would take about 25.3 GB of memory, and 9.6 GB can be used here"
     )
+    # It is large: one run of each, with a shorter limit.
     assert max(cell.seed for cell in plan.cells) == 0
+    assert {cell.options["time_limit"] for cell in plan.cells} == {300.0}
 
 
 def test_memory_grows_with_what_is_dense():
