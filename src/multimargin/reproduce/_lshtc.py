@@ -56,15 +56,14 @@ def _cells(shown: Shown, options: Options) -> Iterator[Cell]:
     """All seeds 0 first, so that an interrupted run has whole tables."""
     size = CATALOG[shown.name]
     large = size.n_train * size.n_classes >= _LARGE
+    limit = limited(options, large=large)
     for seed in range(max(runs(stop, options, large=large) for stop in STOPS)):
         for stop in STOPS:
             if seed >= runs(stop, options, large=large):
                 continue
             for formulation in FORMULATIONS:
                 for log_c in LOG_C:
-                    yield Cell(
-                        "lshtc", shown.name, formulation, log_c, stop, seed, limited(options)
-                    )
+                    yield Cell("lshtc", shown.name, formulation, log_c, stop, seed, limit)
 
 
 def _too_large(shown: Shown, fits: dict[tuple[str, int], int], memory: int) -> Iterator[Missing]:

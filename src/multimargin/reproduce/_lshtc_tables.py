@@ -319,7 +319,8 @@ def _notes() -> tuple[str, ...]:
         "for a mean that all classes share.",
         "Runs differ in their seed, which orders the visits; the paper's on shuffled data. "
         "Means, ± half of what lies between the lowest and the highest. Sets with more than 10⁸ "
-        "samples × classes are run once unless --runs asks for more.",
+        "samples × classes are run once, and for 300 s instead of 600 s at most, unless --runs and "
+        "--time-limit ask for more.",
         "Counts are weighted by tf-idf, with the document frequencies of the training samples, "
         "and rows have unit length. There is no intercept, as in the paper.",
         "Macro-F1 is the mean over the classes that occur among the test labels or the "
