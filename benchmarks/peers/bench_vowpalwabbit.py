@@ -4,8 +4,9 @@ It minimises the mean loss plus ``l2 / 2 |w|^2``, and shrinks all weights once f
 visits, so ``l2 = 1 / (C n n_classes)`` is our primal over ``C n``; ``--noconstant``. With its
 rates, one for each weight, that holds in name only: more passes do not lead to the optimum. (On
 the generator's 1,000 classes it ends 50 % above; with 30 times that l2 28 %, with 1,000 times,
-which is 1 / (C n), far off.) It has no stopping rule that knows the optimum, so its ladder is one of passes over the data. Feature and
-class are the position of a weight, in a table with room for all of them: nothing is hashed.
+which is 1 / (C n), far off.) It has no stopping rule that knows the optimum, so its ladder is one
+of passes over the data. Feature and class are the position of a weight, in a table with room for
+all of them: nothing is hashed.
 """
 
 from __future__ import annotations
