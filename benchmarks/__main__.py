@@ -61,8 +61,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         type=positive,
         action="append",
         metavar="N",
-        help="a table with so many threads; may be repeated (default: 1 and 2; with --quick 2 on the "
-        "first set alone)",
+        help="a table with so many threads; may be repeated (default: 1 and 2; with --quick 2 on "
+        "the first set alone)",
     )
     parser.add_argument(
         "--data",
