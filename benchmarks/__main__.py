@@ -61,7 +61,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         type=positive,
         action="append",
         metavar="N",
-        help="a table with so many threads; may be repeated (default: 1 and 2)",
+        help="a table with so many threads; may be repeated (default: 1 and 2; with --quick 2 on "
+        "the first set alone)",
     )
     parser.add_argument(
         "--data",
@@ -98,10 +99,12 @@ def _rules(args: argparse.Namespace) -> Rules:
     return Rules(place, args.repeats)
 
 
-def _thread_counts(args: argparse.Namespace) -> list[int]:
+def _thread_counts(args: argparse.Namespace, number: int) -> list[int]:
+    """Those of the table of a data set; --quick has two threads on the first set alone."""
     if args.threads:
         return sorted(set(args.threads))
-    return [1, 2] if (os.cpu_count() or 1) > 1 else [1]
+    several = (os.cpu_count() or 1) > 1 and not (args.quick and number > 0)
+    return [1, 2] if several else [1]
 
 
 def _print(contest: Contest) -> list[Row]:
@@ -128,8 +131,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     table: list[Row] = []
     content: dict[str, Any] = {"machine": about, "goal": GOAL, "rows": [], "runs": []}
     all_tight: list[Runs] = []
-    for dataset in _datasets(args):
-        contests, tight = hold(dataset, _thread_counts(args), who, _rules(args))
+    for number, dataset in enumerate(_datasets(args)):
+        contests, tight = hold(dataset, _thread_counts(args, number), who, _rules(args))
         all_tight += tight
         content["runs"] += [runs.as_dict() for runs in tight]
         for contest in contests:

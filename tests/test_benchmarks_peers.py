@@ -257,10 +257,20 @@ def test_vowpal_wabbit_weights_are_read_and_scaled(tmp_path):
     (tmp_path / "model").write_bytes(b"head" + pairs.tobytes())
     W = bench_vowpalwabbit._weights(tmp_path / "model", 4, (3, 2), 4)
     np.testing.assert_array_equal(W, [[1, 0], [2, 3], [0, 0]])
-    scores = np.array([[0.5, 3.0], [-1.0, 0.2]])
-    assert bench_vowpalwabbit._scale(np.clip(0.5 * scores, -1, 1), scores) == pytest.approx(0.5)
+
+    class Workspace:
+        """Scores with half of these weights, cut as it cuts them."""
+
+        def predict(self, line: str) -> list[float]:
+            pairs = [pair.split(":") for pair in line.split("| ")[1].split()]
+            x = np.zeros(2)
+            x[[int(at) for at, _ in pairs]] = [float(value) for _, value in pairs]
+            return list(np.clip(0.5 * W @ x, -1, 1))
+
+    X = sp.csr_matrix(np.array([[5.0, 0.0], [-1.0, 7.0]]))
+    assert bench_vowpalwabbit._scale(Workspace(), X, W) == pytest.approx(0.5)
     with pytest.raises(RuntimeError, match="do not come from the weights"):
-        bench_vowpalwabbit._scale(np.array([[0.5, 0.1], [0.3, 0.2]]), scores)
+        bench_vowpalwabbit._scale(Workspace(), X, W[::-1])
 
 
 def test_models_are_saved_to_see_their_size():

@@ -17,8 +17,8 @@ TITLE = "LIBLINEAR"
 DISTRIBUTION = "liblinear-official"
 FOLDER = None
 OFFERS = (
-    Offer("cs", _liblinear.LADDER, how="-s 4"),
-    Offer("ovr", _liblinear.LADDER, how="-s 3"),
+    Offer("cs", _liblinear.HINGE_LADDER, how="-s 4"),
+    Offer("ovr", _liblinear.HINGE_LADDER, how="-s 3"),
     Offer("ovr", _liblinear.LADDER, squared=True, how="-s 1"),
 )
 

@@ -17,7 +17,7 @@ TITLE = "multicore LIBLINEAR"
 DISTRIBUTION = "liblinear-multicore"
 FOLDER = "liblinear-multicore"
 OFFERS = (
-    Offer("ovr", _liblinear.LADDER, how="-s 3", threads="many"),
+    Offer("ovr", _liblinear.HINGE_LADDER, how="-s 3", threads="many"),
     Offer("ovr", _liblinear.LADDER, squared=True, how="-s 1", threads="many"),
 )
 

@@ -19,7 +19,7 @@ TITLE = "PECOS"
 DISTRIBUTION = "libpecos"
 FOLDER = "libpecos"
 OFFERS = (
-    Offer("ovr", _liblinear.LADDER, how="L2R_L1LOSS_SVC_DUAL", threads="any"),
+    Offer("ovr", _liblinear.HINGE_LADDER, how="L2R_L1LOSS_SVC_DUAL", threads="any"),
     Offer("ovr", _liblinear.LADDER, squared=True, how="L2R_L2LOSS_SVC_DUAL", threads="any"),
 )
 

@@ -18,7 +18,7 @@ TITLE = "LinearSVC"
 DISTRIBUTION = "scikit-learn"
 FOLDER = None
 OFFERS = (
-    Offer("cs", _liblinear.LADDER, how="crammer_singer"),
+    Offer("cs", _liblinear.HINGE_LADDER, how="crammer_singer"),
     Offer("ovr", _liblinear.LADDER, squared=True, how="ovr"),
 )
 _MAX_ITER = 100_000

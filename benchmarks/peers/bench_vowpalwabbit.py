@@ -1,9 +1,12 @@
 """Vowpal Wabbit: one against all (``--oaa``), hinge, by its default online gradient descent.
 
 It minimises the mean loss plus ``l2 / 2 |w|^2``, and shrinks all weights once for every class it
-visits, so ``l2 = 1 / (C n n_classes)`` is our primal over ``C n``; ``--noconstant``. It has no
-stopping rule that knows the optimum, so its ladder is one of passes over the data. Feature and
-class are the position of a weight, in a table with room for all of them: nothing is hashed.
+visits, so ``l2 = 1 / (C n n_classes)`` is our primal over ``C n``; ``--noconstant``. With its
+rates, one for each weight, that holds in name only: more passes do not lead to the optimum. (On
+the generator's 1,000 classes it ends 50 % above; with 30 times that l2 28 %, with 1,000 times,
+which is 1 / (C n), far off.) It has no stopping rule that knows the optimum, so its ladder is one
+of passes over the data. Feature and class are the position of a weight, in a table with room for
+all of them: nothing is hashed.
 """
 
 from __future__ import annotations
@@ -57,9 +60,7 @@ def train(X: sp.csr_matrix, y: np.ndarray, task: Task) -> tuple[Any, dict[str, A
                     workspace.learn(example)
         workspace.save(full)
         weights = _weights(full, empty.stat().st_size, (n_classes, n_features), stride)
-    probed = slice(0, _PROBED)
-    said = np.array([workspace.predict(line) for line in _lines(X[probed], y[probed])])
-    weights *= _scale(said, X[probed] @ weights.T)
+    weights *= _scale(workspace, X[:_PROBED], weights)
     return weights, clock.as_dict() | {
         "owner": (workspace, examples),
         "classes": np.arange(n_classes),
@@ -76,7 +77,7 @@ def _lines(X: sp.csr_matrix, y: np.ndarray) -> Iterator[str]:
     """The samples as it reads them; its classes count from 1."""
     for label, begin, end in zip(y, X.indptr, X.indptr[1:], strict=False):
         pairs = zip(X.indices[begin:end], X.data[begin:end], strict=True)
-        yield f"{label + 1} | " + " ".join(f"{at}:{value:.9g}" for at, value in pairs)
+        yield f"{int(label) + 1} | " + " ".join(f"{at}:{value:.9g}" for at, value in pairs)
 
 
 def _weights(path: Path, header: int, shape: tuple[int, int], stride: int) -> np.ndarray:
@@ -88,18 +89,20 @@ def _weights(path: Path, header: int, shape: tuple[int, int], stride: int) -> np
     return weights
 
 
-def _scale(said: np.ndarray, computed: np.ndarray) -> float:
+def _scale(workspace: Any, X: sp.csr_matrix, weights: np.ndarray) -> float:
     """What it multiplies weights by: regularisation is one factor, which it does not save.
 
-    It cuts scores at -1 and 1, so those in between tell.
+    It cuts scores at -1 and 1, so it is asked for those of samples that are short enough.
 
     Raises
     ------
     RuntimeError
         If its scores are not those of the weights: then they are not read as it means them.
     """
-    between = np.abs(said) < 0.999
-    scale = float((said * computed)[between].sum() / np.square(computed[between]).sum())
-    if not np.allclose(np.clip(scale * computed, -1, 1), said, atol=1e-3):
+    short = X * (0.5 / max(1e-9, float(np.abs(X @ weights.T).max())))
+    computed = short @ weights.T
+    said = np.array([workspace.predict(line) for line in _lines(short, np.zeros(len(computed)))])
+    scale = float((said * computed).sum() / np.square(computed).sum())
+    if not np.allclose(scale * computed, said, atol=1e-3 * np.abs(said).max()):
         raise RuntimeError("Vowpal Wabbit's scores do not come from the weights that were read")
     return scale
