@@ -7,13 +7,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 SOURCES := $(shell find src CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format sanitize bench peers clean check-tools
+.PHONY: help demo test lint format sanitize bench peers reproduce clean check-tools
 
 help:
 	@echo "make demo      install into .venv and train 12,582 classes on the shipped data"
 	@echo "make test      install into .venv and run all tests"
 	@echo "make lint      ruff, mypy and clang-format"
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers"
+	@echo "make reproduce the tables and figures of the paper, next to ours, in reproduction/report.html"
 	@echo "make bench     multimargin next to its peers, then its bars, on this machine"
 
 check-tools:
@@ -96,6 +97,11 @@ $(VENV)/peers/lightning/.installed: benchmarks/peers/requirements/lightning.txt 
 bench: $(VENV)/.installed-bench peers
 	@$(BIN)/python -m benchmarks
 	@$(BIN)/python -m benchmarks.bars
+
+# DATA is the folder of the data sets; those that are not there are named, and the rest runs. An
+# hour on two cores; what was measured is kept, so it can be interrupted and goes on.
+reproduce: $(VENV)/.installed-reproduce
+	@$(BIN)/multimargin reproduce all --out reproduction $(if $(DATA),--data "$(DATA)")
 
 clean:
 	rm -rf $(VENV) build

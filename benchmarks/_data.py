@@ -24,7 +24,8 @@ GENERATED_SMALL = "hierarchical-1000"
 _RAW_COUNTS = {LSHTC}
 # Samples, features, classes.
 _GENERATED = {GENERATED: (60_000, 300_000, 20_000), GENERATED_SMALL: (4_000, 20_000, 1_000)}
-_BY_SIZES = re.compile(r"hierarchical:(\d+):(\d+):(\d+):(\d+)")
+_BY_SIZES = re.compile(r"hierarchical:(\d+):(\d+):(\d+):(\d+)(?::(\d+))?")
+_HELD_OUT = 5_000  # test rows of a generated set whose difficulty is given
 
 
 class DataUnavailableError(RuntimeError):
@@ -74,7 +75,7 @@ def load(name: str, folder: Path | None) -> DataSet:
     if name in _GENERATED:
         return _generated(*_GENERATED[name])
     if (sizes := _BY_SIZES.fullmatch(name)) is not None:
-        return _generated(*map(int, sizes.groups()))
+        return _generated(*(int(size) for size in sizes.groups() if size is not None))
     if name not in CATALOG:
         raise DataUnavailableError(f"no data set is called {name}; see 'multimargin data list'")
     return _from_files(name, folder)
@@ -105,17 +106,31 @@ def _from_files(name: str, folder: Path | None) -> DataSet:
     return _encoded(X, y, X_test, y_test, source)
 
 
-def by_sizes(samples: int, features: int, classes: int, words: int) -> str:
-    """The name of a generated set of any size."""
-    return f"hierarchical:{samples}:{features}:{classes}:{words}"
+def by_sizes(
+    samples: int, features: int, classes: int, words: int, topic_percent: int | None = None
+) -> str:
+    """The name of a generated set of any size.
+
+    With `topic_percent`, the share of words that tell the class, it has test rows as well.
+    """
+    name = f"hierarchical:{samples}:{features}:{classes}:{words}"
+    return name if topic_percent is None else f"{name}:{topic_percent}"
 
 
-def _generated(samples: int, features: int, classes: int, words: int = 40) -> DataSet:
+def _generated(
+    samples: int, features: int, classes: int, words: int = 40, topic_percent: int | None = None
+) -> DataSet:
     from multimargin.datasets import make_hierarchical_text
 
-    sizes = (samples, features, classes)
-    X, y = make_hierarchical_text(*sizes, words_per_sample=words, random_state=0)
-    return _encoded(X, y, None, None, f"make_hierarchical_text{(*sizes, words)}")
+    options: dict[str, float] = {"words_per_sample": words}
+    if topic_percent is not None:
+        options["topic_share"] = topic_percent / 100
+    n = samples if topic_percent is None else samples + _HELD_OUT
+    X, y = make_hierarchical_text(n, features, classes, random_state=0, **options)
+    source = f"make_hierarchical_text({n}, {features}, {classes}, {options})"
+    if topic_percent is None:
+        return _encoded(X, y, None, None, source)
+    return _encoded(X[:samples], y[:samples], X[samples:], y[samples:], source)
 
 
 def _from_npz(path: Path) -> DataSet:

@@ -51,8 +51,9 @@ class MissingError(RuntimeError):
 class Job:
     """What one process does, on as many cores as the task has threads.
 
-    `judge` adds objective, errors and density after the timed part, `size` the bytes of the saved
-    model. A process that takes longer than `limit_s` seconds in all is ended.
+    `judge` adds objective, errors and density after the timed part, `test` the latter two alone,
+    `size` the bytes of the saved model. A process that takes longer than `limit_s` seconds in all
+    is ended.
 
     With `ranks` it is several processes of multimargin, started by ``mpiexec``, and `judge` looks
     into what they send to each other.
@@ -66,6 +67,7 @@ class Job:
     ranks: int | None = None
     size: bool = False
     limit_s: float | None = None
+    test: bool = False
 
     def __str__(self) -> str:
         ranks = "" if self.ranks is None else f" on {self.ranks} rank{'s' * (self.ranks > 1)}"

@@ -41,14 +41,18 @@ def _judge(weights: Any, info: dict[str, Any], data: DataSet, C: float) -> dict[
     judged = {
         "primal": primal,
         "gap": None if info["dual"] is None else (primal - info["dual"]) / primal,
-        "density": _evaluate.density(weights),
     }
     if info["loss"] == "lee-lin-wahba":
         judged |= _evaluate.at_bound(weights, data.X, own, C, info["dual"])
+    return judged | _tested(weights, info, data)
+
+
+def _tested(weights: Any, info: dict[str, Any], data: DataSet) -> dict[str, Any]:
+    tested: dict[str, Any] = {"density": _evaluate.density(weights)}
     if data.X_test is not None and data.y_test is not None:
         own = _own_rows(info["classes"], data.y_test)
-        judged |= _evaluate.on_test(weights, data.X_test, own)
-    return judged
+        tested |= _evaluate.on_test(weights, data.X_test, own)
+    return tested
 
 
 def _saved(weights: Any, info: dict[str, Any]) -> dict[str, Any]:
@@ -90,6 +94,8 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     }
     if job["judge"]:
         result |= _judge(weights, info, data, task.C)
+    elif job["test"]:
+        result |= _tested(weights, info, data)
     if job["size"]:
         result |= _saved(weights, info)
     return result

@@ -1,0 +1,192 @@
+"""Weston-Watkins at the sizes of the LSHTC sets, on generated data: time, memory and gap.
+
+``python -m benchmarks.scale`` trains at C = 1 on two threads until no projected gradient exceeds
+0.1, as the paper does, or with ``--gap 0.01`` to a relative duality gap. The data are made by
+`multimargin.datasets.make_hierarchical_text` with 90 words per sample, at the numbers of samples,
+features and classes of the paper's sets. What the generator calls the topic share, in percent, is
+how many words tell the class: 35 is its default, and with 10 about half of all test samples go to
+a wrong class, as in the paper's sets. The bar, at the size of LSHTC-2011: an hour on two cores, and
+16 GB.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from benchmarks._command_line import (
+    end_on_sigterm,
+    positive,
+    print_machine,
+    writable,
+    write_json,
+)
+from benchmarks._data import by_sizes
+from benchmarks._machine import machine
+from benchmarks._run import Job, MissingError, RunFailedError, UnavailableError, measure
+from benchmarks.peers import Task
+
+_WORDS = 90  # of a sample of LSHTC-2011
+_SECONDS, _BYTES = 3600.0, 16e9  # the bar
+
+
+@dataclass(frozen=True)
+class Size:
+    """Of one of the paper's sets, and the seconds of its solver for C = 1 on 16 cores."""
+
+    samples: int
+    features: int
+    classes: int
+    paper_seconds: float | None = None
+    has_bar: bool = False
+
+
+SIZES = {
+    "large": Size(128_710, 381_581, 12_294, 1078.32),
+    "2012": Size(383_408, 575_555, 11_947),
+    "2011": Size(394_754, 594_158, 27_875, 11361.44, has_bar=True),
+}
+_COLUMNS = (
+    ("size", 6),
+    ("topic", 6),
+    ("seconds", 9),
+    ("peak GB", 8),
+    ("gap", 8),
+    ("violation", 10),
+    ("passes", 7),
+    ("pairs", 7),
+    ("density", 8),
+    ("error", 7),
+    ("paper", 9),
+    ("bar", 4),
+)
+
+
+def _job(name: str, topic: int, args: argparse.Namespace) -> Job:
+    size = SIZES[name]
+    dataset = by_sizes(size.samples, size.features, size.classes, _WORDS, topic)
+    if args.gap is not None:
+        task = Task(threads=args.threads, tol=args.gap)
+    else:
+        task = Task(threads=args.threads, tol=0.1, options={"stopping": "violation"})
+    return Job("multimargin", dataset, None, task, test=True)
+
+
+def _reached(name: str, result: dict[str, Any], args: argparse.Namespace) -> bool | None:
+    """Whether the bar is met; None where there is none."""
+    if not SIZES[name].has_bar or args.gap is not None or args.threads > 2:
+        return None
+    fits = result["peak_mb"] * 1e6 <= _BYTES and result["seconds"] <= _SECONDS
+    return bool(fits and result["details"]["converged"])
+
+
+def _line(name: str, topic: int, result: dict[str, Any], reached: bool | None) -> list[str]:
+    details, size = result["details"], SIZES[name]
+    paper = size.paper_seconds
+    return [
+        name,
+        f"{topic} %",
+        f"{result['seconds']:.0f}" + ("" if details["converged"] else "!"),
+        f"{result['peak_mb'] / 1e3:.1f}",
+        f"{details['own_gap']:.2%}",
+        f"{details['violation']:.3f}",
+        str(result["passes"]),
+        f"{details['active_pairs'] / size.samples:.1f}",
+        f"{result['density']:.2%}",
+        f"{result['test_error']:.1%}",
+        "-" if paper is None else f"{paper:,.0f} s",
+        {True: "yes", False: "NO", None: ""}[reached],
+    ]
+
+
+def _print_line(cells: list[str]) -> None:
+    widths = (width for _, width in _COLUMNS)
+    print(" ".join(c.rjust(w) for c, w in zip(cells, widths, strict=True)), flush=True)
+
+
+def _share(text: str) -> int:
+    value = positive(text)
+    if value > 99:
+        raise argparse.ArgumentTypeError(f"must be a percentage from 1 to 99, not {text!r}")
+    return value
+
+
+def _tolerance(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"must lie between 0 and 1, not {text!r}")
+    return value
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.scale",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="The exit status is 1 if a run failed or missed the bar.",
+    )
+    parser.add_argument(
+        "sizes",
+        nargs="*",
+        metavar="SIZE",
+        help="large, 2012 or 2011 (default: all three, which takes hours)",
+    )
+    parser.add_argument(
+        "--topic",
+        type=_share,
+        nargs="+",
+        default=[35, 10],
+        metavar="PERCENT",
+        help="topic shares (default: 35 10)",
+    )
+    parser.add_argument(
+        "--gap", type=_tolerance, metavar="G", help="stop at this relative duality gap instead"
+    )
+    parser.add_argument("--threads", type=positive, default=2, metavar="N", help="(default: 2)")
+    parser.add_argument("--json", type=writable, metavar="FILE", help="write every run there too")
+    args = parser.parse_args()
+    unknown = [name for name in args.sizes if name not in SIZES]
+    if unknown:
+        parser.error(f"no such size: {', '.join(unknown)} (choose from {', '.join(SIZES)})")
+    return args
+
+
+def main() -> int:
+    """Print the table; returns the exit status."""
+    args = _parse()
+    end_on_sigterm()
+    about = machine()
+    print_machine(about)
+    print(
+        "pairs: of a sample and a class, per sample; paper: its solver on 16 cores, on its data\n"
+    )
+    _print_line([title for title, _ in _COLUMNS])
+    bad, runs = False, []
+    for name in args.sizes or SIZES:
+        for topic in args.topic:
+            job = _job(name, topic, args)
+            try:
+                result = measure(job)
+            except (RunFailedError, UnavailableError, MissingError) as error:
+                print(f"{name}, {topic} %: {error}")
+                bad = True
+                continue
+            reached = _reached(name, result, args)
+            bad |= reached is False
+            _print_line(_line(name, topic, result, reached))
+            runs.append({"job": asdict(job), **result})
+            if args.json is not None:  # as they come: a run may take an hour
+                write_json(args.json, {"machine": about, "runs": runs})
+    return int(bad)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("interrupted")
