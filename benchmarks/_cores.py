@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _TOPOLOGY = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
@@ -31,3 +33,22 @@ def cores(count: int) -> frozenset[int] | None:
         (second if core in seen else first).append(cpu)
         seen.add(core)
     return frozenset([*first, *second][:count])
+
+
+@contextmanager
+def on_cores(count: int | None) -> Iterator[None]:
+    """Processes that are started in this block have so many cores; None: all.
+
+    They inherit them from this process. A ``preexec_fn`` could choose them, too, but Ctrl-C gets
+    lost in the functions that Python calls around it.
+    """
+    chosen = None if count is None else cores(count)
+    if chosen is None:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, chosen)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Any
 
-from benchmarks._cores import cores
+from benchmarks._cores import on_cores
 from benchmarks._data import ROOT
 from benchmarks._ranks import command, environment, why_not
 from benchmarks.peers import Task
@@ -150,18 +150,18 @@ def measure(job: Job) -> dict[str, Any]:
 
 def _ended(job: Job, worker: str, variables: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """The process of a job, which has ended by itself."""
-    bound = cores(job.task.threads) if job.ranks is None else None
-    process = subprocess.Popen(
-        command(job.ranks, ["-m", worker, json.dumps(asdict(job))]),
-        cwd=ROOT,
-        env=variables,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        # So that its own children can be ended with it; ranks are ended by their launcher.
-        start_new_session=job.ranks is None,
-        preexec_fn=None if bound is None else lambda: os.sched_setaffinity(0, bound),  # noqa: PLW1509
-    )
+    # Ranks place themselves.
+    with on_cores(None if job.ranks is not None else job.task.threads):
+        process = subprocess.Popen(
+            command(job.ranks, ["-m", worker, json.dumps(asdict(job))]),
+            cwd=ROOT,
+            env=variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            # So that its own children can be ended with it; ranks are ended by their launcher.
+            start_new_session=job.ranks is None,
+        )
     try:
         said, complained = process.communicate(timeout=job.limit_s)
     except BaseException as error:
