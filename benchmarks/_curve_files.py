@@ -85,6 +85,6 @@ def why_no_figures() -> str | None:
     except ImportError as error:
         return (
             f"no figures, only numbers: matplotlib cannot be imported ({error}); "
-            "pip install matplotlib and repeat the command to get them"
+            "pip install 'multimargin[plot]' and repeat the command to get them"
         )
     return None

@@ -170,11 +170,11 @@ def test_the_same_figure_is_the_same_file(report):
 def test_without_matplotlib_the_numbers_are_there(report, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert "pip install matplotlib" in why_not()
+    assert "pip install 'multimargin[plot]'" in why_not()
     plain = page(Report(**{**report.__dict__, "drawings": {}, "undrawn": why_not()}))
     elements = Elements(plain)
     assert elements.all("svg") == []
-    assert "<code>pip install matplotlib</code>" in plain
+    assert "<code>pip install &#x27;multimargin[plot]&#x27;</code>" in plain
     # Not folded away: all of them are in view.
     assert plain.index("figure-errors-numbers-1") < plain.index("figure-more-errors-numbers-0")
     assert len(elements.all("details")) == 1

@@ -62,7 +62,8 @@ def why_not() -> str:
     except ImportError as error:
         return (
             f"The figures are not drawn: matplotlib cannot be imported ({error}). "
-            "Get it by `pip install "multimargin[plot]"` and repeat the command with `--report-only`."
+            "Get it by `pip install 'multimargin[plot]'`, and repeat the command with "
+            "`--report-only`."
         )
     return ""
 
