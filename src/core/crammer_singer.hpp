@@ -95,8 +95,7 @@ struct CrammerSinger {
     const T t = root(shifted, ratio, b.size, b.room, total, high);
     T sum = 0;
     for (int c = 0; c < b.size; ++c) {
-      const T v = shifted[c] - ratio[c] * t;
-      alpha_out[c] = v > 0 ? v : T(0);
+      alpha_out[c] = part(shifted[c], ratio[c] * t);
       sum += alpha_out[c];
     }
     // With a small budget t is far larger than its alphas, and they are as exact as t. What they
@@ -128,8 +127,7 @@ struct CrammerSinger {
     const T t = exchange_root(shifted, ratio, b.size, total, low, high);
     T sum = 0;
     for (int c = 0; c < b.size; ++c) {
-      const T v = shifted[c] - ratio[c] * t;
-      alpha_out[c] = v > 0 ? v : T(0);
+      alpha_out[c] = part(shifted[c], ratio[c] * t);
       sum += alpha_out[c];
     }
     const T scale = sum > 0 ? total / sum : T(0);
@@ -153,6 +151,13 @@ struct CrammerSinger {
       s.product += a * m;
     }
     return s;
+  }
+
+  // max(0, whole - taken), where what is left of rounding is nothing: a class that kept it would
+  // have something to give for ever, and so a violation that no step takes away.
+  static T part(T whole, T taken) {
+    const T rest = whole - taken;
+    return rest > 4 * std::numeric_limits<T>::epsilon() * taken ? rest : T(0);
   }
 
   // Of the budget: what a sum of alphas may lack of it and still be called equal.
