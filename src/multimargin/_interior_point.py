@@ -269,9 +269,8 @@ class InteriorPoint:
 
     def _transposed(self, W: Array) -> Array:
         """B' W: how the margins fall with the weights."""
-        zero = np.zeros_like(W)
         scores = self._X @ W.T
-        still = self._twin.margins(self._X @ zero.T, self._y)
+        still = self._twin.margins(np.zeros_like(scores), self._y)
         return np.where(self._mask, still - self._twin.margins(scores, self._y), 0.0)
 
     def _curvature_times(self, a: Array) -> Array:
