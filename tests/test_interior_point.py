@@ -56,7 +56,7 @@ def test_finds_the_optimum(formulation, loss, C, n_classes):
 
 @pytest.mark.parametrize(("C", "largest"), [(1e3, 2e-6), (1e5, 1e-6)])
 def test_free_variables_leave_the_digits(C, largest):
-    # Without refined solves these end at 4e-5 and 1e-3.
+    # Without refined solves these end at 4e-5 and 1e-4.
     problem = problem_of("llw", C=C, n_classes=2)
     alpha = InteriorPoint(problem).solve(1e-7, lambda _: True)
     assert -1e-9 <= gap(problem, alpha) <= largest

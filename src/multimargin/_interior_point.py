@@ -35,8 +35,8 @@ _STEPS = 100
 _ITERATIONS = 12  # of conjugate gradients in one Newton step
 _ACCURACY = 1e-8
 # Of the solved weights, at most. Without any, the lemma has lost its digits when many variables are
-# free: 100 samples of two classes, LLW, ended at a gap of 4e-5 for C = 1,000 and of 1e-3 for
-# C = 100,000; with two at 8e-7 and 2e-5, with four at 8e-7 and 2e-7.
+# free: LLW on two classes of iris ends at a gap of 4e-5 for C = 1,000 and of 1e-4 for C = 100,000;
+# with two at 8e-7 and 4e-6, with four at 8e-7 and 9e-8 (tests/test_interior_point.py).
 _REFINEMENTS = 4
 _NEAR = 0.01  # relative gap
 _SHORT = 0.1  # a step that is better spent on coming back to the middle
