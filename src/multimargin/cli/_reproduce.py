@@ -143,7 +143,7 @@ def _list(planned: list[Task]) -> int:
     for task in asked:
         failed = {kept.record.cell.key for kept in task.failed()}
         for key, cell in task.cells.items():
-            state = "made" if task.store.done(cell) else "failed" if key in failed else "to make"
+            state = "made" if task.is_done(cell) else "failed" if key in failed else "to make"
             print(f"{state:8} {task.name}: {cell}")
     print("\n".join(plan_lines(asked)))
     return EXIT_OK
