@@ -126,6 +126,31 @@ def test_contests_start_where_fewer_threads_ended_and_repeat_in_turns():
     assert [len(climb.runs.results) for climb in contests[0].climbs] == [3, 3]
 
 
+def test_a_problem_without_an_optimum_leaves_the_others():
+    trainers = FakeTrainers({("multimargin", _contest.TIGHT): 100.0, ("multimargin", 0.1): 100.0})
+    squared = replace(OURS, offer=replace(OURS.offer, squared=True))
+
+    def measure(variants):
+        ((job, _),) = list(variants.values())[:1]
+        if job.task.tol == _contest.TIGHT and job.task.options:
+            return {"tight": _run.Runs(job, problem="stopped: it took too long")}
+        return trainers(variants)
+
+    contests, tight = _contest.hold("set", (1,), [squared, OURS], RULES, measure)
+    assert [each.contestant for each in contests[0].climbs] == [OURS]
+    assert [runs.problem for runs in tight] == ["stopped: it took too long", None]
+
+
+def test_objectives_below_the_optimum_are_not_believed():
+    trainers = FakeTrainers({("liblinear", 1): 99.0})
+    found = _contest.climb(THEIRS, "set", 1, 100.0, RULES, measure=trainers)
+    assert not found.reached
+    (row,) = _contest_table.rows(_contest.Contest("set", 1, [found], {"one-vs-rest": 100.0}))
+    assert row.seconds is None
+    assert row.problem.startswith("failed: liblinear on set")
+    assert "below 100, a lower bound" in row.problem
+
+
 def test_slow_settings_are_run_once():
     trainers = FakeTrainers({("liblinear", 1): 100.0}, seconds=11.0)
     found = _contest.climb(THEIRS, "set", 1, 100.0, RULES, measure=trainers)

@@ -122,13 +122,17 @@ def test_a_run_that_fails_is_shown_and_tried_again(fake, unpublished, capsys):
     assert not any(run["failed"] for run in runs())
 
 
-def test_interrupt_keeps_and_reports_what_was_made(fake, unpublished, capsys):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_keeps_and_reports_what_was_made(fake, unpublished, capsys, sent):
+    before = signal.getsignal(signal.SIGTERM)
+
     def interrupt(cell):
         if cell.log_c == 0:
-            raise KeyboardInterrupt
+            signal.raise_signal(sent)
 
     fake.before = staticmethod(interrupt)
     assert reproduce() == 130
+    assert signal.getsignal(signal.SIGTERM) is before
     out, err = capsys.readouterr()
     assert out == ""
     assert "every run that had ended is kept" in err
