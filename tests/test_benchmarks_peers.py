@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,7 @@ from benchmarks.peers import (  # noqa: E402
     bench_napkinxc,
     bench_vowpalwabbit,
     epochs,
+    peak_mb,
     peer,
     tolerances,
 )
@@ -296,6 +298,17 @@ def test_vowpal_wabbit_weights_are_read_and_scaled(tmp_path):
     assert bench_vowpalwabbit._scale(Workspace(), X, W) == pytest.approx(0.5)
     with pytest.raises(RuntimeError, match="do not come from the weights"):
         bench_vowpalwabbit._scale(Workspace(), X, W[::-1])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="as on Linux")
+def test_memory_is_that_of_the_process_alone():
+    """Not that of its parent, which holds the data where a peer has a process of its own."""
+    held = np.ones(30_000_000)  # 240 MB
+    told = "from benchmarks.peers import peak_mb; print(peak_mb())"
+    done = subprocess.run(
+        [sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < peak_mb() - 0.5 * held.nbytes / 1e6
 
 
 def test_models_are_saved_to_see_their_size():
