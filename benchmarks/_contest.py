@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmarks._evaluate import suboptimality
 from benchmarks._run import Job, Runs, measure_in_turns
 from benchmarks.peers import PEERS, Offer, Task, peer
 
@@ -151,7 +152,11 @@ def climb(
         tried.append(runs)
         if not runs.results:
             break
-        above = runs.judged["primal"] / best - 1
+        try:
+            above = suboptimality(runs.judged["primal"], best)
+        except ValueError as error:
+            tried[-1] = Runs(job, problem=f"failed: {job}: {error}")
+            break
         if closest is None or closest.above is None or above < closest.above:
             closest = Climb(contestant, threads, rung, runs, above)
         if above <= GOAL:
@@ -206,15 +211,20 @@ def hold(
 ) -> tuple[list[Contest], list[Runs]]:
     """The contests on one data set, and the runs that its optima come from."""
     optima: dict[str, float] = {}
+    without: set[str] = set()  # problems whose optimum could not be found: no table for them
     tight: list[Runs] = []
     for each in who:
-        if each.loss not in optima:
+        if each.loss not in optima.keys() | without:
             _tell(f"{dataset}: the optimum of {each.loss}")
             bound, runs = optimum(each, dataset, rules, measure)
             tight.append(runs)
-            if bound is None:
-                return [], tight  # without data, for example
-            optima[each.loss] = bound
+            if bound is not None:
+                optima[each.loss] = bound
+            elif (runs.problem or "").startswith("skipped"):
+                return [], tight  # no such data
+            else:
+                without.add(each.loss)
+    who = [each for each in who if each.loss in optima]
     contests: list[Contest] = []
     rungs: dict[tuple[str, str], int] = {}
     for threads in thread_counts:

@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks._contenders import OURS, Contender
+from benchmarks._evaluate import suboptimality
 from benchmarks._run import (
     Job,
     MissingError,
@@ -19,8 +20,6 @@ from benchmarks._run import (
     measure,
 )
 
-# Weights and scores of float32 leave the objective unsure by less than this, relatively.
-_ROUNDING = 1e-6
 # Whose dual objectives are those of feasible duals.
 _TRUSTED = (OURS, "liblinear")
 
@@ -180,29 +179,6 @@ class Course:
 
 def _on(contender: Contender, dataset: str) -> str:
     return f"{contender.title}, {contender.problem}, on {dataset}"
-
-
-def suboptimality(primal: float, bound: float) -> float:
-    """How far a primal objective is above the optimum at most, relative to the optimum.
-
-    Parameters
-    ----------
-    primal : float
-    bound : float
-        A lower bound of the optimum, greater than 0: the quotient is an upper bound.
-
-    Raises
-    ------
-    ValueError
-        If the objective is below the bound by more than rounding: one of them is wrong.
-    """
-    above = primal / bound - 1
-    if above < -_ROUNDING:
-        raise ValueError(
-            f"the primal objective {primal:.10g} is below {bound:.10g}, a lower bound of the "
-            "optimum: the weights, their objective or a dual objective is wrong"
-        )
-    return max(0.0, above)
 
 
 def _tell(run: Run) -> None:

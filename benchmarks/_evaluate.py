@@ -13,6 +13,8 @@ from multimargin._prediction import LinearScores
 
 _BLOCK_BYTES = 64 * 2**20  # of scores at a time
 _TOP = 5
+# Weights and scores of float32 leave the objective unsure by less than this, relatively.
+_ROUNDING = 1e-6
 
 
 def _is_sparse(weights: Any) -> bool:
@@ -104,6 +106,29 @@ def primal(weights: Any, X: sp.csr_matrix, own: np.ndarray, C: float, loss: str)
     """
     lost = sum(LOSSES[loss](scores, own[rows]) for rows, scores in _score_blocks(weights, X))
     return 0.5 * _squared_norm(weights) + C * lost
+
+
+def suboptimality(primal: float, bound: float) -> float:
+    """How far a primal objective is above the optimum at most, relative to the optimum.
+
+    Parameters
+    ----------
+    primal : float
+    bound : float
+        A lower bound of the optimum, greater than 0: the quotient is an upper bound.
+
+    Raises
+    ------
+    ValueError
+        If the objective is below the bound by more than rounding: one of them is wrong.
+    """
+    above = primal / bound - 1
+    if above < -_ROUNDING:
+        raise ValueError(
+            f"the primal objective {primal:.10g} is below {bound:.10g}, a lower bound of the "
+            "optimum: the weights, their objective or a dual objective is wrong"
+        )
+    return max(0.0, above)
 
 
 def _squared_norm(weights: Any) -> float:

@@ -20,6 +20,9 @@ from multimargin.reproduce._document import Axes, Column, Entry, Figure, Line, R
 
 NAME = "growth"
 TARGET = 0.01
+# A gap is relative to the primal, what is above the optimum to the optimum: a run of ours that ends
+# with a gap of exactly the target may be this far above its own bound.
+_AS_FAR = TARGET / (1 - TARGET)
 _REFERENCE_GAP = 1e-3
 _REPEATED = 10.0  # seconds: what takes longer is run once
 
@@ -219,7 +222,7 @@ def reached(course: Course, contender: Contender, dataset: str) -> Point | None:
     for point in course.points():
         if (point.dataset, point.contender.key) == (dataset, contender.key):
             above = course.above(point)
-            if above is not None and above <= TARGET:
+            if above is not None and above <= _AS_FAR:
                 return point
     return None
 

@@ -13,6 +13,7 @@ from types import TracebackType
 from benchmarks._data import ROOT
 from multimargin.reproduce._ranks import (
     MPIEXEC,
+    ONE_THREAD,
     command,
     descendants,
     environment,
@@ -21,7 +22,17 @@ from multimargin.reproduce._ranks import (
     why_not,
 )
 
-__all__ = ["MPIEXEC", "Started", "command", "environment", "kill", "launcher", "running", "why_not"]
+__all__ = [
+    "MPIEXEC",
+    "ONE_THREAD",
+    "Started",
+    "command",
+    "environment",
+    "kill",
+    "launcher",
+    "running",
+    "why_not",
+]
 
 
 class Started:

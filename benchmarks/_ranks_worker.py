@@ -23,8 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 import multimargin
 from benchmarks import _evaluate
 from benchmarks._data import DataUnavailableError, load
-from benchmarks._worker import peak_mb
-from benchmarks.peers import Task
+from benchmarks.peers import Task, peak_mb
 from benchmarks.peers.bench_multimargin import TOL, estimator
 from multimargin import distributed
 from multimargin._agreement import everyones

@@ -14,21 +14,8 @@ from typing import Any
 
 from benchmarks._cores import on_cores
 from benchmarks._data import ROOT
-from benchmarks._ranks import command, environment, why_not
+from benchmarks._ranks import ONE_THREAD, command, environment, why_not
 from benchmarks.peers import Task
-
-# A peer's threads are those it is told to use: none come in through its libraries.
-_ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-    ),
-    "1",
-)
 
 
 class RunFailedError(RuntimeError):
@@ -129,7 +116,7 @@ def measure(job: Job) -> dict[str, Any]:
         if (reason := why_not()) is not None:
             raise UnavailableError(reason)
         worker, variables = "benchmarks._ranks_worker", environment()
-    done = _ended(job, worker, variables | _ONE_THREAD)
+    done = _ended(job, worker, variables | ONE_THREAD)
     if done.returncode < 0:
         name = signal.Signals(-done.returncode).name
         hint = " (out of memory?)" if name == "SIGKILL" else ""

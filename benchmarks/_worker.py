@@ -7,7 +7,6 @@ JOB is the JSON of a `benchmarks._run.Job`. One line of JSON comes out: the meas
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import tempfile
 from pathlib import Path
@@ -17,15 +16,16 @@ import numpy as np
 
 from benchmarks import _evaluate
 from benchmarks._data import DataSet, DataUnavailableError, load
-from benchmarks.peers import PeerUnavailableError, RefusedError, Task, folder_bytes, trainer
+from benchmarks.peers import (
+    PeerUnavailableError,
+    RefusedError,
+    Task,
+    folder_bytes,
+    peak_mb,
+    trainer,
+)
 
 _LARGEST_SAVED = 10**9  # bytes of dense weights
-
-
-def peak_mb() -> float:
-    """The most memory this process has held, in millions of bytes."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
 def _own_rows(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -23,16 +23,17 @@ class Fake(Experiment):
     """Three runs on the data set "here"; two more are planned for "there", which is missing."""
 
     name = "fake"
+    dataset = "here"
     before = staticmethod(lambda cell: None)  # called first by every run
     made: ClassVar[list[float]] = []  # the runs, by log C, of all instances
 
     def plan(self, options):
         seeds = range(options.runs or 1)
         cells = [
-            Cell(self.name, "here", "ww", c, "optimum", s, {"threads": options.threads})
+            Cell(self.name, self.dataset, "ww", c, "optimum", s, {"threads": options.threads})
             for c in (-1.0, 0.0, 1.0)
             for s in seeds
-            if options.wanted("here")
+            if options.wanted(self.dataset)
         ]
         return Plan(tuple(cells), (Missing("there", "not on this disk", "ask https://a.example"),))
 

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from multimargin.reproduce._ranks import descendants
+
 TESTS = Path(__file__).parent
 _BESIDE = Path(sys.executable).parent / "mpiexec"
 MPIEXEC = str(_BESIDE) if _BESIDE.exists() else shutil.which("mpiexec")
@@ -99,14 +101,14 @@ class Run:
 
     def ranks(self):
         """The process ids of the ranks: Python, below mpiexec."""
-        return [pid for pid in _descendants(self.process.pid) if _is_python(pid)]
+        return [pid for pid in descendants(self.process.pid) if _is_python(pid)]
 
     def signal(self, number, pid=None):
         os.kill(self.process.pid if pid is None else pid, number)
 
     def kill(self):
         # Ranks have process groups of their own: first find them, then end mpiexec.
-        pids = [self.process.pid, *_descendants(self.process.pid)]
+        pids = [self.process.pid, *descendants(self.process.pid)]
         for pid in pids:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -172,23 +174,6 @@ def alive(pids):
             continue
         if state != "Z":
             found.append(pid)
-    return found
-
-
-def _descendants(pid):
-    """Process ids below ``pid``, itself excluded (Linux; elsewhere mpiexec ends its ranks)."""
-    children = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        children.setdefault(int(fields[1]), []).append(int(stat.parent.name))
-    found, todo = [], [pid]
-    while todo:
-        below = children.get(todo.pop(), [])
-        found += below
-        todo += below
     return found
 
 

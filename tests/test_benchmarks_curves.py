@@ -21,8 +21,9 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import _curve_runs, _growth, _power_law, curves  # noqa: E402
 from benchmarks._contenders import PROBLEMS, Contender, for_gap, for_growth, ours  # noqa: E402
 from benchmarks._curve_files import Files  # noqa: E402
-from benchmarks._curve_runs import Course, suboptimality  # noqa: E402
+from benchmarks._curve_runs import Course  # noqa: E402
 from benchmarks._data import by_sizes, load  # noqa: E402
+from benchmarks._evaluate import suboptimality  # noqa: E402
 from benchmarks._gap_curve import GapCurve, goes_on, seconds_to  # noqa: E402
 from benchmarks._growth import QUICK, Growth, reached  # noqa: E402
 from benchmarks._run import Job, RunFailedError, TimeLimitError, UnavailableError  # noqa: E402
@@ -145,6 +146,16 @@ def test_the_loosest_tolerance_within_the_target_counts(fake: Fake) -> None:
     tried = [job.task.tol for job in fake.jobs if job.peer == "liblinear"]
     assert tried.count(1.0) == 2 and tried.count(0.3) == 2 and tried.count(0.1) == 4
     assert 0.03 not in tried
+
+
+def test_a_gap_of_the_target_is_within_it(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """(101 - 99.995) / 101 is a gap of 0.995 %, and 1.005 % above the bound."""
+    course, contender = _course(), ours("ww", (0.01,))
+    result = fake(Job("multimargin", by_sizes(500, 1000, 100, 40), None, contender.ladder[0]))
+    result |= {"primal": 101.0, "dual": 99.995}
+    monkeypatch.setattr(_curve_runs, "measure", lambda job: dict(result))
+    course.run(contender, "any", 0, 0)
+    assert reached(course, contender, "any") is not None
 
 
 def test_nothing_counts_before_the_target_is_reached(fake: Fake) -> None:

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -32,6 +33,7 @@ from benchmarks.peers import (  # noqa: E402
     bench_napkinxc,
     bench_vowpalwabbit,
     epochs,
+    peak_mb,
     peer,
     tolerances,
 )
@@ -124,6 +126,31 @@ def test_contests_start_where_fewer_threads_ended_and_repeat_in_turns():
         ("multimargin", 0.01, False, 2),
     ]
     assert [len(climb.runs.results) for climb in contests[0].climbs] == [3, 3]
+
+
+def test_a_problem_without_an_optimum_leaves_the_others():
+    trainers = FakeTrainers({("multimargin", _contest.TIGHT): 100.0, ("multimargin", 0.1): 100.0})
+    squared = replace(OURS, offer=replace(OURS.offer, squared=True))
+
+    def measure(variants):
+        ((job, _),) = list(variants.values())[:1]
+        if job.task.tol == _contest.TIGHT and job.task.options:
+            return {"tight": _run.Runs(job, problem="stopped: it took too long")}
+        return trainers(variants)
+
+    contests, tight = _contest.hold("set", (1,), [squared, OURS], RULES, measure)
+    assert [each.contestant for each in contests[0].climbs] == [OURS]
+    assert [runs.problem for runs in tight] == ["stopped: it took too long", None]
+
+
+def test_objectives_below_the_optimum_are_not_believed():
+    trainers = FakeTrainers({("liblinear", 1): 99.0})
+    found = _contest.climb(THEIRS, "set", 1, 100.0, RULES, measure=trainers)
+    assert not found.reached
+    (row,) = _contest_table.rows(_contest.Contest("set", 1, [found], {"one-vs-rest": 100.0}))
+    assert row.seconds is None
+    assert row.problem.startswith("failed: liblinear on set")
+    assert "below 100, a lower bound" in row.problem
 
 
 def test_slow_settings_are_run_once():
@@ -271,6 +298,17 @@ def test_vowpal_wabbit_weights_are_read_and_scaled(tmp_path):
     assert bench_vowpalwabbit._scale(Workspace(), X, W) == pytest.approx(0.5)
     with pytest.raises(RuntimeError, match="do not come from the weights"):
         bench_vowpalwabbit._scale(Workspace(), X, W[::-1])
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="as on Linux")
+def test_memory_is_that_of_the_process_alone():
+    """Not that of its parent, which holds the data where a peer has a process of its own."""
+    held = np.ones(30_000_000)  # 240 MB
+    told = "from benchmarks.peers import peak_mb; print(peak_mb())"
+    done = subprocess.run(
+        [sys.executable, "-c", told], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) < peak_mb() - 0.5 * held.nbytes / 1e6
 
 
 def test_models_are_saved_to_see_their_size():

@@ -112,6 +112,13 @@ def test_test_file_without_labels_is_refused(tmp_path):
         load_set("lshtc-2011", tmp_path)
 
 
+def test_files_of_two_formats_are_refused(tmp_path):
+    # The same feature would be one column in one file and the next in the other.
+    put(tmp_path, "lshtc-small", train_libsvm="7 1:2\n", test_txt="7 1:2\n")
+    with pytest.raises(ValueError, match="in different formats"):
+        load_set("lshtc-small", tmp_path)
+
+
 def test_missing_sets(tmp_path):
     assert not is_there("rcv1", tmp_path)
     assert not is_there("rcv1", None)

@@ -41,6 +41,7 @@ class Server(ThreadingHTTPServer):
         self.files = {"/train.bz2": TRAIN, "/any/../odd%2Fname?x=1": TEST}
         self.stop_after: int | None = None
         self.ranges = True
+        self.always_from: int | None = None  # a part that nobody asked for
         self.tag: str | None = '"v1"'
         self.length = True
         self.asked: list[dict[str, str]] = []
@@ -83,6 +84,8 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body[: self.server.stop_after])
 
     def _begin(self) -> int | None:
+        if self.server.always_from is not None:
+            return self.server.always_from
         asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
         if not asked or not self.server.ranges:
             return None
@@ -207,6 +210,25 @@ def test_wrong_sums(server, tmp_path, fields, message):
     change(**fields)
     with pytest.raises(FetchError, match=message):
         fetch_set("toy", tmp_path)
+    assert not (tmp_path / "toy").exists()
+
+
+def test_a_part_in_place_of_the_whole_is_refused_once(server, tmp_path):
+    server.always_from = 5
+    with pytest.raises(FetchError, match="does not begin at its beginning"):
+        fetch_set("toy", tmp_path)
+    assert len(server.asked) == 1
+    assert not (tmp_path / "toy").exists()
+
+
+def test_what_is_too_long_is_not_received_to_its_end(server, tmp_path, monkeypatch):
+    server.length = False
+    server.files["/train.bz2"] = b"x" * 10**6
+    monkeypatch.setattr(_download, "_BLOCK_BYTES", 1000)
+    change(bytes=len(TRAIN))
+    with pytest.raises(FetchError, match=r"at least \d,000 bytes instead of the") as caught:
+        fetch_set("toy", tmp_path)
+    assert "which are kept" not in str(caught.value)
     assert not (tmp_path / "toy").exists()
 
 

@@ -54,9 +54,19 @@ def test_finds_the_optimum(formulation, loss, C, n_classes):
     assert -1e-9 <= gap(problem, alpha) <= 2e-5
 
 
+@pytest.mark.parametrize(("C", "largest"), [(1e3, 2e-6), (1e5, 1e-6)])
+def test_free_variables_leave_the_digits(C, largest):
+    # Without refined solves these end at 4e-5 and 1e-4.
+    problem = problem_of("llw", C=C, n_classes=2)
+    alpha = InteriorPoint(problem).solve(1e-7, lambda _: True)
+    assert -1e-9 <= gap(problem, alpha) <= largest
+
+
+@pytest.mark.parametrize("at_a_time", [1, 2**20])
 @pytest.mark.parametrize(("formulation", "loss"), KINDS)
-def test_normal_matrix_is_that_of_the_weights(formulation, loss):
+def test_normal_matrix_is_that_of_the_weights(formulation, loss, at_a_time, monkeypatch):
     """B diag(s) B' from the weights of single variables, one after the other."""
+    monkeypatch.setattr("multimargin.formulations._ww._MOST_AT_A_TIME", at_a_time)
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(7, 3)), np.array([0, 1, 2, 0, 1, 2, 0])
     twin = FORMULATIONS[formulation]

@@ -80,11 +80,28 @@ def test_another_version_makes_them_again(fake, unpublished, monkeypatch, capsys
     assert reproduce() == 0
     monkeypatch.setattr(multimargin, "__version__", "99.0")
     assert reproduce("--report-only") == 0
-    assert "3 to make (3 made by another version of multimargin)" in capsys.readouterr().err
+    assert "3 to make (3 made by another version or of other data)" in capsys.readouterr().err
     assert fake.made == ALL
     assert reproduce() == 0
     assert fake.made == [*ALL, *ALL]
     assert len(runs()) == 3
+
+
+def test_other_data_make_them_again(fake, unpublished, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(fake, "dataset", "news20")
+    file = tmp_path / "news20" / "train.libsvm"
+    file.parent.mkdir()
+    file.write_text("1 1:1\n")
+    data = ("--data", str(tmp_path))
+    assert reproduce(*data) == 0
+    assert reproduce(*data) == 0
+    assert fake.made == ALL
+    file.with_name("test.libsvm").write_text("1 1:2\n")  # fetched after the first run
+    assert reproduce("--list", *data) == 0
+    assert capsys.readouterr().out.count("to make  fake") == 3
+    assert reproduce(*data) == 0
+    assert reproduce(*data) == 0
+    assert fake.made == [*ALL, *ALL]
 
 
 def test_a_run_that_fails_is_shown_and_tried_again(fake, unpublished, capsys):
@@ -105,13 +122,17 @@ def test_a_run_that_fails_is_shown_and_tried_again(fake, unpublished, capsys):
     assert not any(run["failed"] for run in runs())
 
 
-def test_interrupt_keeps_and_reports_what_was_made(fake, unpublished, capsys):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_keeps_and_reports_what_was_made(fake, unpublished, capsys, sent):
+    before = signal.getsignal(signal.SIGTERM)
+
     def interrupt(cell):
         if cell.log_c == 0:
-            raise KeyboardInterrupt
+            signal.raise_signal(sent)
 
     fake.before = staticmethod(interrupt)
     assert reproduce() == 130
+    assert signal.getsignal(signal.SIGTERM) is before
     out, err = capsys.readouterr()
     assert out == ""
     assert "every run that had ended is kept" in err

@@ -255,11 +255,28 @@ def test_what_did_not_end_is_not_drawn(tmp_path, machine):
         (row.section, row.entries[0].text): [e.text for e in row.entries] for row in table.rows
     }
     assert found["OVR", "0"][1:4] == ["3,098", "> 600", "–"]
-    assert found["WW-MC", "0"][1:4] == ["1,078", "50.0", "22"]
+    assert found["WW-MC", "0"][1:4] == ["1,078", "50.0", "–"]  # another set: no ratio
     assert found["WW-MPI-4", "0"][2] == "–"
-    assert any("not a comparison of speed" in note for note in table.notes)
+    assert any("times that cannot be compared" in note for note in table.notes)
     # Nothing is invented for the set that is not there.
     assert [len(figure.plots) for figure in section.figures] == [2, 1]
+
+
+def test_times_on_the_papers_own_set_have_a_ratio(tmp_path, machine, monkeypatch):
+    machine(1)
+    put = tmp_path / "lshtc-large"
+    put.mkdir()
+    (put / "train.txt").write_text("1 1:1\n")
+    monkeypatch.setattr("multimargin.reproduce._resources.available", lambda: 10**12)
+    plan = Timing().plan(replace(options(tmp_path), runs=2))
+    made = records(plan, {(1, 1): 400.0})
+    made = [
+        replace(r, measured={**r.measured, "converged": False}) if r.cell.seed else r for r in made
+    ]
+    table = Timing().section(made, plan).tables[0]
+    row = next(r for r in table.rows if (r.section, r.entries[0].text) == ("WW-MC", "0"))
+    assert [e.text for e in row.entries[1:4]] == ["1,078", "400", "2.7"]
+    assert row.entries[2].note == "1 more did not end within 600 s"
 
 
 # ---------------------------------------------------------------- processes

@@ -136,6 +136,8 @@ def test_marks() -> None:
     assert mark(IRIS, 20.02, _ours(third, 20.0))[0] == "differs"
     assert mark(IRIS, 13.32, _ours(third, 20.0))[0] == "differs"
     assert mark(IRIS, 13.33, Ours()) == ("paper", "")
+    early = mark(IRIS, 13.33, _ours(third, converged=False, gap=2e-3))
+    assert early == ("equal", "the time limit ended our run at a gap of 2e-03")
 
 
 def test_runs_that_ended_far_from_the_optimum_widen_no_range() -> None:
@@ -155,6 +157,7 @@ def test_other_test_samples_allow_two_standard_errors() -> None:
     # With a split of its own, the paper's 3,993 samples vary too: 0.978.
     assert mark(("news20", "ww", 0), 15.0, _ours(16.7, own_split=True))[0] == "near"
     assert mark(("news20", "ww", 0), 15.0, _ours(16.7))[0] == "differs"
+    assert mark(("news20", "ww", 0), 15.0, _ours(15.0, own_split=True))[0] == "near"
 
 
 # ------------------------------------------------------------ plans and tables

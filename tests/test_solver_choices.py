@@ -73,6 +73,17 @@ def test_alternation_without_shrinking(solver: str, text: Any) -> None:
     assert one == pytest.approx(other, rel=2e-3)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["alternating", "extrapolated"])
+def test_alternation_without_shrinking_visits_others(solver: str, text: Any) -> None:
+    options = {"C": 100.0, "solver": solver, "tol": 1e-3, "max_iter": 60, "random_state": 0}
+    one, other = (
+        MulticlassSVC("llw", shrinking=shrinking, **options).fit(*text)
+        for shrinking in (True, False)
+    )
+    assert not np.array_equal(_dense(one), _dense(other))
+
+
 def test_bad_values() -> None:
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match=r"shrinking must be True or False, got 'no'"):

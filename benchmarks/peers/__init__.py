@@ -41,6 +41,9 @@ Importing such a module needs nothing but NumPy and SciPy; a peer that is not th
 
 from __future__ import annotations
 
+import contextlib
+import resource
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -184,6 +187,17 @@ def peer(name: str) -> Any:
 def folder_bytes(folder: Path) -> int:
     """Of all files in a folder."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def peak_mb() -> float:
+    """The most memory this process has held, in millions of bytes."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024 / 1e6
+    # On Linux this one begins with what the process that started this one held.
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
 
 def trainer(name: str) -> Train:

@@ -8,7 +8,6 @@ is also the program that trains there. Time and memory are of that process.
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -18,7 +17,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.peers import Clock, Offer, PeerUnavailableError, Task, _folder, tolerances
+from benchmarks.peers import (
+    Clock,
+    Offer,
+    PeerUnavailableError,
+    Task,
+    _folder,
+    peak_mb,
+    tolerances,
+)
 
 TITLE = "lightning"
 DISTRIBUTION = "sklearn-contrib-lightning"
@@ -84,10 +91,7 @@ def _inside(folder: Path, parameters: dict[str, Any]) -> None:
     model = LinearSVC(**parameters)
     with Clock() as clock:
         model.fit(X, y)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    measured = clock.as_dict() | {
-        "peak_mb": peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
-    }
+    measured = clock.as_dict() | {"peak_mb": peak_mb()}
     np.save(folder / "weights.npy", model.coef_)
     (folder / "measured.json").write_text(json.dumps(measured))
 

@@ -35,8 +35,8 @@ _STEPS = 100
 _ITERATIONS = 12  # of conjugate gradients in one Newton step
 _ACCURACY = 1e-8
 # Of the solved weights, at most. Without any, the lemma has lost its digits when many variables are
-# free: 100 samples of two classes, LLW, ended at a gap of 4e-5 for C = 1,000 and of 1e-3 for
-# C = 100,000; with two at 8e-7 and 2e-5, with four at 8e-7 and 2e-7.
+# free: LLW on two classes of iris ends at a gap of 4e-5 for C = 1,000 and of 1e-4 for C = 100,000;
+# with two at 8e-7 and 4e-6, with four at 8e-7 and 9e-8 (tests/test_interior_point.py).
 _REFINEMENTS = 4
 _NEAR = 0.01  # relative gap
 _SHORT = 0.1  # a step that is better spent on coming back to the middle
@@ -269,9 +269,8 @@ class InteriorPoint:
 
     def _transposed(self, W: Array) -> Array:
         """B' W: how the margins fall with the weights."""
-        zero = np.zeros_like(W)
         scores = self._X @ W.T
-        still = self._twin.margins(self._X @ zero.T, self._y)
+        still = self._twin.margins(np.zeros_like(scores), self._y)
         return np.where(self._mask, still - self._twin.margins(scores, self._y), 0.0)
 
     def _curvature_times(self, a: Array) -> Array:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import functools
+import signal
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,9 +94,23 @@ def run(args: argparse.Namespace) -> int:
     args.out.parent.mkdir(parents=True, exist_ok=True)
     lock = FolderLock(args.out, patience=0.0, holds="its results")
     try:
-        return _reproduce(args, names, options)
+        with _ended_by_sigterm():
+            return _reproduce(args, names, options)
     finally:
         lock.remove()
+
+
+@contextlib.contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Take SIGTERM for Ctrl-C: processes and ranks that were started must end with this one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _reproduce(args: argparse.Namespace, names: list[str], options: Options) -> int:
@@ -143,7 +161,7 @@ def _list(planned: list[Task]) -> int:
     for task in asked:
         failed = {kept.record.cell.key for kept in task.failed()}
         for key, cell in task.cells.items():
-            state = "made" if task.store.done(cell) else "failed" if key in failed else "to make"
+            state = "made" if task.is_done(cell) else "failed" if key in failed else "to make"
             print(f"{state:8} {task.name}: {cell}")
     print("\n".join(plan_lines(asked)))
     return EXIT_OK

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-__all__ = ["CATALOG", "CatalogEntry", "Part", "RemoteFile", "entry_of"]
+__all__ = ["CATALOG", "PARTS", "CatalogEntry", "Part", "RemoteFile", "entry_of"]
 
 Part = Literal["train", "test"]
+PARTS: tuple[Part, ...] = ("train", "test")
 
 
 @dataclass(frozen=True)

@@ -142,12 +142,18 @@ def _receive(url: str, file: IO[bytes], part: Path, size: int | None, blindly: b
             _check_room(part, url, begin, total)
             file.truncate(begin)
             _remember(part, url, response)
-            _copy(response, file, begin, total, part.name.removesuffix(".part"))
+            _copy(response, file, begin, total, size, part.name.removesuffix(".part"))
     if begin is None:
+        if not have:
+            raise FetchError(
+                f"{url}: the server was asked for the whole file, and answers with a part of it "
+                "that does not begin at its beginning; try again later"
+            )
         _receive(url, file, part, size, False)
         return
     received = os.fstat(file.fileno()).st_size
-    if total is not None and received < total:
+    too_long = size is not None and received > size
+    if total is not None and received < total and not too_long:
         raise FetchError(
             f"{url}: the connection ended after {received:,} of {total:,} bytes, which are kept; "
             + _AGAIN
@@ -155,7 +161,8 @@ def _receive(url: str, file: IO[bytes], part: Path, size: int | None, blindly: b
     if size is not None and received != size:
         file.truncate(0)
         raise FetchError(
-            f"{url}: {received:,} bytes instead of the {size:,} that it should have; it is removed"
+            f"{url}: {'at least ' * too_long}{received:,} bytes instead of the {size:,} that it "
+            "should have; it is removed"
         )
 
 
@@ -219,10 +226,17 @@ def _check_room(part: Path, url: str, begin: int, total: int | None) -> None:
 
 
 def _copy(
-    response: http.client.HTTPResponse, file: IO[bytes], begin: int, total: int | None, name: str
+    response: http.client.HTTPResponse,
+    file: IO[bytes],
+    begin: int,
+    total: int | None,
+    size: int | None,
+    name: str,
 ) -> None:
+    """Append what the server sends; no more of it than tells that it has not the right `size`."""
     if begin == total:  # nothing is missing; the body is that of an error
         return
+    received = begin
     # Without a terminal there is nobody to look at a bar.
     with tqdm(
         desc=name, initial=begin, total=total, unit="B", unit_scale=True, disable=None
@@ -231,6 +245,9 @@ def _copy(
             while block := response.read(_BLOCK_BYTES):
                 file.write(block)
                 bar.update(len(block))
+                received += len(block)
+                if size is not None and received > size:
+                    break
         finally:
             file.flush()
 

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_matrix
 
 from multimargin._svmlight import load_svmlight
-from multimargin.datasets._catalog import CatalogEntry, Part, entry_of
+from multimargin.datasets._catalog import CATALOG, PARTS, CatalogEntry, Part, entry_of
 from multimargin.datasets._lshtc_format import load_lshtc
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "SetUnavailableError",
     "default_folder",
     "file_of",
+    "files_in_words",
     "is_there",
     "load_set",
 ]
@@ -74,6 +75,17 @@ def is_there(name: str, folder: str | os.PathLike[str] | None) -> bool:
     return entry_of(name).name == SHIPPED or file_of(name, "train", folder) is not None
 
 
+def files_in_words(name: str, folder: str | os.PathLike[str] | None) -> str:
+    """Which files `load_set` would read, and how long they are: another word for other data.
+
+    Empty for what is not in the catalogue, such as generated data.
+    """
+    if name not in CATALOG:
+        return ""
+    found = [file for part in PARTS if (file := file_of(name, part, folder)) is not None]
+    return ", ".join(f"{file.name} {file.stat().st_size}" for file in found) or "no file"
+
+
 def load_set(
     name: str,
     folder: str | os.PathLike[str] | None,
@@ -123,9 +135,15 @@ def load_set(
         if name == SHIPPED:
             return _shipped(dtype)
         raise SetUnavailableError(_why_missing(entry, folder))
+    if test is not None and _is_lshtc(train) != _is_lshtc(test):
+        # The columns of one count from 1 and those of the other from 0.
+        raise ValueError(
+            f"{train} and {test} are in different formats, whose features cannot be matched; "
+            "move one of them away, or bring both into the same format"
+        )
     X, y = _read(entry, train, dtype, n_threads)
     if test is None:
-        return _renumbered(SetParts(X, y, None, None), entry, train)
+        return _renumbered(SetParts(X, y, None, None), train)
     X_test, y_test = _read(entry, test, dtype, n_threads)
     if not np.isin(y_test, y).any():
         raise SetUnavailableError(
@@ -133,7 +151,7 @@ def load_set(
             f"(published LSHTC test files have the label 0 throughout); put the file with labels "
             "in its place, or move it away to train without a test"
         )
-    return _renumbered(SetParts(X, y, X_test, y_test), entry, train, test)
+    return _renumbered(SetParts(X, y, X_test, y_test), train)
 
 
 def _is_lshtc(file: Path) -> bool:
@@ -148,13 +166,13 @@ def _read(
     return load_svmlight(file, n_features=entry.n_features, dtype=dtype, n_threads=n_threads)
 
 
-def _renumbered(parts: SetParts, entry: CatalogEntry, *files: Path) -> SetParts:
+def _renumbered(parts: SetParts, file: Path) -> SetParts:
     """Leave out the columns without entries, where the numbers of features have gaps.
 
     The numbers in LSHTC files go far beyond the number of features (1,199,847 for 29,726), and
     machines with dense weights would spend memory on each of them.
     """
-    if not any(_is_lshtc(file) for file in files):
+    if not _is_lshtc(file):
         return parts
     width = max(X.shape[1] for X in (parts.X, parts.X_test) if X is not None)
     occurs = np.zeros(width, dtype=bool)

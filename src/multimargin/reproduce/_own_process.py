@@ -32,22 +32,10 @@ from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._data_cache import shared
 from multimargin._estimator import MulticlassSVC
 from multimargin._mpi import world
-from multimargin.reproduce._ranks import command, descendants, environment, kill
+from multimargin.reproduce._ranks import ONE_THREAD, command, descendants, environment, kill
 from multimargin.reproduce._samples import training_samples
 from multimargin.reproduce._training import MOST_PASSES
 
-# The threads of a fit are those of the estimator: none come in through libraries.
-ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-    ),
-    "1",
-)
 _MODULE = "multimargin.reproduce._own_process"
 _GRACE = 5.0  # seconds for a launcher to end its ranks
 

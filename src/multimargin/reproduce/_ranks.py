@@ -13,6 +13,20 @@ from pathlib import Path
 MPIEXEC = "MULTIMARGIN_MPIEXEC"
 """The variable that names the launcher, where it is neither beside Python nor on the path."""
 
+ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+    ),
+    "1",
+)
+"""Variables for measured processes: their threads are those they are told to use, and none come in
+through libraries."""
+
 # Open MPI as root, with more ranks than cores, and without libfabric, which is not used on one
 # machine and sleeps for a second at the start. Other launchers ignore all of it.
 _VARIABLES = {

@@ -10,6 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
+from multimargin.datasets._sets import files_in_words
 from multimargin.reproduce._cell import Cell, Record
 from multimargin.reproduce._experiment import Experiment, Options
 from multimargin.reproduce._experiments import make
@@ -49,11 +50,12 @@ def run(
         shown = warnings.showwarning
         warnings.showwarning = _above_bar(shown)
         for number, cell in enumerate(cells, 1):
+            data = files_in_words(cell.dataset, task.data)
             started = time.perf_counter()
             measured = _measured(experiment, cell, options)
             seconds = time.perf_counter() - started
             record = Record(cell, measured, session().machine)
-            task.store.append(record, session(), seconds)
+            task.store.append(record, session(), seconds, data)
             bar.update()
             outcome = _outcome(record)
             above_bar(f"{task.name} {number}/{len(cells)}: {cell}: {outcome} [{seconds:.1f} s]")
@@ -102,7 +104,7 @@ def plan_lines(tasks: Sequence[Task]) -> list[str]:
         line = f"{task.name}: {total} runs, {total - left} made before, {left} to make"
         old = task.done() - (total - left)
         again = [f"{failed} failed before"] if failed else []
-        again += [f"{old} made by another version of multimargin"] if old > 0 else []
+        again += [f"{old} made by another version or of other data"] if old > 0 else []
         lines.append(line + (f" ({', '.join(again)})" if again else ""))
     # Several experiments may miss the same thing.
     seen = {(m.name, m.remedy): m for task in tasks for m in task.plan.missing}

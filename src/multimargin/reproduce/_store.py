@@ -61,12 +61,25 @@ class Session:
 
 @dataclass(frozen=True)
 class Kept:
-    """A record with what the store knows of it: the session, the time of day, the wall time."""
+    """A record with what the store knows of it.
+
+    Attributes
+    ----------
+    record : Record
+    session : Session
+    at : str
+        The time of day.
+    seconds : float
+        Of the whole run, reading included.
+    data : str
+        The files that were read, as `files_in_words` has them; "" where that is not known.
+    """
 
     record: Record
     session: Session
     at: str
     seconds: float
+    data: str = ""
 
 
 def now() -> str:
@@ -104,16 +117,21 @@ class Store:
         """The last result of every cell, by the cell's key."""
         return dict(self._latest)
 
-    def done(self, cell: Cell) -> bool:
-        """Whether the run is never made again: it succeeded, by this version of the package."""
+    def done(self, cell: Cell, data: str = "") -> bool:
+        """Whether the run is never made again.
+
+        It succeeded, by this version of the package, on files like those that are there now,
+        `data`, where both are known.
+        """
         kept = self._latest.get(cell.key)
         return (
             kept is not None
             and not kept.record.failed
             and kept.session.version == multimargin.__version__
+            and (not kept.data or not data or kept.data == data)
         )
 
-    def append(self, record: Record, session: Session, seconds: float) -> None:
+    def append(self, record: Record, session: Session, seconds: float, data: str = "") -> None:
         """Keep a result; returns when the disk has it.
 
         Raises
@@ -132,6 +150,7 @@ class Store:
                 "session": session.id,
                 "at": now(),
                 "seconds": seconds,
+                "data": data,
             }
         )
         self._write(lines)
@@ -188,7 +207,9 @@ class Store:
             cell = Cell(**content["cell"])
             record = Record(cell, dict(content["measured"]), content["machine"])
             session = self._sessions[content["session"]]
-            self._latest[cell.key] = Kept(record, session, content["at"], content["seconds"])
+            self._latest[cell.key] = Kept(
+                record, session, content["at"], content["seconds"], content.get("data", "")
+            )
         except (ValueError, TypeError, KeyError):
             return False
         return True

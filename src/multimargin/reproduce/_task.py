@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from multimargin.datasets._sets import files_in_words
 from multimargin.reproduce._cell import Cell
 from multimargin.reproduce._experiment import Experiment, Options, Plan
 from multimargin.reproduce._experiments import EXPERIMENTS, make
@@ -22,6 +23,8 @@ class Task:
         Shows results, but is not the one that measures: that one keeps data in memory.
     plan : Plan
     store : Store
+    data : Path
+        The folder of data sets.
     asked : bool
         False if it is in the report only because there are results of it.
     """
@@ -29,6 +32,7 @@ class Task:
     experiment: Experiment
     plan: Plan
     store: Store
+    data: Path
     asked: bool
 
     @property
@@ -41,8 +45,12 @@ class Task:
         return {cell.key: cell for cell in self.plan.cells}
 
     def to_make(self) -> list[Cell]:
-        """The planned runs that are not there, failed, or are another version's."""
-        return [cell for cell in self.cells.values() if not self.store.done(cell)]
+        """The planned runs that are not there, failed, or are another version's or other data's."""
+        return [cell for cell in self.cells.values() if not self.is_done(cell)]
+
+    def is_done(self, cell: Cell) -> bool:
+        """Whether a planned run is there, made of the data that are there now."""
+        return self.store.done(cell, files_in_words(cell.dataset, self.data))
 
     def failed(self) -> list[Kept]:
         """The planned runs whose last attempt failed."""
@@ -76,7 +84,8 @@ def tasks(names: Collection[str], options: Options, out: Path) -> list[Task]:
         store = Store(out / "results", name)
         if name in names or store.latest:
             experiment = make(name)
-            found.append(Task(experiment, experiment.plan(options), store, name in names))
+            plan = experiment.plan(options)
+            found.append(Task(experiment, plan, store, options.data, name in names))
     _check_datasets([task.experiment for task in found if task.asked], options)
     return found
 

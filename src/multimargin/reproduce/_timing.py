@@ -133,7 +133,8 @@ def _turn(
 class Time:
     """Runs of a method at one C. Where none has ended in time, `seconds` is None."""
 
-    seconds: tuple[float, float, float] | None  # median, lowest, highest
+    seconds: tuple[float, float, float] | None  # median, lowest, highest, of those that ended
+    unended: int  # seeds of which no run did
     limit: float
     passes: int
     gap: float
@@ -173,6 +174,7 @@ class Panel:
         last = (ended or runs)[-1].measured
         return Time(
             (median(taken), min(taken), max(taken)) if taken else None,
+            len({r.cell.seed for r in runs} - {r.cell.seed for r in ended}),
             max(float(r.cell.options["time_limit"]) for r in runs),
             int(last["passes"]),
             float(last["gap"]),
@@ -211,13 +213,14 @@ def _table(panel: Panel) -> Table:
         printed = paper.SECONDS[panel.paper_set][method]
         for log_c, theirs in zip(paper.LOG_C, printed, strict=True):
             found = panel.time(method, log_c)
-            rows.append(Row((Entry(str(log_c)), *_entries(theirs, found)), method))
+            entries = _entries(theirs, found, comparable=not panel.stand_in)
+            rows.append(Row((Entry(str(log_c)), *entries), method))
     where = f" on {panel.machine}" if panel.machine else ""
     against = f"the paper on {panel.paper_title} with {paper.CORES} cores"
     notes = [
         "Gap is the relative duality gap where the run stopped; memory that of all ranks together.",
         (
-            "Another machine, another data set: not a comparison of speed."
+            "Another machine, another data set: times that cannot be compared."
             if panel.stand_in
             else f"Another machine, and {panel.cores} cores against {paper.CORES}."
         ),
@@ -231,7 +234,7 @@ def _table(panel: Panel) -> Table:
     )
 
 
-def _entries(theirs: float, found: Time | None) -> tuple[Entry, ...]:
+def _entries(theirs: float, found: Time | None, *, comparable: bool) -> tuple[Entry, ...]:
     printed, nothing = Entry(f"{theirs:,.0f}", "paper"), Entry("–", "missing")
     if found is None:
         return (printed, nothing, nothing, nothing, nothing, nothing)
@@ -244,9 +247,13 @@ def _entries(theirs: float, found: Time | None) -> tuple[Entry, ...]:
         note = f"not at the tolerance after {found.limit:g} s"
         return (printed, Entry(f"> {found.limit:g}", "missing", note), nothing, *rest)
     middle, low, high = found.seconds
-    note = "" if low == high else f"{low:.1f} to {high:.1f} s"
+    remarks = [] if low == high else [f"{low:.1f} to {high:.1f} s"]
+    if found.unended:
+        remarks.append(f"{found.unended} more did not end within {found.limit:g} s")
     seconds = f"{middle:.1f}" if middle < 100 else f"{middle:,.0f}"
-    return (printed, Entry(seconds, "ours", note), Entry(f"{theirs / middle:,.0f}"), *rest)
+    times = theirs / middle
+    ratio = Entry(f"{times:.1f}" if times < 10 else f"{times:,.0f}") if comparable else nothing
+    return (printed, Entry(seconds, "ours", "; ".join(remarks)), ratio, *rest)
 
 
 def _figure(panel: Panel) -> Figure:

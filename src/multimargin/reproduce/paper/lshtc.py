@@ -124,13 +124,17 @@ INCONSISTENT = (
     ("LSHTC-large", "ovr", -3),
     ("LSHTC-large", "cs", -3),
     ("LSHTC-large", "cs", -2),
+    ("LSHTC-large", "ovr", -1),
     ("LSHTC-large", "ovr", 0),
+    ("LSHTC-large", "cs", 0),
     ("LSHTC-large", "llw", 0),
+    ("LSHTC-large", "ovr", 1),
     ("LSHTC-2011", "ww", 1),
 )
 """Where the printed error and micro-F1 do not add up to 100 although samples have one label each.
 
-They differ by 0.03 to 0.22, as if the two tables came from different runs; for LLW on LSHTC-large
+They differ by 0.02 to 0.22, of which rounding explains 0.01, as if the two tables came from
+different runs; for LLW on LSHTC-large
 one table has a figure where the other has '*'.
 """
 
