@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import given, settings
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from multimargin import MulticlassSVC
@@ -14,6 +15,7 @@ from multimargin._active_set_solver import ActiveSetSolver
 from multimargin._plan import Plan, make_plan
 from multimargin._solution import Alpha, Limits
 from multimargin._stopping import GapStopping
+from multimargin.datasets import make_hierarchical_text
 from reference import box_of, dense, solve_binary_hinge, weights_of, with_intercept
 from reference_cs import cs_dual, cs_kkt, cs_primal, solve_cs_qp
 from test_kernels import dense_alpha, make_problem
@@ -322,3 +324,19 @@ def test_one_machine_does_not_choose_the_league():
     few = np.full(5, 2000)
     assert make_plan(lambda: 0.8, few, 2000, 10**9).bundles == 5
     assert make_plan(lambda: 0.8, few, 2000, 10**9, may_divide=False) == Plan()
+
+
+@pytest.mark.parametrize("passes", [8, 12, 16])
+def test_what_rested_never_exceeds_the_budget(passes):
+    """A class that rested and then got mass takes part in every pass, not only in full ones."""
+    options = {"words_per_sample": 12, "topic_share": 0.3, "dtype": np.float64}
+    X, y = make_hierarchical_text(3000, 3000, 300, random_state=2, **options)
+    model = MulticlassSVC(
+        "cs", tol=1e-6, random_state=2, max_iter=passes, warm_start=True, fit_intercept=False
+    )
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    alpha = model._warm_alpha
+    value = alpha.value.copy()
+    value[alpha.pair[:-1]] = 0  # the own class holds the sum of the others
+    assert np.add.reduceat(value, alpha.pair[:-1]).max() <= 1 + 1e-9

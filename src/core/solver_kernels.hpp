@@ -159,6 +159,8 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
   for (int c = 0; c < size; ++c) {
     const T delta = fresh[c] - alpha[c];
     s.alpha[slot[c]] = fresh[c];
+    // What has any mass takes part: others could not take back what it has of their budget.
+    if (fresh[c] > 0) resting[slot[c]] = 0;
     step[slot[c]] = -delta;
   }
   if (!at_home) return true;
