@@ -224,6 +224,10 @@ def _state(chapter: Chapter, version: str) -> str:
         f"{count} of the runs shown were made by multimargin {other}, not by {version}."
         for other, count in old.items()
     ]
+    commits = Counter(kept.session.commit for kept in chapter.results)
+    if len(commits) > 1:
+        by = ", ".join(f"{count} by {commit}" for commit, count in commits.items())
+        remarks.append(f"The runs shown were made by several commits of multimargin: {by}.")
     failed = [kept.record for kept in chapter.results if kept.record.failed]
     remarks += [f"Failed: {record.cell}: {record.measured['error']}" for record in failed]
     items = "".join(f"<li>{_html.words(remark)}</li>" for remark in remarks)

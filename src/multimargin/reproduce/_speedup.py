@@ -11,6 +11,7 @@ from multimargin.datasets._catalog import CATALOG
 from multimargin.reproduce._cell import Cell, Record
 from multimargin.reproduce._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
 from multimargin.reproduce._experiment import Experiment, Missing, Options, Plan
+from multimargin.reproduce._machine import machine_id
 from multimargin.reproduce._own_process import Job, OwnProcessError, measured_apart
 from multimargin.reproduce._resources import possible_ranks, too_large, usable_cores
 from multimargin.reproduce._samples import GENERATED_SMALL, available
@@ -132,7 +133,8 @@ def _turn(formulation: str, dataset: str, ranks: tuple[int, ...], cores: int) ->
             formulation,
             paper.LOG_C,
             _STOP,
-            options={"ranks": n, "threads": count // n},
+            # Times of another machine are no results of this one.
+            options={"ranks": n, "threads": count // n, "machine": machine_id()},
         )
         for n in ranks
         for count in counts

@@ -11,6 +11,7 @@ from multimargin.datasets._catalog import CATALOG
 from multimargin.reproduce._cell import Cell, Record
 from multimargin.reproduce._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
 from multimargin.reproduce._experiment import Experiment, Missing, Options, Plan
+from multimargin.reproduce._machine import machine_id
 from multimargin.reproduce._own_process import Job, measured_apart
 from multimargin.reproduce._resources import possible_ranks, too_large, usable_cores
 from multimargin.reproduce._samples import available
@@ -121,7 +122,13 @@ def _turn(
             if large := too_large(dataset, formulation, log_c):
                 missing += [large] if large not in missing else []
                 continue
-            used = {"ranks": count, "threads": cores // count, "time_limit": limit}
+            used = {
+                "ranks": count,
+                "threads": cores // count,
+                "time_limit": limit,
+                # Times of another machine are no results of this one.
+                "machine": machine_id(),
+            }
             cells.append(Cell("timing", dataset, formulation, log_c, _STOP, options=used))
     return cells, missing
 
@@ -135,7 +142,7 @@ class Time:
 
     seconds: tuple[float, float, float] | None  # median, lowest, highest, of those that ended
     unended: int  # seeds of which no run did
-    limit: float
+    most: float  # seconds of any run
     passes: int
     gap: float
     peak_mb: float
@@ -175,7 +182,7 @@ class Panel:
         return Time(
             (median(taken), min(taken), max(taken)) if taken else None,
             len({r.cell.seed for r in runs} - {r.cell.seed for r in ended}),
-            max(float(r.cell.options["time_limit"]) for r in runs),
+            max(float(r.measured["seconds"]) for r in runs),
             int(last["passes"]),
             float(last["gap"]),
             max(float(r.measured["peak_mb"]) for r in runs),
@@ -244,12 +251,12 @@ def _entries(theirs: float, found: Time | None, *, comparable: bool) -> tuple[En
         Entry(f"{found.peak_mb:,.0f}", "ours"),
     )
     if found.seconds is None:
-        note = f"not at the tolerance after {found.limit:g} s"
-        return (printed, Entry(f"> {found.limit:g}", "missing", note), nothing, *rest)
+        note = f"not at the tolerance after {found.most:.0f} s"
+        return (printed, Entry(f"> {found.most:.0f}", "missing", note), nothing, *rest)
     middle, low, high = found.seconds
     remarks = [] if low == high else [f"{low:.1f} to {high:.1f} s"]
     if found.unended:
-        remarks.append(f"{found.unended} more did not end within {found.limit:g} s")
+        remarks.append(f"{found.unended} more did not reach the tolerance")
     seconds = f"{middle:.1f}" if middle < 100 else f"{middle:,.0f}"
     times = theirs / middle
     ratio = Entry(f"{times:.1f}" if times < 10 else f"{times:,.0f}") if comparable else nothing

@@ -52,6 +52,7 @@ _EFFORTS = {
     "xcsvm-splice": Effort(10, 10, 2),
     "satimage": Effort(3, 20, 4),
     "news20": Effort(2, 30, 5),
+    "usps": Effort(1, 100, 6),
 }
 _LARGE = Effort(1, 25, 6)
 
