@@ -12,8 +12,9 @@ import pytest
 from multimargin.datasets import SetUnavailableError, load_set
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import default_folder, file_of, is_there
+from multimargin.reproduce._experiment import Options
 
-SHARED = Path("/work/shared/data")
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 NINE = [
     "SensIT v.(com.)",
     "glass",
@@ -149,3 +150,15 @@ def test_default_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert default_folder() == tmp_path / ".cache" / "multimargin" / "data"
+
+
+def test_generated_sets_are_always_there():
+    names = [name for name, entry in CATALOG.items() if entry.made]
+    assert names == [f"generator-lshtc-{size}" for size in ("small", "large", "2012", "2011")]
+    assert all(is_there(name, None) for name in names)
+    parts, entry = load_set(names[0], None), CATALOG[names[0]]
+    assert parts.X.shape == (entry.n_train, entry.n_features)
+    assert parts.X_test is not None and parts.X_test.shape == (entry.n_test, entry.n_features)
+    assert len(np.unique(parts.y)) == entry.n_classes
+    assert Options(Path()).wanted("letter") and not Options(Path()).wanted(names[0])
+    assert Options(Path(), datasets=(names[0],)).wanted(names[0])

@@ -23,7 +23,7 @@ from multimargin.datasets import (
     make_hierarchical_text,
 )
 
-SHARED = Path("/work/shared/data/wordnet-hypernym")
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "wordnet-hypernym"
 
 
 @pytest.fixture(scope="module")

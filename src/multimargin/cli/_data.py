@@ -111,7 +111,7 @@ def _described(entry: CatalogEntry, folder: Path, verify: bool) -> dict[str, Any
         "n_classes": entry.n_classes,
         "n_features": entry.n_features,
         "on_disk": on_disk,
-        "in_package": entry.name == SHIPPED,
+        "in_package": entry.name == SHIPPED or entry.made,
         "fetchable": bool(entry.files),
         "licence": entry.licence,
         "where": entry.where,

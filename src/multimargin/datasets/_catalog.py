@@ -61,6 +61,8 @@ class CatalogEntry:
         The name by which the paper calls this very set, or "".
     stand_in_for : str
         The name by which the paper calls the set that this one resembles, or "".
+    made : bool
+        Whether it is generated each time it is asked for, and so always there.
     """
 
     name: str
@@ -74,6 +76,7 @@ class CatalogEntry:
     files: Mapping[Part, RemoteFile] = field(default_factory=dict)
     paper: str = ""
     stand_in_for: str = ""
+    made: bool = False
 
     @property
     def remedy(self) -> str:
@@ -408,7 +411,30 @@ _ENTRIES = (
     ),
 )
 
-CATALOG: dict[str, CatalogEntry] = {entry.name: entry for entry in _ENTRIES}
+
+def _generated(like: CatalogEntry) -> CatalogEntry:
+    """One of the size of another."""
+    return CatalogEntry(
+        f"generator-{like.name}",
+        f"generated texts of the size of {like.paper}",
+        like.n_train,
+        like.n_test,
+        like.n_classes,
+        like.n_features,
+        "none needed",
+        "made by multimargin when it is asked for by its name",
+        stand_in_for=like.paper,
+        made=True,
+    )
+
+
+CATALOG: dict[str, CatalogEntry] = {
+    entry.name: entry
+    for entry in (
+        *_ENTRIES,
+        *(_generated(entry) for entry in _ENTRIES if entry.paper.startswith("LSHTC")),
+    )
+}
 
 
 def entry_of(name: str) -> CatalogEntry:

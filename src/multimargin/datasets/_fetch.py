@@ -64,7 +64,7 @@ def fetch_set(
     entry = entry_of(name)
     report = report or (lambda line: None)
     if not entry.files:
-        if name == SHIPPED:
+        if name == SHIPPED or entry.made:
             raise FetchError(f"{name} is part of multimargin: there is nothing to download")
         raise FetchError(f"{name} cannot be downloaded by a command: {entry.where}")
     place = Path(default_folder() if folder is None else folder) / entry.name

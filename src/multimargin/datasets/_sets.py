@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 
 from multimargin._svmlight import load_svmlight
 from multimargin.datasets._catalog import CATALOG, PARTS, CatalogEntry, Part, entry_of
+from multimargin.datasets._generated import make_set
 from multimargin.datasets._lshtc_format import load_lshtc
 
 __all__ = [
@@ -72,7 +73,8 @@ def file_of(name: str, part: Part, folder: str | os.PathLike[str] | None) -> Pat
 
 def is_there(name: str, folder: str | os.PathLike[str] | None) -> bool:
     """Whether `load_set` would find the training samples of a set."""
-    return entry_of(name).name == SHIPPED or file_of(name, "train", folder) is not None
+    made_here = entry_of(name).made or name == SHIPPED
+    return made_here or file_of(name, "train", folder) is not None
 
 
 def files_in_words(name: str, folder: str | os.PathLike[str] | None) -> str:
@@ -103,7 +105,7 @@ def load_set(
         ``test.libsvm``: LIBSVM text with features from 1, plain or with ``.xz``, ``.bz2`` or
         ``.gz`` after its name. Files called ``train.txt`` and ``test.txt`` are in the format of
         `load_lshtc`. WordNet is taken from the installed package, with its classes by name, if
-        it is not there.
+        it is not there; what the catalogue says is generated is made.
     dtype : dtype, default=numpy.float32
         Of the values: ``numpy.float32`` or ``numpy.float64``.
     n_threads : int, default=None
@@ -134,6 +136,8 @@ def load_set(
     if train is None:
         if name == SHIPPED:
             return _shipped(dtype)
+        if entry.made:
+            return SetParts(*make_set(entry, dtype))
         raise SetUnavailableError(_why_missing(entry, folder))
     if test is not None and _is_lshtc(train) != _is_lshtc(test):
         # The columns of one count from 1 and those of the other from 0.

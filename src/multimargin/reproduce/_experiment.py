@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from multimargin.datasets._catalog import CATALOG
 from multimargin.reproduce._cell import Cell, Record
 from multimargin.reproduce._document import Section
 
@@ -21,7 +22,7 @@ class Options:
     data : Path
         The folder that holds one folder per data set.
     datasets : tuple of str, default=()
-        Only these data sets; all that are there if empty.
+        Only these data sets; if empty, all that are there and need not be generated.
     runs : int or None
         Repetitions over seeds.
     time_limit : float or None
@@ -37,6 +38,8 @@ class Options:
     threads: int = 1
 
     def wanted(self, dataset: str) -> bool:
+        if dataset in CATALOG and CATALOG[dataset].made:
+            return dataset in self.datasets  # slow, so only where it is asked for
         return not self.datasets or dataset in self.datasets
 
 
@@ -62,6 +65,8 @@ class Experiment(ABC):
 
     name: str
     """As users write it."""
+    on_request: tuple[str, ...] = ()
+    """Data sets that it can use, and does if they are asked for by name."""
 
     @abstractmethod
     def plan(self, options: Options) -> Plan:

@@ -8,7 +8,7 @@ from typing import Any
 from multimargin.reproduce._cell import Cell, Record
 from multimargin.reproduce._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
 from multimargin.reproduce._experiment import Experiment, Options, Plan
-from multimargin.reproduce._lshtc_sets import SMALL, Shown, present
+from multimargin.reproduce._lshtc_sets import SMALL, Shown, generated, present
 from multimargin.reproduce._repeated import NOT_REACHED, Key, Repeated, by_key, our_line
 from multimargin.reproduce._stops import EXPLANATION, STOPS, WORDS, limited, parameters, runs
 from multimargin.reproduce._training import fit_and_measure
@@ -28,6 +28,7 @@ class Llw(Experiment):
     """The paper's table of Lee-Lin-Wahba at log C = 2, 3, 4."""
 
     name = "llw"
+    on_request = generated(SMALL)
 
     def __init__(self) -> None:
         self._texts = LastText()

@@ -9,7 +9,7 @@ from multimargin.datasets._catalog import CATALOG
 from multimargin.reproduce._cell import Cell, Record
 from multimargin.reproduce._document import Section
 from multimargin.reproduce._experiment import Experiment, Missing, Options, Plan
-from multimargin.reproduce._lshtc_sets import SHOWN, Shown, present
+from multimargin.reproduce._lshtc_sets import SHOWN, Shown, generated, present
 from multimargin.reproduce._lshtc_tables import lshtc_section
 from multimargin.reproduce._memory import available, gigabytes, needed
 from multimargin.reproduce._stops import STOPS, limited, parameters, runs
@@ -25,6 +25,7 @@ class Lshtc(Experiment):
     """The paper's two LSHTC tables, on its sets where they are there, and on stand-ins."""
 
     name = "lshtc"
+    on_request = generated(SHOWN)
 
     def __init__(self) -> None:
         self._texts = LastText()

@@ -39,6 +39,7 @@ class Shown:
 SMALL = (
     Shown("lshtc-small", "LSHTC-small", stand_in=False),
     Shown("lshtc1-dryrun-task2", "LSHTC-small", stand_in=True),
+    Shown("generator-lshtc-small", "LSHTC-small", stand_in=True),
 )
 SHOWN = (
     *SMALL,
@@ -46,10 +47,18 @@ SHOWN = (
     Shown("dmoz-108", "", stand_in=True),
     Shown("lshtc-large", "LSHTC-large", stand_in=False),
     Shown("wordnet-hypernym", "LSHTC-large", stand_in=True),
+    Shown("generator-lshtc-large", "LSHTC-large", stand_in=True),
     Shown("lshtc-2012", "LSHTC-2012", stand_in=False),
+    Shown("generator-lshtc-2012", "LSHTC-2012", stand_in=True),
     Shown("lshtc-2011", "LSHTC-2011", stand_in=False),
+    Shown("generator-lshtc-2011", "LSHTC-2011", stand_in=True),
 )
 """Small ones first."""
+
+
+def generated(shown: Iterable[Shown]) -> tuple[str, ...]:
+    """The names of those that are made where they are asked for."""
+    return tuple(item.name for item in shown if CATALOG[item.name].made)
 
 
 def present(shown: Iterable[Shown], options: Options) -> tuple[list[Shown], list[Missing]]:

@@ -95,6 +95,7 @@ def _check_datasets(experiments: list[Experiment], options: Options) -> None:
         return
     everything = [each.plan(Options(data=options.data)) for each in experiments]
     known = {cell.dataset for plan in everything for cell in plan.cells}
+    known |= {name for each in experiments for name in each.on_request}
     # Other things are missing too, such as ranks; names of data sets have no spaces.
     missing = {each.name for plan in everything for each in plan.missing}
     known |= {name for name in missing if " " not in name}
