@@ -21,7 +21,15 @@ from benchmarks._command_line import (
 )
 from benchmarks._contest import GOAL, Contest, Rules, contestants, hold
 from benchmarks._contest_table import RIGHT, TITLES, Row, as_csv, lines, problems, rows
-from benchmarks._data import DMOZ, GENERATED_SMALL, LSHTC, WORDNET, default_folder, in_folder
+from benchmarks._data import (
+    DMOZ,
+    GENERATED_SMALL,
+    LSHTC,
+    WORDNET,
+    default_folder,
+    in_folder,
+    known,
+)
 from benchmarks._machine import machine
 from benchmarks._run import Runs
 from benchmarks.peers import PEERS
@@ -54,7 +62,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="this peer alone, next to multimargin; may be repeated",
     )
     parser.add_argument(
-        "--dataset", action="append", metavar="NAME", help="this set alone; may be repeated"
+        "--dataset",
+        type=known,
+        action="append",
+        metavar="NAME",
+        help="this set alone; may be repeated",
     )
     parser.add_argument(
         "--threads",
