@@ -11,7 +11,7 @@ import pytest
 
 from multimargin.datasets import SetUnavailableError, load_set
 from multimargin.datasets._catalog import CATALOG
-from multimargin.datasets._sets import default_folder, file_of, is_there
+from multimargin.datasets._sets import SetDiffersWarning, default_folder, file_of, is_there
 
 SHARED = Path("/work/shared/data")
 NINE = [
@@ -142,3 +142,16 @@ def test_default_folder(tmp_path, monkeypatch):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert default_folder() == tmp_path / ".cache" / "multimargin" / "data"
+
+
+def test_files_of_other_sizes_than_the_catalogues_are_told(tmp_path):
+    (tmp_path / "xcsvm-iris").mkdir()
+    (tmp_path / "xcsvm-iris" / "train.libsvm").write_text("1 1:1\n2 2:1\n")
+    with pytest.warns(SetDiffersWarning, match="2 training samples instead of 134, 2 classes"):
+        load_set("xcsvm-iris", tmp_path)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data are not on this machine")
+def test_the_set_itself_is_no_reason_for_a_warning(recwarn):
+    load_set("xcsvm-iris", SHARED)
+    assert not recwarn.list

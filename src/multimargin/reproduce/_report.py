@@ -9,6 +9,7 @@ from html import escape
 from importlib.resources import files
 
 from multimargin.reproduce import _html
+from multimargin.reproduce._cell import UNLIKE
 from multimargin.reproduce._document import Section
 from multimargin.reproduce._experiment import Missing
 from multimargin.reproduce._plots import Drawing
@@ -223,6 +224,10 @@ def _state(chapter: Chapter, version: str) -> str:
     remarks += [
         f"{count} of the runs shown were made by multimargin {other}, not by {version}."
         for other, count in old.items()
+    ]
+    unlike = (str(kept.record.measured.get(UNLIKE, "")) for kept in chapter.results)
+    remarks += [
+        f"Other data than their name says: {each}." for each in dict.fromkeys(unlike) if each
     ]
     failed = [kept.record for kept in chapter.results if kept.record.failed]
     remarks += [f"Failed: {record.cell}: {record.measured['error']}" for record in failed]
