@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from multimargin import dump_svmlight
-from multimargin.datasets import make_hierarchical_text
+from multimargin.datasets import SetUnavailableError, make_hierarchical_text
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import SetParts
 from multimargin.reproduce import _lshtc
@@ -369,7 +369,7 @@ def test_test_files_without_labels_are_refused(folder, tmp_path):
     with pytest.raises(ValueError, match="no test file"):
         text_data("lshtc-small", tmp_path)
     (unlabelled / "test.libsvm").write_text("0 1:1\n0 2:3\n")
-    with pytest.raises(ValueError, match="label 0 throughout"):
+    with pytest.raises(SetUnavailableError, match="label 0 throughout"):
         text_data("lshtc-small", tmp_path)
 
 
