@@ -5,6 +5,7 @@ import errno
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -53,6 +54,7 @@ def test_everything_is_written_and_shown(fake, capsys):
     out, err = capsys.readouterr()
     assert fake.made == ALL
     assert "11.00 =" in out
+    assert re.search(r"measured on m[0-9a-f]{6} \(processor: .*, cores: \d+ .*, memory: .*\)", err)
     assert "fake: 3 runs, 0 made before, 3 to make" in err
     assert "missing: rcv1: not on this disk. Remedy: ask https://a.example" in err
     assert "fake 2/3: here, ww, log C 0, optimum, threads 1, seed 0: test_error 10" in err

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 EXIT_RUNS_FAILED = 3
 
+_FACTS = ("processor", "cores", "memory")
 _REASONS = 5  # of failures, that are said again at the end
 _OUT = "multimargin-reproduction"
 _DESCRIPTION = """\
@@ -161,6 +162,8 @@ def _reproduce(args: argparse.Namespace, names: list[str], options: Options) -> 
     sections = publish(everything, args.out, command)
     shown = (s for s, task in zip(sections, everything, strict=True) if task.asked)
     _print("\n\n\n".join(section_text(section) for section in shown))
+    for line in _machines(asked):
+        note(line)
     note(f"the report is {args.out / REPORT}")
     if undrawn := why_not():
         note(f"without figures: {undrawn}")
@@ -170,6 +173,16 @@ def _reproduce(args: argparse.Namespace, names: list[str], options: Options) -> 
     if failed:
         note(f"{len(failed)} runs failed; the same command tries them again")
     return EXIT_RUNS_FAILED if failed else EXIT_OK
+
+
+def _machines(shown: list[Task]) -> list[str]:
+    """What the names of machines in the tables stand for."""
+    sessions = {kept.session.machine: kept.session for t in shown for kept in t.results()}
+    lines = []
+    for name, session in sessions.items():
+        facts = [f"{fact}: {session.hardware.get(fact, 'unknown')}" for fact in _FACTS]
+        lines.append(f"measured on {name} ({', '.join(facts)})")
+    return lines
 
 
 def _print(text: str) -> None:
