@@ -82,6 +82,14 @@ def test_finished_runs_are_never_repeated(fake, unpublished, capsys):
     assert len(runs()) == 6
 
 
+def test_runs_with_other_options_are_told_apart(fake, unpublished):
+    assert reproduce("--runs", "2") == 0
+    page = Path("multimargin-reproduction/report.html")
+    assert "made with other options" not in page.read_text(encoding="utf-8")
+    assert reproduce("--report-only") == 0
+    assert "3 of the runs kept are not among these" in page.read_text(encoding="utf-8")
+
+
 def test_another_version_makes_them_again(fake, unpublished, monkeypatch, capsys):
     assert reproduce() == 0
     monkeypatch.setattr(multimargin, "__version__", "99.0")

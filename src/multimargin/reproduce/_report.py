@@ -218,6 +218,12 @@ def _state(chapter: Chapter, version: str) -> str:
             f"{chapter.done} of {chapter.planned} runs were made so far; "
             "the same command makes the others."
         )
+    others = sum(not kept.record.failed for kept in chapter.results) - chapter.done
+    if others > 0:
+        remarks.append(
+            f"{others} of the runs kept are not among these: they were made with other options, "
+            "such as another time limit, and are shown where nothing else is."
+        )
     old = Counter(
         kept.session.version for kept in chapter.results if kept.session.version != version
     )
