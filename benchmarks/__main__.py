@@ -21,7 +21,15 @@ from benchmarks._command_line import (
 )
 from benchmarks._contest import GOAL, Contest, Rules, contestants, hold
 from benchmarks._contest_table import RIGHT, TITLES, Row, as_csv, lines, problems, rows
-from benchmarks._data import DMOZ, GENERATED_SMALL, LSHTC, WORDNET, default_folder, in_folder
+from benchmarks._data import (
+    DMOZ,
+    GENERATED_SMALL,
+    LSHTC,
+    WORDNET,
+    default_folder,
+    in_folder,
+    known,
+)
 from benchmarks._machine import machine
 from benchmarks._run import Runs
 from benchmarks.peers import PEERS
@@ -33,7 +41,7 @@ peer has the loosest of its settings that ends within {GOAL:.0%} of the optimum 
 ("!": none does; then the closest, and its ratio is a lower bound). Objective, error, macro-F1 and
 density are computed from its weights by the same code for all; the optimum is multimargin's dual
 at a tight gap. Seconds are of training alone, memory is that of the process with its data. The
-exit status is 1 if a run of multimargin failed.
+exit status is 1 if a run of multimargin failed or nothing was measured.
 """
 
 
@@ -54,7 +62,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="this peer alone, next to multimargin; may be repeated",
     )
     parser.add_argument(
-        "--dataset", action="append", metavar="NAME", help="this set alone; may be repeated"
+        "--dataset",
+        type=known,
+        action="append",
+        metavar="NAME",
+        help="this set alone; may be repeated",
     )
     parser.add_argument(
         "--threads",
@@ -151,7 +163,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             file.write(as_csv(table))
     ours = [runs.problem or "" for runs in all_tight]
     ours += [row.problem or "" for row in table if row.peer == "multimargin"]
-    return int(any(each.startswith(("failed", "missing", "stopped")) for each in ours))
+    nothing = not any(row.seconds is not None for row in table)
+    return int(nothing or any(each.startswith(("failed", "missing", "stopped")) for each in ours))
 
 
 if __name__ == "__main__":

@@ -35,7 +35,9 @@ def writable(text: str) -> Path:
     try:
         check_writable(text)
     except OSError as error:
-        raise argparse.ArgumentTypeError(f"cannot write {text!r}: {error.strerror}") from error
+        raise argparse.ArgumentTypeError(
+            f"cannot write {text!r}: {error.strerror or error}"
+        ) from error
     return Path(text)
 
 

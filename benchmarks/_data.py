@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 from dataclasses import dataclass
@@ -79,6 +80,13 @@ def load(name: str, folder: Path | None) -> DataSet:
     if name not in CATALOG:
         raise DataUnavailableError(f"no data set is called {name}; see 'multimargin data list'")
     return _from_files(name, folder)
+
+
+def known(text: str) -> str:
+    """A name that `load` knows, whether the set is there or not; for argparse."""
+    if text.endswith(".npz") or text in _GENERATED or text in CATALOG or _BY_SIZES.fullmatch(text):
+        return text
+    raise argparse.ArgumentTypeError(f"no data set is called {text!r}; see 'multimargin data list'")
 
 
 def in_folder(name: str, folder: Path | None) -> bool:

@@ -40,7 +40,9 @@ def _out(text: str) -> Path:
             for ending in ("json", "csv"):
                 check_writable(path / f"{name}.{ending}")
     except OSError as error:
-        raise argparse.ArgumentTypeError(f"cannot write to {text!r}: {error}") from error
+        raise argparse.ArgumentTypeError(
+            f"cannot write to {text!r}: {error.strerror or error}"
+        ) from error
     return path
 
 

@@ -20,7 +20,7 @@ NASTY = "<script>alert('x')</script> & \"quotes\""
 
 
 class Fake(Experiment):
-    """Three runs on the data set "here"; two more are planned for "there", which is missing."""
+    """Three runs on the data set "here"; two more are planned for "rcv1", which is missing."""
 
     name = "fake"
     dataset = "here"
@@ -35,7 +35,7 @@ class Fake(Experiment):
             for s in seeds
             if options.wanted(self.dataset)
         ]
-        return Plan(tuple(cells), (Missing("there", "not on this disk", "ask https://a.example"),))
+        return Plan(tuple(cells), (Missing("rcv1", "not on this disk", "ask https://a.example"),))
 
     def measure(self, cell, options):
         type(self).before(cell)

@@ -371,6 +371,20 @@ def test_a_run_has_the_cores_of_its_threads(monkeypatch):
         assert found["cores"] == min(threads, available)
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--dataset", "nowhere"], "no data set is called 'nowhere'"),
+        (["--json", "/"], "cannot write '/': / exists and is not a regular file"),
+    ],
+)
+def test_wrong_words_are_wrong_usage(words, message, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
+
+
 def test_the_command_names_its_peers(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--only", "nobody"])

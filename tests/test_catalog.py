@@ -11,7 +11,7 @@ import pytest
 
 from multimargin.datasets import SetUnavailableError, load_set
 from multimargin.datasets._catalog import CATALOG
-from multimargin.datasets._sets import default_folder, file_of, is_there
+from multimargin.datasets._sets import SetDiffersWarning, default_folder, file_of, is_there
 from multimargin.reproduce._experiment import Options
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -162,3 +162,16 @@ def test_generated_sets_are_always_there():
     assert len(np.unique(parts.y)) == entry.n_classes
     assert Options(Path()).wanted("letter") and not Options(Path()).wanted(names[0])
     assert Options(Path(), datasets=(names[0],)).wanted(names[0])
+
+
+def test_files_of_other_sizes_than_the_catalogues_are_told(tmp_path):
+    (tmp_path / "xcsvm-iris").mkdir()
+    (tmp_path / "xcsvm-iris" / "train.libsvm").write_text("1 1:1\n2 2:1\n")
+    with pytest.warns(SetDiffersWarning, match="2 training samples instead of 134, 2 classes"):
+        load_set("xcsvm-iris", tmp_path)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data are not on this machine")
+def test_the_set_itself_is_no_reason_for_a_warning(recwarn):
+    load_set("xcsvm-iris", SHARED)
+    assert not recwarn.list

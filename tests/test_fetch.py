@@ -10,6 +10,7 @@ import json
 import re
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -60,6 +61,20 @@ class Handler(BaseHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", "file:///etc/hostname")
             self.end_headers()
+            return
+        if self.path == "/round":
+            self.send_response(302)
+            self.send_header("Location", "/round")
+            self.end_headers()
+            return
+        if self.path == "/stalls":
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.send_header("ETag", '"a"')
+            self.end_headers()
+            self.wfile.write(b"1 1:1\n")
+            self.wfile.flush()
+            time.sleep(1)
             return
         if self.path not in self.server.files:
             self.send_error(404)
@@ -258,6 +273,7 @@ def test_recorded_sums_are_compared(server, tmp_path):
     ("content", "message"),
     [
         (b"<html>Please log in</html>\n", "cannot be read and is removed"),
+        (b"", "the server sent an empty file"),
         (TRAIN[:-9], "truncated"),
         (b"0 1:1\n1 2:1\n2 3:1\n", "3 samples instead of 600"),
         (b"0 1:1\n1 2:1\n" * 300, "2 classes instead of 3"),
@@ -276,6 +292,7 @@ def test_wrong_content(server, tmp_path, content, message):
     [
         ("/none", "404"),
         ("/moved", "302 .*is not allowed"),
+        ("/round", "^[^\n]*infinite loop[^\n]*$"),
         ("http://127.0.0.1:9/x", "cannot reach 127.0.0.1 .*run the same command again"),
         ("file:///etc/hostname", "only http and https"),
     ],
@@ -285,6 +302,13 @@ def test_what_cannot_be_had(server, tmp_path, url, message):
     with pytest.raises(FetchError, match=message):
         fetch_set("toy", tmp_path)
     assert not (tmp_path / "toy").exists()
+
+
+def test_what_had_come_of_a_stalled_download_is_kept(server, tmp_path, monkeypatch):
+    monkeypatch.setattr("multimargin.datasets._download._SECONDS", 0.2)
+    change(url=f"{server.url}/stalls")
+    with pytest.raises(FetchError, match="broke after 6 bytes, which are kept"):
+        fetch_set("toy", tmp_path)
 
 
 def test_no_way_from_https_to_http():

@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 from multimargin import dump_svmlight
-from multimargin.datasets import make_hierarchical_text
+from multimargin.datasets import SetUnavailableError, make_hierarchical_text
 from multimargin.datasets._catalog import CATALOG
-from multimargin.datasets._sets import SetParts, SetUnavailableError
+from multimargin.datasets._sets import SetParts
 from multimargin.reproduce import _lshtc, _lshtc_tables
 from multimargin.reproduce._cell import Cell, Record
 from multimargin.reproduce._document import Section, Table

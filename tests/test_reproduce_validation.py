@@ -212,7 +212,7 @@ def test_a_whole_run(folder: Path) -> None:
         assert {len(row.entries) for row in table.rows} == {len(table.columns)}
         filled = {row.section for row in table.rows if row.entries[-1].tone != "missing"}
         assert filled == {"iris", "news20"}
-    assert any(note.startswith("News20: without") for note in section.notes)
+    assert any(note.startswith("news20: without") for note in section.notes)
     # Two of nine sets, of twelve figures each.
     assert "84 have nothing to be compared with" in section.introduction
 

@@ -55,6 +55,22 @@ def test_read_again_is_the_same(store, session):
     assert read.complaints == []
 
 
+@pytest.mark.parametrize(
+    ("words", "others"),
+    [
+        ('"seconds": 0.5', '"seconds": "long"'),
+        ('"log_c": -1.0', '"log_c": null'),
+        ('"experiment": "fake"', '"experiment": "lshtc"'),
+        ('"options": {"threads": 2}', '"options": 2'),
+    ],
+)
+def test_lines_that_were_changed_are_left_out(store, words, others):
+    store.path.write_text(store.path.read_text().replace(words, others, 1))
+    read = again(store)
+    assert set(read.latest) == {cell.key for cell in CELLS[1:]}
+    assert "lines that cannot be read are left out (1)" in read.complaints[0]
+
+
 def test_a_failed_run_is_replaced_by_one_that_succeeds(store, session):
     keep(store, session, CELLS[1], test_error=1.0)
     for each in (store, again(store)):
@@ -96,7 +112,7 @@ def test_lines_that_say_nothing_are_left_out_with_a_word(store):
     read = again(store)
     assert len(read.latest) == 3
     (complaint,) = read.complaints
-    assert "3 lines cannot be read" in complaint
+    assert "lines that cannot be read are left out (3)" in complaint
 
 
 def test_full_disk_leaves_what_was_there(store, session, monkeypatch):

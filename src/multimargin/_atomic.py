@@ -13,6 +13,8 @@ from typing import BinaryIO
 
 __all__ = ["Replacement", "atomic_write", "check_writable", "sync_folder"]
 
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # which calls do not say the file of
+
 
 def _target(path: str | os.PathLike[str]) -> Path:
     # Through a symbolic link: the link stays and the file it names is replaced,
@@ -102,8 +104,10 @@ def atomic_write(path: str | os.PathLike[str], *, durable: bool = True) -> Itera
         with os.fdopen(replacement.fd, "wb", closefd=False) as file:
             yield file
         replacement.commit(durable=durable)
-    except BaseException:
+    except BaseException as error:
         replacement.discard()
+        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
         raise
 
 

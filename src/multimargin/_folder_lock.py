@@ -130,8 +130,11 @@ class FolderLock:
             "host": socket.gethostname(),
             "made_folder": self._made_folder,
         }
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, json.dumps(content).encode(), 0)
+        try:
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, json.dumps(content).encode(), 0)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self._path)) from None
 
 
 def _read(fd: int) -> dict[str, Any]:

@@ -77,7 +77,9 @@ def main(argv: Sequence[str] | None = None) -> int:
                 wait_for_rank_0(rank)  # the first rank to fail ends all
             return status
         words = sys.argv[1:] if argv is None else argv
-        args.command_line = shlex.join(["multimargin", *words])
+        # Bytes that are no text in this locale come as surrogates, which no file can hold.
+        line = shlex.join(["multimargin", *words])
+        args.command_line = line.encode(errors="surrogateescape").decode(errors="replace")
         if rank and args.run not in _ON_ALL_RANKS:
             return EXIT_OK
         return _run(args)

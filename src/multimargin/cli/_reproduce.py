@@ -7,7 +7,9 @@ import contextlib
 import errno
 import functools
 import signal
+import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
 EXIT_RUNS_FAILED = 3
 
+_FACTS = ("processor", "cores", "memory")
+_REASONS = 5  # of failures, that are said again at the end
 _OUT = "multimargin-reproduction"
 _DESCRIPTION = """\
 Make the experiments of "Distributed Optimization of Multi-Class SVMs" again, and show what was
@@ -115,7 +119,8 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 def _reproduce(args: argparse.Namespace, names: list[str], options: Options) -> int:
     from multimargin.reproduce import _run
-    from multimargin.reproduce._publish import REPORT, publish
+    from multimargin.reproduce._plots import why_not
+    from multimargin.reproduce._publish import REPORT, check_ours, publish
     from multimargin.reproduce._store import Session
     from multimargin.reproduce._task import tasks
     from multimargin.reproduce._text_table import section_text
@@ -123,6 +128,10 @@ def _reproduce(args: argparse.Namespace, names: list[str], options: Options) -> 
     command = args.command_line
     everything = tasks(names, options, args.out)
     asked = [task for task in everything if task.asked]
+
+    def measured() -> bool:
+        return any(task.store.latest for task in everything)
+
     for task in everything:
         for complaint in task.store.complaints:
             note(f"warning: {complaint}")
@@ -131,26 +140,55 @@ def _reproduce(args: argparse.Namespace, names: list[str], options: Options) -> 
     if not any(task.cells or task.store.latest for task in asked):
         note("error: there is nothing to run and nothing to show: all data sets are missing")
         return EXIT_ERROR
+    if args.report_only and not any(task.store.latest for task in asked):
+        note(f"error: {args.out} has no results of {', '.join(names)} to show")
+        return EXIT_ERROR
+    check_ours(args.out)
+    for task in everything:
+        task.section()  # better known before the runs than after them
     if not args.report_only:
         session = functools.cache(lambda: Session.begin(command))
         try:
             for task in asked:
                 _run.run(task, options, session, note)
-                if task is not asked[-1]:
+                if task is not asked[-1] and measured():
                     publish(everything, args.out, command)  # to look at while the others run
         except KeyboardInterrupt:
             note("interrupted: every run that had ended is kept, and the same command goes on")
-            note("writing the report of them; interrupt again to do without")
-            publish(everything, args.out, command)
+            if measured():
+                note("writing the report of them; interrupt again to do without")
+                publish(everything, args.out, command)
             raise
     sections = publish(everything, args.out, command)
     shown = (s for s, task in zip(sections, everything, strict=True) if task.asked)
-    print("\n\n\n".join(section_text(section) for section in shown))
+    _print("\n\n\n".join(section_text(section) for section in shown))
+    for line in _machines(asked):
+        note(line)
     note(f"the report is {args.out / REPORT}")
-    failed = sum(len(task.failed()) for task in asked)
+    if undrawn := why_not():
+        note(f"without figures: {undrawn}")
+    failed = [str(kept.record.measured["error"]) for task in asked for kept in task.failed()]
+    for reason, count in Counter(failed).most_common(_REASONS):
+        note(f"failed, {count} of the runs: {reason}")
     if failed:
-        note(f"{failed} runs failed; the same command tries them again")
+        note(f"{len(failed)} runs failed; the same command tries them again")
     return EXIT_RUNS_FAILED if failed else EXIT_OK
+
+
+def _machines(shown: list[Task]) -> list[str]:
+    """What the names of machines in the tables stand for."""
+    sessions = {kept.session.machine: kept.session for t in shown for kept in t.results()}
+    lines = []
+    for name, session in sessions.items():
+        facts = [f"{fact}: {session.hardware.get(fact, 'unknown')}" for fact in _FACTS]
+        lines.append(f"measured on {name} ({', '.join(facts)})")
+    return lines
+
+
+def _print(text: str) -> None:
+    """Print what a terminal without Greek letters can show of it, too."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "replace").decode(encoding))
 
 
 def _list(planned: list[Task]) -> int:

@@ -152,6 +152,8 @@ def _receive(url: str, file: IO[bytes], part: Path, size: int | None, blindly: b
         _receive(url, file, part, size, False)
         return
     received = os.fstat(file.fileno()).st_size
+    if not received:
+        raise FetchError(f"{url}: the server sent an empty file; try again later")
     too_long = size is not None and received > size
     if total is not None and received < total and not too_long:
         raise FetchError(
@@ -185,8 +187,8 @@ def _asking(url: str, have: int, version: str, part: Path) -> Iterator[http.clie
             yield response
     except urllib.error.HTTPError as error:
         raise FetchError(
-            f"{url}: the server says {error.code} {error.reason}; it may have been moved, "
-            "see where it can be had by 'multimargin data list'"
+            f"{url}: the server says {error.code} {_one_line(error.reason)}; it may have been "
+            "moved, see where it can be had by 'multimargin data list'"
         ) from None
     except urllib.error.URLError as error:
         host = urlsplit(url).hostname
@@ -197,10 +199,17 @@ def _asking(url: str, have: int, version: str, part: Path) -> Iterator[http.clie
         ) from None
     except (http.client.HTTPException, ssl.SSLError, ConnectionError, TimeoutError) as error:
         received = part.stat().st_size
+        why = _one_line(error) or type(error).__name__
+        if not received:
+            raise FetchError(f"{url}: nothing was received ({why}); try again later") from None
         raise FetchError(
-            f"{url}: the connection broke after {received:,} bytes, which are kept "
-            f"({error or type(error).__name__}); " + _AGAIN
+            f"{url}: the connection broke after {received:,} bytes, which are kept ({why}); "
+            + _AGAIN
         ) from None
+
+
+def _one_line(what: object) -> str:
+    return " ".join(str(what).split())
 
 
 def _offered(response: http.client.HTTPResponse, have: int) -> tuple[int | None, int | None]:
@@ -242,7 +251,8 @@ def _copy(
         desc=name, initial=begin, total=total, unit="B", unit_scale=True, disable=None
     ) as bar:
         try:
-            while block := response.read(_BLOCK_BYTES):
+            # What has come, not a whole block: of a connection that breaks nothing is lost.
+            while block := response.read1(_BLOCK_BYTES):
                 file.write(block)
                 bar.update(len(block))
                 received += len(block)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from multimargin.datasets._lshtc_format import load_lshtc
 
 __all__ = [
     "SHIPPED",
+    "SetDiffersWarning",
     "SetParts",
     "SetUnavailableError",
     "default_folder",
@@ -36,6 +38,10 @@ _COMPRESSIONS = ("", ".xz", ".bz2", ".gz")
 
 class SetUnavailableError(RuntimeError):
     """A data set is not on this machine; the message says where it can be had."""
+
+
+class SetDiffersWarning(UserWarning):
+    """Files that are called like a set of the catalogue are of other sizes than it."""
 
 
 class SetParts(NamedTuple):
@@ -124,6 +130,11 @@ def load_set(
     ValueError
         If the catalogue has no such name, or a file is malformed.
 
+    Warns
+    -----
+    SetDiffersWarning
+        If the files have other numbers of samples or classes than the catalogue says.
+
     Notes
     -----
     Of LSHTC files, a document with several labels gets the first of them, in training and in
@@ -147,7 +158,9 @@ def load_set(
         )
     X, y = _read(entry, train, dtype, n_threads)
     if test is None:
-        return _renumbered(SetParts(X, y, None, None), train)
+        parts = SetParts(X, y, None, None)
+        _compare(parts, entry, train)
+        return _renumbered(parts, train)
     X_test, y_test = _read(entry, test, dtype, n_threads)
     if not np.isin(y_test, y).any():
         raise SetUnavailableError(
@@ -155,7 +168,27 @@ def load_set(
             f"(published LSHTC test files have the label 0 throughout); put the file with labels "
             "in its place, or move it away to train without a test"
         )
-    return _renumbered(SetParts(X, y, X_test, y_test), train)
+    parts = SetParts(X, y, X_test, y_test)
+    _compare(parts, entry, train)
+    return _renumbered(parts, train)
+
+
+def _compare(parts: SetParts, entry: CatalogEntry, train: Path) -> None:
+    """Warn of what cannot be the set that it is called."""
+    sizes = {
+        "training samples": (len(parts.y), entry.n_train),
+        "classes": (len(np.unique(parts.y)), entry.n_classes),
+    }
+    if parts.y_test is not None:
+        sizes["test samples"] = (len(parts.y_test), entry.n_test)
+    differ = [f"{n:,} {what} instead of {m:,}" for what, (n, m) in sizes.items() if n != m]
+    if differ:
+        warnings.warn(
+            f"{train.parent} has {', '.join(differ)}: it is not the {entry.name} that 'multimargin "
+            "data list' describes, and figures for that one say nothing about it",
+            SetDiffersWarning,
+            stacklevel=3,
+        )
 
 
 def _is_lshtc(file: Path) -> bool:

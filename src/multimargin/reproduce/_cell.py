@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+UNLIKE = "unlike"
+"""A measurement, in words: in what the data differ from the set that they are called."""
+
 
 @dataclass(frozen=True)
 class Cell:

@@ -112,4 +112,4 @@ def _finite(value: Any) -> Any:
 
 def _write(path: Path, text: str) -> None:
     with atomic_write(path) as file:
-        file.write(text.encode())
+        file.write(text.encode(errors="replace"))

@@ -39,5 +39,10 @@ def _entry(point: tuple[float, float, float, float] | None) -> Entry:
     if point is None:
         return Entry("")
     _, y, low, high = point
-    spread = f" ({low:.4g} to {high:.4g})" if low < high else ""
-    return Entry(f"{y:.4g}{spread}")
+    spread = f" ({_number(low)} to {_number(high)})" if low < high else ""
+    return Entry(f"{_number(y)}{spread}")
+
+
+def _number(value: float) -> str:
+    """Four figures, but no powers of ten where people count seconds."""
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"

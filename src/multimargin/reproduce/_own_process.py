@@ -32,6 +32,8 @@ from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._data_cache import shared
 from multimargin._estimator import MulticlassSVC
 from multimargin._mpi import world
+from multimargin.datasets._sets import SetDiffersWarning
+from multimargin.reproduce._cell import UNLIKE
 from multimargin.reproduce._ranks import ONE_THREAD, command, descendants, environment, kill
 from multimargin.reproduce._samples import training_samples
 from multimargin.reproduce._training import MOST_PASSES
@@ -169,7 +171,10 @@ def _result(status: int, out: str, err: str) -> dict[str, Any]:
 
 def _measure(job: Job, comm: Communicator) -> dict[str, Any]:
     """Read and train; called by all ranks."""
-    X, y = shared(comm, lambda: training_samples(job.dataset, Path(job.folder)))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", SetDiffersWarning)
+        X, y = shared(comm, lambda: training_samples(job.dataset, Path(job.folder)))
+    unlike = [str(each.message) for each in said if issubclass(each.category, SetDiffersWarning)]
     model = job.estimator()
     comm.barrier()
     with warnings.catch_warnings():
@@ -198,6 +203,7 @@ def _measure(job: Job, comm: Communicator) -> dict[str, Any]:
         "primal": float(fitted.primal_objective_),
         "dual": float(fitted.dual_objective_),
         "density": 100.0 * float(fitted.model_density_),
+        **({UNLIKE: unlike[0]} if unlike else {}),
     }
 
 

@@ -17,6 +17,31 @@ from multimargin.reproduce._store import Session, now
 from multimargin.reproduce._task import Task
 
 REPORT = "report.html"
+_CSV, _JSON = "results.csv", "results.json"
+_GENERATOR = b'<meta name="generator" content="multimargin '
+
+
+def check_ours(out: Path) -> None:
+    """Refuse a folder with files of our names that somebody else has written.
+
+    Raises
+    ------
+    ValueError
+        If there are such files, neither beside kept results nor beside a report of this package.
+    """
+    there = [name for name in (REPORT, _CSV, _JSON) if (out / name).exists()]
+    if not there or any((out / "results").glob("*.jsonl")):
+        return
+    try:
+        with (out / REPORT).open("rb") as file:
+            ours = _GENERATOR in file.read(4096)
+    except OSError:
+        ours = False
+    if not ours:
+        raise ValueError(
+            f"{out} holds {' and '.join(there)} of something else, which would be overwritten: "
+            "name another folder by --out"
+        )
 
 
 def publish(tasks: Sequence[Task], out: Path, command: str) -> list[Section]:
@@ -32,12 +57,12 @@ def publish(tasks: Sequence[Task], out: Path, command: str) -> list[Section]:
     """
     results = {task.name: tuple(task.results()) for task in tasks}
     sessions = _sessions(tasks)
-    write_csv(out / "results.csv", [kept for each in results.values() for kept in each])
-    write_json(out / "results.json", sessions, {t.name: t.plan for t in tasks}, results)
+    write_csv(out / _CSV, [kept for each in results.values() for kept in each])
+    write_json(out / _JSON, sessions, {t.name: t.plan for t in tasks}, results)
     chapters = tuple(
         Chapter(
             name=task.name,
-            section=task.experiment.section([k.record for k in results[task.name]], task.plan),
+            section=task.section(),
             results=results[task.name],
             planned=len(task.cells),
             done=task.done(),
@@ -58,7 +83,8 @@ def publish(tasks: Sequence[Task], out: Path, command: str) -> list[Section]:
         command=command,
         written=now(),
     )
-    _write(out / REPORT, page(report).encode())
+    # Names of folders need not be text.
+    _write(out / REPORT, page(report).encode(errors="replace"))
     return [chapter.section for chapter in chapters]
 
 

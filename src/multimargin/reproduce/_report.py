@@ -9,6 +9,7 @@ from html import escape
 from importlib.resources import files
 
 from multimargin.reproduce import _html
+from multimargin.reproduce._cell import UNLIKE
 from multimargin.reproduce._document import Section
 from multimargin.reproduce._experiment import Missing
 from multimargin.reproduce._plots import Drawing
@@ -217,6 +218,12 @@ def _state(chapter: Chapter, version: str) -> str:
             f"{chapter.done} of {chapter.planned} runs were made so far; "
             "the same command makes the others."
         )
+    others = sum(not kept.record.failed for kept in chapter.results) - chapter.done
+    if others > 0:
+        remarks.append(
+            f"{others} of the runs kept are not among these: they were made with other options, "
+            "such as another time limit, and are shown where nothing else is."
+        )
     old = Counter(
         kept.session.version for kept in chapter.results if kept.session.version != version
     )
@@ -228,6 +235,10 @@ def _state(chapter: Chapter, version: str) -> str:
     if len(commits) > 1:
         by = ", ".join(f"{count} by {commit}" for commit, count in commits.items())
         remarks.append(f"The runs shown were made by several commits of multimargin: {by}.")
+    unlike = (str(kept.record.measured.get(UNLIKE, "")) for kept in chapter.results)
+    remarks += [
+        f"Other data than their name says: {each}." for each in dict.fromkeys(unlike) if each
+    ]
     failed = [kept.record for kept in chapter.results if kept.record.failed]
     remarks += [f"Failed: {record.cell}: {record.measured['error']}" for record in failed]
     items = "".join(f"<li>{_html.words(remark)}</li>" for remark in remarks)

@@ -10,8 +10,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from multimargin.datasets._sets import files_in_words
-from multimargin.reproduce._cell import Cell, Record
+from multimargin.datasets._sets import SetDiffersWarning, files_in_words
+from multimargin.reproduce._cell import UNLIKE, Cell, Record
 from multimargin.reproduce._experiment import Experiment, Options
 from multimargin.reproduce._experiments import make
 from multimargin.reproduce._store import Session
@@ -47,13 +47,20 @@ def run(
             say(line)
 
     with bar, warnings.catch_warnings():
-        shown = warnings.showwarning
-        warnings.showwarning = _above_bar(shown)
+        differing: list[str] = []
+        warnings.simplefilter("always", SetDiffersWarning)
+        warnings.showwarning = _above_bar(warnings.showwarning, differing)
+        unlike: dict[str, str] = {}  # by data set, which experiments load once
         for number, cell in enumerate(cells, 1):
             data = files_in_words(cell.dataset, task.data)
             started = time.perf_counter()
             measured = _measured(experiment, cell, options)
             seconds = time.perf_counter() - started
+            if differing:
+                unlike[cell.dataset] = differing.pop()
+                differing.clear()
+            if cell.dataset in unlike:
+                measured = {**measured, UNLIKE: unlike[cell.dataset]}
             record = Record(cell, measured, session().machine)
             task.store.append(record, session(), seconds, data)
             bar.update()
@@ -61,10 +68,12 @@ def run(
             above_bar(f"{task.name} {number}/{len(cells)}: {cell}: {outcome} [{seconds:.1f} s]")
 
 
-def _above_bar(show: Callable[..., None]) -> Callable[..., None]:
-    """Warnings, too, go above the bar and not through it."""
+def _above_bar(show: Callable[..., None], differing: list[str]) -> Callable[..., None]:
+    """Warnings, too, go above the bar and not through it; those of data sets are collected."""
 
     def shown(*args: Any, **options: Any) -> None:
+        if issubclass(args[1], SetDiffersWarning):
+            differing.append(str(args[0]))
         with tqdm.external_write_mode(file=sys.stderr):
             show(*args, **options)
 

@@ -262,7 +262,10 @@ def _table(group: Group) -> Table:
         ),
         columns=tuple(Column(title) for title in columns),
         rows=tuple(rows),
-        notes=("Empty places: more cores than there were here, or not in the paper.",),
+        notes=(
+            "Empty places: more cores than there were here, a run that failed or is not made yet, "
+            "or not in the paper.",
+        ),
     )
 
 

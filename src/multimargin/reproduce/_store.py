@@ -11,10 +11,10 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -192,7 +192,7 @@ class Store:
                 )
         if unreadable:
             self.complaints.append(
-                f"{self.path}: {unreadable} lines cannot be read and are left out; "
+                f"{self.path}: lines that cannot be read are left out ({unreadable}); "
                 "their runs are made again"
             )
 
@@ -201,18 +201,48 @@ class Store:
         try:
             content = json.loads(line)
             if isinstance(content["session"], dict):
-                session = Session(**content["session"])
+                session = _checked(Session(**content["session"]), _SESSION_TYPES)
                 self._sessions[session.id] = session
                 return True
-            cell = Cell(**content["cell"])
+            cell = _checked(Cell(**content["cell"]), _CELL_TYPES)
             record = Record(cell, dict(content["measured"]), content["machine"])
             session = self._sessions[content["session"]]
-            self._latest[cell.key] = Kept(
-                record, session, content["at"], content["seconds"], content.get("data", "")
+            kept = Kept(
+                _checked(record, {"machine": str}),
+                session,
+                content["at"],
+                content["seconds"],
+                content.get("data", ""),
             )
+            if cell.experiment != self.path.stem:
+                return False
+            types = {"at": str, "seconds": int | float, "data": str}
+            self._latest[cell.key] = _checked(kept, types)
         except (ValueError, TypeError, KeyError):
             return False
         return True
+
+
+_SESSION_TYPES: dict[str, Any] = {
+    **{field.name: str for field in fields(Session)},
+    "hardware": dict,
+    "software": dict,
+}
+_CELL_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("experiment", "dataset", "formulation", "stop"), str),
+    "log_c": int | float,
+    "seed": int,
+    "options": dict,
+}
+T = TypeVar("T")
+
+
+def _checked(read: T, types: dict[str, Any]) -> T:
+    """The same, if it is what this package writes; people edit files."""
+    for name, kind in types.items():
+        if not isinstance(getattr(read, name), kind):
+            raise TypeError(f"{name} is {getattr(read, name)!r}")
+    return read
 
 
 def _line(content: dict[str, Any]) -> bytes:

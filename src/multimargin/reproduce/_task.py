@@ -6,8 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import files_in_words
 from multimargin.reproduce._cell import Cell
+from multimargin.reproduce._document import Section
 from multimargin.reproduce._experiment import Experiment, Options, Plan
 from multimargin.reproduce._experiments import EXPERIMENTS, make
 from multimargin.reproduce._store import Kept, Store
@@ -66,6 +68,23 @@ class Task:
         latest = self.store.latest
         return [*self._planned(), *(kept for key, kept in latest.items() if key not in cells)]
 
+    def section(self) -> Section:
+        """What the experiment shows of all results.
+
+        Raises
+        ------
+        ValueError
+            If the results are not such as the experiment measures, in which case the file is
+            another version's or was changed.
+        """
+        try:
+            return self.experiment.section([kept.record for kept in self.results()], self.plan)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise ValueError(
+                f"{self.store.path}: its results cannot be shown ({type(error).__name__}: {error})"
+                "; they may be another version's, or were changed: move the file away"
+            ) from error
+
     def _planned(self) -> list[Kept]:
         latest = self.store.latest
         return [latest[key] for key in self.cells if key in latest]
@@ -96,9 +115,8 @@ def _check_datasets(experiments: list[Experiment], options: Options) -> None:
     everything = [each.plan(Options(data=options.data)) for each in experiments]
     known = {cell.dataset for plan in everything for cell in plan.cells}
     known |= {name for each in experiments for name in each.on_request}
-    # Other things are missing too, such as ranks; names of data sets have no spaces.
-    missing = {each.name for plan in everything for each in plan.missing}
-    known |= {name for name in missing if " " not in name}
+    # Other things are missing too, such as ranks.
+    known |= {each.name for plan in everything for each in plan.missing if each.name in CATALOG}
     unknown = [name for name in options.datasets if name not in known]
     if unknown:
         raise ValueError(

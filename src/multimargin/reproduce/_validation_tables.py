@@ -53,7 +53,7 @@ _NOTES = (
     "Runs that the time limit ends depend on the machine; all others do not.",
 )
 _OWN_SPLIT_NOTE = (
-    "News20: without the paper's test file, a tenth of the training file, drawn with a fixed seed, "
+    "{}: without the paper's test file, a tenth of the training file, drawn with a fixed seed, "
     "is the test set. The figures cannot be equal; they are trained on less and tested on others."
 )
 
@@ -138,12 +138,16 @@ def _standard_error(name: str, stated: float, measured: Mapping[str, Any]) -> fl
 def section(records: Sequence[Record], plan: Plan) -> Section:
     """Four tables, all arranged as the paper's."""
     models = collected(records, plan)
-    own_split = any(ours.optimum and ours.optimum["own_split"] for ours in models.values())
+    own_split = {
+        paper.SETS[model[0]]: None
+        for model, ours in models.items()
+        if any(run["own_split"] for end in (OPTIMUM, STOPPED) for run in ours.runs(end))
+    }
     return Section(
         "Validation of the solvers",
         _introduction(models),
         (_errors(models), _deviations(models), _densities(models), _gaps(models)),
-        notes=(*_NOTES, *([_OWN_SPLIT_NOTE] if own_split else [])),
+        notes=(*_NOTES, *([_OWN_SPLIT_NOTE.format(", ".join(own_split))] if own_split else [])),
     )
 
 
@@ -212,8 +216,9 @@ def _errors(models: dict[Model, Ours]) -> Table:
     return _table(
         models,
         "Test error",
-        "In percent. D and S: the paper's; optimum and ε: ours. The paper's figures are marked by "
-        "how they compare with ours.",
+        "In percent. D and S: the paper's figures, of its own solver and of the Shark library's; "
+        "optimum and ε: ours, to the optimum and stopped as the paper does. The paper's figures "
+        "are marked by how they compare with ours.",
         ("D", "S", "optimum", _STOPPED_TITLE),
         cells,
         (
