@@ -298,7 +298,8 @@ def test_file_system_full_in_the_middle(tmp_path):
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stderr.strip()) == (1, "refused: [Errno 27] File too large")
+    refused = f"refused: [Errno 27] File too large: '{tmp_path / 'm'}'"
+    assert (done.returncode, done.stderr.strip()) == (1, refused)
     assert (tmp_path / "m").read_bytes() == old
     assert temporaries(tmp_path) == []
 

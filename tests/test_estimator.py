@@ -104,6 +104,7 @@ def test_defaults():
         "verbose": 0,
         "time_limit": None,
         "n_bundles": None,
+        "shrinking": True,
     }
     with pytest.raises(TypeError):
         MulticlassSVC("ww", 1.0, 0.1)  # all but the first two are keywords
