@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from multimargin._atomic import atomic_write, check_writable
+from multimargin.cli._common import positive_int as positive
 
-
-def positive(text: str) -> int:
-    """An integer of at least 1, for argparse."""
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be an integer of at least 1, not {text!r}")
-    return number
+__all__ = [
+    "end_on_sigterm",
+    "folder",
+    "positive",
+    "print_columns",
+    "print_machine",
+    "writable",
+    "write_json",
+]
 
 
 def folder(text: str) -> Path:

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import SHIPPED, SetUnavailableError, file_of, load_set
+from multimargin.reproduce._weighting import weighted
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -22,7 +23,6 @@ DMOZ = "dmoz-108"
 GENERATED = "hierarchical-20000"
 GENERATED_SMALL = "hierarchical-1000"
 
-_RAW_COUNTS = {LSHTC}
 # Samples, features, classes.
 _GENERATED = {GENERATED: (60_000, 300_000, 20_000), GENERATED_SMALL: (4_000, 20_000, 1_000)}
 _BY_SIZES = re.compile(r"hierarchical:(\d+):(\d+):(\d+):(\d+)(?::(\d+))?")
@@ -57,7 +57,7 @@ def load(name: str, folder: Path | None) -> DataSet:
     ----------
     name : str
         A name of the catalogue (``multimargin data list``) that has a test file, of which
-        "lshtc1-dryrun-task2" gets tf-idf weights; "hierarchical-20000" (generated: 60,000
+        raw counts get tf-idf weights; "hierarchical-20000" (generated: 60,000
         samples, 300,000 features, 20,000 classes), "hierarchical-1000" (generated: 4,000
         samples, 20,000 features, 1,000 classes), "hierarchical:SAMPLES:FEATURES:CLASSES:WORDS"
         (generated, with so many words per sample on average; see `by_sizes`), or the path of a
@@ -95,23 +95,16 @@ def in_folder(name: str, folder: Path | None) -> bool:
 
 
 def _from_files(name: str, folder: Path | None) -> DataSet:
-    # Counts are weighted in float64, so that the rows do not depend on who adds them up.
-    counts = name in _RAW_COUNTS
     try:
-        X, y, X_test, y_test = load_set(
-            name, folder, dtype=np.float64 if counts else np.float32, n_threads=1
-        )
+        # Counts have to be weighted in double precision; what comes with the package is weighted.
+        dtype = np.float64 if in_folder(name, folder) else np.float32
+        parts = load_set(name, folder, dtype=dtype, n_threads=1)
     except SetUnavailableError as error:
         raise DataUnavailableError(str(error)) from None
-    if X_test is None:
+    if parts.X_test is None:
         raise DataUnavailableError(f"{name} is incomplete on this machine: no test file")
-    if counts:
-        from sklearn.feature_extraction.text import TfidfTransformer
-
-        weighting = TfidfTransformer().fit(X)
-        X, X_test = weighting.transform(X), weighting.transform(X_test)
     source = str(folder / name) if in_folder(name, folder) else "the installed package"
-    return _encoded(X, y, X_test, y_test, source)
+    return _encoded(*weighted(parts), source)
 
 
 def by_sizes(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from benchmarks._command_line import (
@@ -27,27 +27,16 @@ from benchmarks._data import by_sizes
 from benchmarks._machine import machine
 from benchmarks._run import Job, MissingError, RunFailedError, UnavailableError, measure
 from benchmarks.peers import Task
+from multimargin.datasets._catalog import CATALOG
+from multimargin.reproduce.paper.timing import LOG_C, SECONDS
 
 _WORDS = 90  # of a sample of LSHTC-2011
 _SECONDS, _BYTES = 3600.0, 16e9  # the bar
 
 
-@dataclass(frozen=True)
-class Size:
-    """Of one of the paper's sets, and the seconds of its solver for C = 1 on 16 cores."""
-
-    samples: int
-    features: int
-    classes: int
-    paper_seconds: float | None = None
-    has_bar: bool = False
-
-
-SIZES = {
-    "large": Size(128_710, 381_581, 12_294, 1078.32),
-    "2012": Size(383_408, 575_555, 11_947),
-    "2011": Size(394_754, 594_158, 27_875, 11361.44, has_bar=True),
-}
+SIZES = {"large": "lshtc-large", "2012": "lshtc-2012", "2011": "lshtc-2011"}
+"""The sets whose sizes these are, by what users write."""
+_WITH_BAR = "2011"
 _COLUMNS = (
     ("size", 6),
     ("topic", 6),
@@ -65,8 +54,8 @@ _COLUMNS = (
 
 
 def _job(name: str, topic: int, args: argparse.Namespace) -> Job:
-    size = SIZES[name]
-    dataset = by_sizes(size.samples, size.features, size.classes, _WORDS, topic)
+    size = CATALOG[SIZES[name]]
+    dataset = by_sizes(size.n_train, size.n_features, size.n_classes, _WORDS, topic)
     if args.gap is not None:
         task = Task(threads=args.threads, tol=args.gap)
     else:
@@ -76,15 +65,16 @@ def _job(name: str, topic: int, args: argparse.Namespace) -> Job:
 
 def _reached(name: str, result: dict[str, Any], args: argparse.Namespace) -> bool | None:
     """Whether the bar is met; None where there is none."""
-    if not SIZES[name].has_bar or args.gap is not None or args.threads > 2:
+    if name != _WITH_BAR or args.gap is not None or args.threads > 2:
         return None
     fits = result["peak_mb"] * 1e6 <= _BYTES and result["seconds"] <= _SECONDS
     return bool(fits and result["details"]["converged"])
 
 
 def _line(name: str, topic: int, result: dict[str, Any], reached: bool | None) -> list[str]:
-    details, size = result["details"], SIZES[name]
-    paper = size.paper_seconds
+    details, n_samples = result["details"], result["shape"][0]
+    times = SECONDS.get(SIZES[name])
+    paper = None if times is None else times["WW-MC"][LOG_C.index(0)]
     return [
         name,
         f"{topic} %",
@@ -93,7 +83,7 @@ def _line(name: str, topic: int, result: dict[str, Any], reached: bool | None) -
         f"{details['own_gap']:.2%}",
         f"{details['violation']:.3f}",
         str(result["passes"]),
-        f"{details['active_pairs'] / size.samples:.1f}",
+        f"{details['active_pairs'] / n_samples:.1f}",
         f"{result['density']:.2%}",
         f"{result['test_error']:.1%}",
         "-" if paper is None else f"{paper:,.0f} s",

@@ -13,7 +13,7 @@ from multimargin import dump_svmlight
 from multimargin.datasets import SetUnavailableError, make_hierarchical_text
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import SetParts
-from multimargin.reproduce import _lshtc, _lshtc_tables
+from multimargin.reproduce import _lshtc_tables
 from multimargin.reproduce._cell import Cell, Record
 from multimargin.reproduce._document import Section, Table
 from multimargin.reproduce._experiment import Options, Plan
@@ -280,7 +280,7 @@ def test_options_change_the_plan(folder):
 
 
 def test_what_does_not_fit_in_memory_is_not_run(folder, monkeypatch):
-    monkeypatch.setattr(_lshtc, "available", lambda: 12_000_000_000)
+    monkeypatch.setattr("multimargin.reproduce._memory.available", lambda: 12_000_000_000)
     plan = Lshtc().plan(Options(folder, datasets=("wordnet-hypernym",)))
     here = {(cell.formulation, cell.log_c) for cell in plan.cells}
     assert ("ovr", -3) in here and ("ww", -2) in here and ("ww", -3) not in here

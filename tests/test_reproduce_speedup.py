@@ -133,7 +133,7 @@ def test_the_papers_own_set_is_preferred(tmp_path, machine, monkeypatch):
     (tmp_path / "lshtc-large").mkdir()
     (tmp_path / "lshtc-large" / "train.txt").touch()
     for memory, dataset in ((10**12, "lshtc-large"), (10**9, "generator-small")):
-        monkeypatch.setattr(_resources, "available", lambda memory=memory: memory)
+        monkeypatch.setattr("multimargin.reproduce._memory.available", lambda memory=memory: memory)
         plan = Speedup().plan(options(tmp_path, runs=1))
         assert {c.dataset for c in plan.cells if c.formulation == "llw"} == {dataset}
     assert "lshtc-large, llw, log C = 0" in {missing.name for missing in plan.missing}
@@ -153,7 +153,7 @@ def test_timing_has_the_same_cores_in_all(tmp_path, machine):
 
 def test_timing_leaves_out_what_has_no_memory(tmp_path, machine, monkeypatch):
     machine(2)
-    monkeypatch.setattr(_resources, "available", lambda: 3 * 10**9)
+    monkeypatch.setattr("multimargin.reproduce._memory.available", lambda: 3 * 10**9)
     plan = Timing().plan(options(tmp_path))
     assert not arrangements(plan, "ovr") and arrangements(plan, "cs")
     assert any(m.name.startswith("wordnet-hypernym, ovr") for m in plan.missing)
@@ -267,7 +267,7 @@ def test_times_on_the_papers_own_set_have_a_ratio(tmp_path, machine, monkeypatch
     put = tmp_path / "lshtc-large"
     put.mkdir()
     (put / "train.txt").write_text("1 1:1\n")
-    monkeypatch.setattr("multimargin.reproduce._resources.available", lambda: 10**12)
+    monkeypatch.setattr("multimargin.reproduce._memory.available", lambda: 10**12)
     plan = Timing().plan(replace(options(tmp_path), runs=2))
     made = records(plan, {(1, 1): 400.0})
     made = [

@@ -11,14 +11,13 @@ from multimargin.reproduce._document import Section
 from multimargin.reproduce._experiment import Experiment, Missing, Options, Plan
 from multimargin.reproduce._lshtc_sets import SHOWN, Shown, generated, present
 from multimargin.reproduce._lshtc_tables import lshtc_section
-from multimargin.reproduce._memory import available, gigabytes, needed
+from multimargin.reproduce._memory import gigabytes, needed, usable
 from multimargin.reproduce._stops import STOPS, limited, parameters, runs
 from multimargin.reproduce._training import fit_and_measure
 from multimargin.reproduce._weighting import LastText
 from multimargin.reproduce.paper.lshtc import FORMULATIONS, LOG_C
 
 _LARGE = 100_000_000  # samples x classes, from which a fit takes minutes
-_USABLE = 0.8  # of the memory
 
 
 class Lshtc(Experiment):
@@ -32,7 +31,7 @@ class Lshtc(Experiment):
 
     def plan(self, options: Options) -> Plan:
         sets, missing = present(SHOWN, options)
-        memory = int(_USABLE * available())
+        memory = usable()
         cells: list[Cell] = []
         for shown in sets:
             fits = {

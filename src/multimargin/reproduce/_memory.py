@@ -35,6 +35,14 @@ def needed(formulation: str, penalty: float, size: CatalogEntry) -> int:
     return int(_ACTIVE_PAIR * size.n_train * min(size.n_classes, per_sample))
 
 
+_USABLE = 0.8  # of the memory
+
+
+def usable() -> int:
+    """Bytes that a fit may take here, room for others left."""
+    return int(_USABLE * available())
+
+
 def available() -> int:
     """Bytes that this machine has, or that this process's group may use if that is less."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from multimargin._threads import thread_count
 from multimargin.datasets._catalog import CATALOG
 from multimargin.reproduce._experiment import Missing, Options
-from multimargin.reproduce._memory import available, gigabytes, needed
+from multimargin.reproduce._memory import gigabytes, needed, usable
 from multimargin.reproduce._ranks import MPIEXEC, why_not
-
-_USABLE = 0.8  # of the memory
 
 
 def usable_cores(options: Options) -> int:
@@ -18,7 +16,7 @@ def usable_cores(options: Options) -> int:
 
 def too_large(dataset: str, formulation: str, log_c: float) -> Missing | None:
     """What is missing where a fit would not fit into the memory; None where it does."""
-    taken, memory = needed(formulation, 10.0**log_c, CATALOG[dataset]), int(_USABLE * available())
+    taken, memory = needed(formulation, 10.0**log_c, CATALOG[dataset]), usable()
     if taken <= memory:
         return None
     why = f"would take about {gigabytes(taken)} of memory, and {gigabytes(memory)} can be used here"

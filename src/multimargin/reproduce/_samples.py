@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.feature_extraction.text import TfidfTransformer
 
 from multimargin.datasets._generator import make_hierarchical_text
 from multimargin.datasets._sets import is_there, load_set
-from multimargin.reproduce._weighting import has_counts
+from multimargin.reproduce._weighting import weighted
 
 GENERATED_SMALL = "generator-small"
 """4,000 samples, 20,000 features and 1,000 classes of `make_hierarchical_text`."""
@@ -41,14 +39,8 @@ def training_samples(name: str, folder: Path) -> tuple[sp.csr_matrix, NDArray[np
     X : csr_matrix of float32, shape (n_samples, n_features)
     y : ndarray of int64, shape (n_samples,)
     """
-    X, labels = _rows(name, folder)
-    return sp.csr_matrix(X, dtype=np.float32), np.unique(labels, return_inverse=True)[1]
-
-
-def _rows(name: str, folder: Path) -> tuple[Any, NDArray[Any]]:
     if name in _GENERATED:
-        return make_hierarchical_text(*_GENERATED[name], random_state=0)
-    # In double precision, so that the rows do not depend on who adds them up.
-    parts = load_set(name, folder, dtype=np.float64)
-    X: Any = parts.X
-    return (TfidfTransformer().fit_transform(X) if has_counts(X) else X), parts.y
+        X, labels = make_hierarchical_text(*_GENERATED[name], random_state=0)
+    else:
+        X, labels, *_ = weighted(load_set(name, folder, dtype=np.float64))
+    return X, np.unique(labels, return_inverse=True)[1]

@@ -51,16 +51,17 @@ def text_data(name: str, folder: Any) -> Data:
     return Data.encoded(*weighted(parts))
 
 
-def weighted(parts: SetParts) -> tuple[Any, Any, Any, Any]:
+def weighted(parts: SetParts) -> SetParts:
     """The same in float32, as tf-idf rows of unit length if all values are counts.
 
     The document frequencies are those of the training samples. Other values stay as they are.
+    Counts should be in double precision, so that the rows do not depend on who adds them up.
     """
     X, y, X_test, y_test = parts
     if has_counts(X):
         weighting = TfidfTransformer().fit(X)
-        X, X_test = weighting.transform(X), weighting.transform(X_test)
-    return _rows(X), y, _rows(X_test), y_test
+        X, X_test = (None if part is None else weighting.transform(part) for part in (X, X_test))
+    return SetParts(_rows(X), y, None if X_test is None else _rows(X_test), y_test)
 
 
 def has_counts(X: Any) -> bool:
