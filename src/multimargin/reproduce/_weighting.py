@@ -60,7 +60,8 @@ def weighted(parts: SetParts) -> SetParts:
     X, y, X_test, y_test = parts
     if has_counts(X):
         weighting = TfidfTransformer().fit(X)
-        X, X_test = (None if part is None else weighting.transform(part) for part in (X, X_test))
+        X = weighting.transform(X)
+        X_test = None if X_test is None else weighting.transform(X_test)
     return SetParts(_rows(X), y, None if X_test is None else _rows(X_test), y_test)
 
 
