@@ -4,14 +4,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
-SOURCES := $(shell find src CMakeLists.txt pyproject.toml -type f -not -name '*.pyc')
+WHEELS := build/wheels
+SOURCES := $(shell find src CMakeLists.txt pyproject.toml README.md LICENSE -type f -not -name '*.pyc')
+# Tests that run at a time. Many start threads or ranks of their own.
+TEST_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format sanitize bench peers reproduce clean check-tools
+.PHONY: help demo test wheel lint format sanitize bench peers reproduce clean check-tools
 
 help:
 	@echo "make demo      install into .venv and train 12,582 classes on the shipped data"
 	@echo "make test      install into .venv and run all tests"
+	@echo "make wheel     build the wheel in build/wheels"
 	@echo "make lint      ruff, mypy and clang-format"
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers"
 	@echo "make reproduce the tables and figures of the paper, next to ours, in reproduction/report.html"
@@ -28,17 +32,29 @@ check-tools:
 $(VENV)/bin/python: | check-tools
 	@$(PYTHON) -m venv $(VENV)
 
-# One stamp per set of extras, renewed when the sources change.
-$(VENV)/.installed-%: $(VENV)/bin/python $(SOURCES)
+# One wheel for everything below: what is tested is what people would install.
+$(WHEELS)/.built: $(SOURCES) | $(VENV)/bin/python
+	@echo "building the wheel in $(WHEELS)"
+	@rm -rf $(WHEELS) && mkdir -p $(WHEELS)
+	@$(PIP) wheel --no-deps --wheel-dir $(WHEELS) .
+	@touch $@
+
+wheel: $(WHEELS)/.built
+	@ls $(WHEELS)/*.whl
+
+# One stamp per set of extras, renewed when the wheel is. The version stays the same while the
+# sources change, so pip has to be told to replace what is there.
+$(VENV)/.installed-%: $(VENV)/bin/python $(WHEELS)/.built
 	@echo "installing multimargin[$*] into $(VENV)"
-	@$(PIP) install ".[$*]"
+	@$(PIP) install --force-reinstall --no-deps $(WHEELS)/multimargin-*.whl
+	@$(PIP) install "$$(echo $(WHEELS)/multimargin-*.whl)[$*]"
 	@touch $@
 
 demo: $(VENV)/.installed-demo
 	@$(BIN)/multimargin demo --script
 
 test: $(VENV)/.installed-test
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n $(TEST_JOBS) --dist loadgroup
 
 lint: $(VENV)/.installed-lint
 	@$(BIN)/ruff check src tests benchmarks

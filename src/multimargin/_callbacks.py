@@ -3,17 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
+
+import sklearn
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for scikit-learn's mixin: an estimator without callbacks."""
 
-    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
+        def set_callbacks(self, *callbacks: object) -> Any:
+            """Only says what is missing."""
+            raise NotImplementedError(
+                "callbacks need scikit-learn 1.9 or newer, and this is scikit-learn "
+                f"{sklearn.__version__}; history_ and verbose=1 show the progress of a fit here"
+            )
+
+    def _with_callbacks(method: Any) -> Any:
         return method
+
+
+def with_callbacks(method: _Method) -> _Method:
+    """scikit-learn's decorator, of which type checkers would know nothing."""
+    return cast(_Method, _with_callbacks(method))
 
 
 class FitTasks:

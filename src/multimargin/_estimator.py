@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from multimargin._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from multimargin._documentation import DocumentedEstimator
 from multimargin._parameters import check_parameters
 from multimargin._prediction import LinearScores, best_k_labels, best_labels
 from multimargin._problem import Problem, as_core_csr
@@ -32,8 +33,13 @@ from multimargin._weights_form import (
 from multimargin.formulations import FORMULATIONS
 from multimargin.inspection._mixin import InspectionMixin
 
+if TYPE_CHECKING:
+    from typing import Self
 
-class MulticlassSVC(InspectionMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+
+class MulticlassSVC(
+    InspectionMixin, DocumentedEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+):
     """Exact linear multi-class support vector machine for many classes.
 
     All classes are trained in one problem, to a certified relative duality gap, with sparse
@@ -139,9 +145,26 @@ class MulticlassSVC(InspectionMixin, CallbackSupportMixin, ClassifierMixin, Base
     """
 
     classes_: NDArray[Any]
-    coef_: Any
+    coef_: NDArray[Any] | sp.csr_matrix[Any]
     intercept_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    n_iter_: int
+    primal_objective_: float
+    dual_objective_: float
+    dual_gap_: float
+    violation_: float
+    converged_: bool
+    history_: list[dict[str, float]]
+    n_bundles_: int | None
     model_density_: float
+
+    if TYPE_CHECKING:
+        # What scikit-learn's classes give us: it ships no types.
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+        def set_callbacks(self, *callbacks: Any) -> Self: ...
+        def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
 
     def __init__(
         self,
@@ -188,8 +211,8 @@ class MulticlassSVC(InspectionMixin, CallbackSupportMixin, ClassifierMixin, Base
 
     # ------------------------------------------------------------ fitting
 
-    @with_callbacks  # type: ignore[untyped-decorator,unused-ignore]
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> MulticlassSVC:
+    @with_callbacks
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Train.
 
         Parameters
@@ -291,7 +314,7 @@ class MulticlassSVC(InspectionMixin, CallbackSupportMixin, ClassifierMixin, Base
 
     # ------------------------------------------------------------ predicting
 
-    def decision_function(self, X: Any) -> NDArray[Any]:
+    def decision_function(self, X: Any) -> NDArray[np.floating]:
         """Scores of all classes.
 
         Parameters
@@ -321,7 +344,7 @@ class MulticlassSVC(InspectionMixin, CallbackSupportMixin, ClassifierMixin, Base
         X = self._checked(X)
         return best_labels(self._scores(), self.classes_, X)
 
-    def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[Any]]:
+    def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.floating]]:
         """The ``k`` best classes of each sample, best first.
 
         Parameters
@@ -338,7 +361,7 @@ class MulticlassSVC(InspectionMixin, CallbackSupportMixin, ClassifierMixin, Base
         X = self._checked(X)
         return best_k_labels(self._scores(), self.classes_, X, k, halved=self._halves_scores())
 
-    def sparsify(self) -> MulticlassSVC:
+    def sparsify(self) -> Self:
         """Turn ``coef_`` into a CSR matrix. Predictions stay the same.
 
         Returns
@@ -350,7 +373,7 @@ class MulticlassSVC(InspectionMixin, CallbackSupportMixin, ClassifierMixin, Base
             self.coef_ = sp.csr_matrix(self.coef_)
         return self
 
-    def densify(self) -> MulticlassSVC:
+    def densify(self) -> Self:
         """Turn ``coef_`` into an ndarray. Predictions stay the same.
 
         Returns
@@ -358,9 +381,8 @@ class MulticlassSVC(InspectionMixin, CallbackSupportMixin, ClassifierMixin, Base
         self : MulticlassSVC
         """
         check_is_fitted(self, "coef_")
-        if sp.issparse(self.coef_):
-            sparse: Any = self.coef_
-            self.coef_ = sparse.toarray()
+        if not isinstance(self.coef_, np.ndarray):
+            self.coef_ = self.coef_.toarray()
         return self
 
     def _checked(self, X: Any) -> Any:

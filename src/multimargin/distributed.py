@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.preprocessing import normalize as scaled
@@ -62,7 +63,7 @@ def load(
     n_threads: int | None = None,
     ignore_extra_features: bool = False,
     comm: Communicator | None = None,
-) -> tuple[Any, NDArray[Any]]:
+) -> tuple[csr_matrix[Any], NDArray[Any]]:
     """Read a LIBSVM / SVMlight file once per host; the other ranks of the host map its memory.
 
     Called by all ranks.
@@ -88,7 +89,7 @@ def load(
         allowed = " or ".join(repr(name) for name in NORMS)
         raise ValueError(f"normalize must be {allowed}, got {normalize!r}")
 
-    def read() -> tuple[Any, NDArray[Any]]:
+    def read() -> tuple[csr_matrix[Any], NDArray[Any]]:
         X, y = load_svmlight(
             path,
             n_features=n_features,
@@ -263,7 +264,7 @@ converged_, history_, model_density_, n_bundles_
     dual_gap_: float
     violation_: float
     converged_: bool
-    history_: list[dict[str, Any]]
+    history_: list[dict[str, float]]
     model_density_: float
     n_bundles_: int | None
     preprocessing_: dict[str, Any]
@@ -285,14 +286,13 @@ converged_, history_, model_density_, n_bundles_
 
     def get_params(self) -> dict[str, Any]:
         """Parameters of the estimator that was trained."""
-        params: dict[str, Any] = self._template.get_params(deep=False)
-        return params
+        return self._template.get_params(deep=False)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Best class of each sample, on all ranks; as `MulticlassSVC.predict`."""
         return best_labels(self._scores(), self.classes_, self._template._validated(X))
 
-    def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[Any]]:
+    def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.floating]]:
         """The ``k`` best classes of each sample and their scores, on all ranks.
 
         As `MulticlassSVC.predict_topk`.

@@ -1,0 +1,29 @@
+"""Where the documentation is, and the page of a class in it."""
+
+from __future__ import annotations
+
+import os
+
+# The one place that says so. MULTIMARGIN_DOCS leads elsewhere, such as to a site built by
+# `make docs`: file:///path/to/multimargin/build/docs/html
+DOCUMENTATION = "https://multimargin.readthedocs.io/en/stable"
+
+
+def documentation() -> str:
+    """Address of the documentation, without a slash at the end."""
+    return (os.environ.get("MULTIMARGIN_DOCS") or DOCUMENTATION).rstrip("/")
+
+
+class DocumentedEstimator:
+    """Leads scikit-learn's HTML representation to our pages: its "?" opens that of the class."""
+
+    _doc_link_module = "multimargin"
+
+    @property
+    def _doc_link_template(self) -> str:
+        # Braces of an address are its own: they go in as a value, not as a part of the template.
+        return "{address}/api/generated/multimargin.{name}.html"
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        # Estimators are public in the package itself, wherever their module is.
+        return {"address": documentation(), "name": type(self).__name__}
