@@ -256,7 +256,8 @@ class Confusions:
         return html_table(*self._table(), self._summary())
 
     def _summary(self) -> str:
-        text = f"{self.n_errors:,} errors in {self.n_samples:,} samples"
+        errors = "1 error" if self.n_errors == 1 else f"{self.n_errors:,} errors"
+        text = f"{errors} in {self.n_samples:,} samples"
         share = self.sibling_share
         return text if share is None else f"{text}; {100 * share:.1f} % of them between siblings"
 
