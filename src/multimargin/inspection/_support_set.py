@@ -69,7 +69,8 @@ class SupportSet:
         -------
         ndarray of shape (n_samples,)
         """
-        return np.bincount(self.sample, self.alpha, minlength=self.n_samples)
+        total: Any = np.bincount(self.sample, self.alpha, minlength=self.n_samples)
+        return np.asarray(total, dtype=np.float64)
 
     def per_class(self) -> dict[str, NDArray[Any]]:
         """What holds up each class, and what pushes against it.
@@ -228,7 +229,7 @@ def support_set(
     y: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
-    tol: float = 1e-4,
+    tol: float = 1e-3,
 ) -> SupportSet:
     """Say which samples hold a model up, and against which classes.
 
@@ -241,7 +242,7 @@ def support_set(
         weight zero: they took no part, and without `y` places count only those that did.
     sample_weight : array-like of shape (n_samples,), default=None
         The weights that it was trained with.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Dual variables below this share of their bound (of the largest of all, where there is no
         bound) count as zero, and those as near to it as at it: some solvers only come near.
 
@@ -313,7 +314,8 @@ def _at_bound(
 ) -> NDArray[np.bool_]:
     bound = _bounds(alpha)
     if not FORMULATIONS[alpha.formulation].separable:  # the variables of a sample share it
-        value = np.bincount(row, value, minlength=len(bound))[row]
+        total: Any = np.bincount(row, value, minlength=len(bound))
+        value = total[row]
     rounding = 8 * float(np.finfo(alpha.value.dtype).eps)
     full: NDArray[np.bool_] = value >= bound[row] * (1 - max(tol, rounding))
     return full
