@@ -51,19 +51,15 @@ class FeatureIndex:
     ----------
     coef : ndarray or sparse matrix of shape (n_outputs, n_features)
     intercept : ndarray of shape (n_outputs,)
+    columns : ndarray of shape (n_features, n_outputs) or csc_matrix like `coef`, default=None
+        The same weights by feature, where they are at hand; sorted and each once.
     """
 
-    def __init__(self, coef: Any, intercept: NDArray[Any]) -> None:
+    def __init__(self, coef: Any, intercept: NDArray[Any], columns: Any = None) -> None:
         self._coef, self._intercept = coef, intercept
         self._constant = np.asarray(intercept, dtype=np.float64)
-        self._columns: Any
-        if isinstance(coef, np.ndarray):
-            self._columns = np.ascontiguousarray(coef.T)
-            stored = self._columns
-        else:
-            self._columns = sp.csc_matrix(coef, copy=coef.format == "csc")
-            self._columns.sum_duplicates()
-            stored = self._columns.data
+        self._columns = _by_feature(coef) if columns is None else columns
+        stored = self._columns if isinstance(self._columns, np.ndarray) else self._columns.data
         self._largest = max(abs(float(stored.min(initial=0))), abs(float(stored.max(initial=0))))
 
     def belongs_to(self, model: Any) -> bool:
@@ -124,3 +120,11 @@ class FeatureIndex:
     def _column(self, feature: int) -> tuple[NDArray[Any], NDArray[Any]]:
         part = slice(self._columns.indptr[feature], self._columns.indptr[feature + 1])
         return self._columns.indices[part], self._columns.data[part]
+
+
+def _by_feature(coef: Any) -> Any:
+    if isinstance(coef, np.ndarray):
+        return np.ascontiguousarray(coef.T)
+    columns = sp.csc_matrix(coef, copy=coef.format == "csc")
+    columns.sum_duplicates()
+    return columns

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from multimargin._prediction import LinearScores, Scores, best_k_labels
 from multimargin._threads import thread_count
+from multimargin.inspection._class_weights import ClassWeights
 from multimargin.serving._errors import RequestError, shown
-from multimargin.serving._feature_weights import FeatureWeights
 from multimargin.serving._question import Question
+from multimargin.serving._single_scores import SingleScores
 from multimargin.serving._spans import Spans
 
 # From so many texts on, a pass over the whole model is faster than looking up their words.
@@ -30,8 +29,8 @@ class Answers:
     ----------
     model : TextClassifier
         Fitted, of texts alone.
-    columns : csc_matrix, default=None
-        Its weights by feature, if they are sparse and made already.
+    columns : ndarray or csc_matrix, default=None
+        Its weights by feature, if they are made already.
     threads : int, default=1
         Threads for many texts.
     """
@@ -42,9 +41,10 @@ class Answers:
         self._place = {label: place for place, label in enumerate(self._labels)}
         self._names: list[str] = model.features_.get_feature_names_out().tolist()
         self._spans = Spans(_text_options(model).counter())
-        self._few = FeatureWeights(model.coef_, model.intercept_, columns)
+        self._few = SingleScores(model.coef_, model.intercept_, columns)
         self._many = LinearScores(model.coef_, model.intercept_, thread_count(threads))
-        self._halved = model.formulation != "ovr"
+        self._halved = model._halves_scores()
+        self._weights = ClassWeights(model)
         self.answer(Question(["warm up"], 1, True))  # builds what is built at first use
 
     @property
@@ -76,8 +76,10 @@ class Answers:
                 "known_features": int(X.indptr[row + 1] - X.indptr[row]),
             }
             if question.explain:
-                other = best[row, 1] if against in (None, best[row, 0]) else against
-                result["explanation"] = self._explanation(text, X, row, int(best[row, 0]), other)
+                other = against
+                if other is None or other == best[row, 0]:
+                    other = best[row, 1]
+                result["explanation"] = self._explanation(text, X, row, int(best[row, 0]), int(other))
             results.append(result)
         return {"results": results}
 
@@ -93,8 +95,9 @@ class Answers:
     def _explanation(self, text: str, X: Any, row: int, best: int, other: int) -> dict[str, Any]:
         part = slice(X.indptr[row], X.indptr[row + 1])
         features, values = X.indices[part], X.data[part].astype(np.float64)
-        weights, intercept = self._difference(features, best, other)
-        contributions = values * weights
+        weights = self._weights
+        contributions = values * (weights.at(best, features) - weights.at(other, features))
+        intercept = weights.intercept(best) - weights.intercept(other)
         order = np.argsort(-np.abs(contributions), kind="stable")[:_MOST_FEATURES]
         order = order[contributions[order] != 0]
         names = [self._names[feature] for feature in features[order]]
@@ -120,33 +123,6 @@ class Answers:
                 ),
             },
         }
-
-    def _difference(
-        self, features: NDArray[Any], best: int, other: int
-    ) -> tuple[NDArray[np.float64], float]:
-        """Weights and intercept of one class less those of another."""
-        intercept = self._model.intercept_
-        if self.n_classes == 2:
-            # One output for both: how much of it each of them has is `halved`.
-            sign = (1 if best == 1 else -1) * (1 if self._halved else 2)
-            return sign * self._weights(features, 0), sign * float(intercept[0])
-        return (
-            self._weights(features, best) - self._weights(features, other),
-            float(intercept[best]) - float(intercept[other]),
-        )
-
-    def _weights(self, features: NDArray[Any], output: int) -> NDArray[np.float64]:
-        coef = self._model.coef_
-        if not sp.issparse(coef):
-            return np.asarray(coef[output, features], dtype=np.float64)
-        part = slice(coef.indptr[output], coef.indptr[output + 1])
-        stored, data = coef.indices[part], coef.data[part]
-        weights = np.zeros(features.size)
-        if stored.size:
-            place = np.minimum(np.searchsorted(stored, features), stored.size - 1)
-            there = stored[place] == features
-            weights[there] = data[place[there]]
-        return weights
 
 
 def _text_options(model: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from multimargin.serving._application import application, require_serving, served_model
-from multimargin.serving._feature_weights import read_columns, write_columns
+from multimargin.serving._columns import read_columns, write_columns
 from multimargin.serving._limits import Limits
 
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -87,7 +87,7 @@ class Server:
         return application(
             served_model(self.model),
             name=Path(self.model).name,
-            columns=None if columns is None else read_columns(columns),
+            columns=None if columns is None else read_columns(columns, self.model),
             threads=self.threads,
             limits=self.limits,
             hosts=self._hosts(),
@@ -143,7 +143,7 @@ class Server:
             if sp.issparse(coef):
                 # Once, in a file that all processes map, as they do the model.
                 columns = str(Path(folder) / "columns")
-                write_columns(coef, Path(columns))
+                write_columns(coef, self.model, Path(columns))
             app = functools.partial(self._app, columns, os.getpid())
             started()
             run_processes(self._config(app, factory=True), listening)

@@ -4,14 +4,15 @@
 
 const DEBOUNCE_MS = 120;
 const RETRY_MS = 2000;
-const WORDS_SHOWN = 12;
+const WORDS_SHOWN = 10;
+const LEAST_SHOWN = 0.03; // of the largest contribution; the smaller ones are summed up
 const LEVELS = 4;
 const PARTS_OF_SPEECH = { n: "noun", v: "verb", a: "adjective", r: "adverb" };
 
 const byId = (id) => document.getElementById(id);
 const page = Object.fromEntries(
   ["name", "facts", "text", "mirror", "count", "key", "problem", "examples", "announcement",
-    "answer", "classes", "nothing-known", "compare-hint", "why", "winner", "rival", "words",
+    "answer", "classes", "nothing-known", "why", "winner", "rival", "words",
     "sums", "invitation", "version"].map((id) => [id, byId(id)]));
 
 const state = {
@@ -56,8 +57,8 @@ function showLabel(parent, label) {
   return parent;
 }
 
-function share(element_, fraction) {
-  element_.style.setProperty("--share", `${(100 * Math.min(1, Math.max(0, fraction))).toFixed(1)}%`);
+function setShare(target, fraction, name = "--share") {
+  target.style.setProperty(name, `${(100 * Math.min(1, Math.max(0, fraction))).toFixed(1)}%`);
 }
 
 function complain(message) {
@@ -95,7 +96,7 @@ function marksOf(text, features) {
   });
   const most = Math.max(1e-9, ...runs.map((run) => Math.abs(run.sum)));
   return runs
-    .filter((run) => Math.abs(run.sum) > 0.02 * most)
+    .filter((run) => Math.abs(run.sum) >= LEAST_SHOWN * most)
     .map(({ begin, end, sum: total }) => ({
       begin, end,
       kind: `${total > 0 ? "for" : "against"}${Math.max(1, Math.ceil((LEVELS * Math.abs(total)) / most))}`,
@@ -142,10 +143,10 @@ function showClasses(classes, explanation) {
   const low = Math.min(0, ...scores);
   const width = Math.max(1e-9, Math.max(...scores) - low);
   const focused = document.activeElement?.name === "against";
-  page.classes.replaceChildren(...classes.map((entry, rank) => {
+  const rows = classes.map((entry, rank) => {
     const name = showLabel(element("span", { class: "name" }), entry.label);
     const gauge = element("span", { class: "gauge" });
-    share(gauge, (entry.score - low) / width);
+    setShare(gauge, (entry.score - low) / width);
     const number = element("span", { class: "score" }, score(entry.score));
     if (rank === 0) {
       return element("li", { class: "best" },
@@ -159,19 +160,24 @@ function showClasses(classes, explanation) {
       ask();
     });
     return element("li", {}, element("label", {}, radio, name, number, gauge));
-  }));
+  });
+  if (rows.length > 2) {
+    rows[1].prepend(element("p", { class: "caption" }, "Near misses — choose one to compare with"));
+  }
+  page.classes.replaceChildren(...rows);
   // The rows are new; who moves through them with the arrow keys stays where they were.
   if (focused) page.classes.querySelector("input:checked")?.focus();
-  page["compare-hint"].hidden = classes.length < 3;
 }
 
-function wordRow(feature, most) {
+function wordRow(feature, low, width) {
   const side = feature.contribution > 0 ? "for" : "against";
   const blade = element("div", { class: `blade ${side}` });
-  share(blade, Math.abs(feature.contribution) / most);
+  setShare(blade, Math.abs(feature.contribution) / width);
+  const picture = element("div", { class: "picture", "aria-hidden": "true" }, blade);
+  setShare(picture, -low / width, "--zero");
   return element("tr", {},
     element("th", { scope: "row" }, feature.feature.replaceAll(" ", "\u00a0")),
-    element("td", {}, element("div", { class: "picture", "aria-hidden": "true" }, blade)),
+    element("td", {}, picture),
     element("td", { class: "number" }, signed(feature.contribution)));
 }
 
@@ -183,11 +189,14 @@ function sumRow(name, value, kind = null) {
 function showExplanation(explanation) {
   showLabel(page.winner, explanation.label);
   showLabel(page.rival, explanation.against);
-  const listed = explanation.features.slice(0, WORDS_SHOWN);
-  const hidden = explanation.features.slice(WORDS_SHOWN);
-  const most = Math.max(1e-9, ...listed.map((feature) => Math.abs(feature.contribution)));
-  const ordered = [...listed].sort((a, b) => b.contribution - a.contribution);
-  page.words.replaceChildren(...ordered.map((feature) => wordRow(feature, most)));
+  const least = LEAST_SHOWN * Math.abs(explanation.features[0]?.contribution || 0);
+  const large = explanation.features.filter((feature) => Math.abs(feature.contribution) >= least);
+  const listed = large.slice(0, WORDS_SHOWN).sort((a, b) => b.contribution - a.contribution);
+  const hidden = explanation.features.filter((feature) => !listed.includes(feature));
+  const low = Math.min(0, ...listed.map((feature) => feature.contribution));
+  const high = Math.max(0, ...listed.map((feature) => feature.contribution));
+  const width = Math.max(1e-9, high - low);
+  page.words.replaceChildren(...listed.map((feature) => wordRow(feature, low, width)));
   const others = explanation.other_features;
   const count = hidden.length + others.count;
   const rest = hidden.reduce((sum, feature) => sum + feature.contribution, others.contribution);
@@ -338,22 +347,21 @@ function typed() {
   page.count.textContent = length ? `${grouped(length)} character${length > 1 ? "s" : ""}` : "";
 }
 
-async function start() {
-  page.text.addEventListener("input", () => {
-    state.against = null;
-    typed();
-    later(DEBOUNCE_MS);
-  });
-  typed();
+async function meet() {
   try {
     showModel(await fetched("model"));
     complain("");
+    if (page.text.value) ask(); // what the browser has kept over a reload
   } catch (error) {
     complain(error.message);
-    setTimeout(start, error.retryMs || RETRY_MS);
-    return;
+    setTimeout(meet, error.retryMs || RETRY_MS);
   }
-  if (page.text.value) ask(); // what the browser has kept over a reload
 }
 
-start();
+page.text.addEventListener("input", () => {
+  state.against = null;
+  typed();
+  later(DEBOUNCE_MS);
+});
+typed();
+meet();
