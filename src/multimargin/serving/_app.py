@@ -96,7 +96,7 @@ def build(
             watch.cancel()
 
     endpoints = _Endpoints(answers, about, limits)
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/predict", endpoints.predict, methods=["POST"]),
             Route("/model", endpoints.model, methods=["GET"]),
@@ -111,6 +111,8 @@ def build(
         },
         lifespan=lifespan,
     )
+    app.router.redirect_slashes = False  # what is not there is not somewhere else either
+    return app
 
 
 def _is_small(question: Question) -> bool:

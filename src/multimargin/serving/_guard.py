@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any
 
@@ -30,6 +31,9 @@ _HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
+
+# A name or an address, and perhaps a port.
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:]+)(?::\d+)?")
 
 
 class Guard:
@@ -97,10 +101,8 @@ class Guard:
 
     def _check_host(self, scope: Scope) -> None:
         values = [value for name, value in scope["headers"] if name == b"host"]
-        host = values[0].decode("latin-1").lower() if len(values) == 1 else ""
-        if not host.endswith("]"):  # an IPv6 address without a port
-            host = host.rpartition(":")[0] or host
-        if host not in (self._hosts or ()):
+        match = _HOST.fullmatch(values[0].decode("latin-1").lower()) if len(values) == 1 else None
+        if match is None or match[1] not in (self._hosts or ()):
             raise RequestError(
                 400,
                 "unknown_host",
