@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from multimargin import TextClassifier
+from multimargin.serving import Limits, Server
+from multimargin.serving._server import bound
 
 TEXTS = [
     "a small dog kept as a pet",
@@ -86,3 +88,21 @@ def serving(model: Path, *options: str) -> Iterator[Process]:
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+
+
+@contextmanager
+def live(model: Path, limits: Limits, **options: Any) -> Iterator[tuple[str, int]]:
+    """Serve a model file in a thread of this process until the block ends; the address."""
+    import uvicorn
+
+    server = Server(str(model), port=0, limits=limits, **options)
+    with bound("127.0.0.1", 0) as listening:
+        running = uvicorn.Server(server._config(server._app(), factory=False))
+        thread = threading.Thread(target=running.run, args=([listening],))
+        thread.start()
+        try:
+            yield listening.getsockname()
+        finally:
+            running.should_exit = True
+            thread.join(20)
+        assert not thread.is_alive()

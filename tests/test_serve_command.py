@@ -21,8 +21,7 @@ import pytest
 
 pytest.importorskip("uvicorn")
 import httpx
-import uvicorn
-from served import TEXTS, serving, small_model
+from served import TEXTS, live, serving, small_model
 
 from multimargin import MulticlassSVC, save_model
 from multimargin.cli import main
@@ -181,22 +180,6 @@ def test_workers_do_not_outlive_their_parent(monkeypatch):
 
 
 # ---------------------------------------------------------------- slow clients
-
-
-@contextlib.contextmanager
-def live(model_file, limits):
-    """A server in a thread of this process; its address."""
-    server = Server(str(model_file), port=0, limits=limits)
-    with bound("127.0.0.1", 0) as listening:
-        running = uvicorn.Server(server._config(server._app(), factory=False))
-        thread = threading.Thread(target=running.run, args=([listening],))
-        thread.start()
-        try:
-            yield listening.getsockname()
-        finally:
-            running.should_exit = True
-            thread.join(20)
-        assert not thread.is_alive()
 
 
 @pytest.fixture(scope="module")
