@@ -138,9 +138,7 @@ def create_app(
     return app
 
 
-def about_model(
-    model: Any, name: str, limits: Limits, examples: Sequence[str]
-) -> dict[str, Any]:
+def about_model(model: Any, name: str, limits: Limits, examples: Sequence[str]) -> dict[str, Any]:
     """What ``/model`` says."""
     from multimargin import __version__
 
