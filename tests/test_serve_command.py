@@ -21,13 +21,13 @@ import pytest
 
 pytest.importorskip("uvicorn")
 import httpx
-from served import TEXTS, live, serving, small_model
 
 from multimargin import MulticlassSVC, save_model
 from multimargin.cli import main
 from multimargin.serving import Limits, Server
 from multimargin.serving._app import _end_with
 from multimargin.serving._server import _explained, bound, is_local
+from served import TEXTS, live, serving, small_model
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no /proc")
 

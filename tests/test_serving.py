@@ -14,10 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("starlette")
-from json_schema import errors
-from served import LABELS, TEXTS, small_model
 from sklearn.feature_extraction.text import CountVectorizer
 
+from json_schema import errors
 from multimargin import MulticlassSVC, TextClassifier
 from multimargin.serving import Limits, create_app
 from multimargin.serving._errors import RequestError
@@ -25,6 +24,7 @@ from multimargin.serving._guard import Guard
 from multimargin.serving._question import read_question
 from multimargin.serving._rate_limit import RateLimit
 from multimargin.serving._spans import Spans
+from served import LABELS, TEXTS, small_model
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it would rather have another HTTP client than httpx
