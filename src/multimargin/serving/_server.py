@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,10 +128,14 @@ class Server:
     def _serve_alone(self, app: Any, listening: socket.socket) -> None:
         import uvicorn
 
+        server = uvicorn.Server(self._config(app, factory=False))
+        if threading.current_thread() is not threading.main_thread():
+            server.run(sockets=[listening])  # signals are others' affair there
+            return
         # uvicorn ends in good order and raises the signal again: SIGTERM is no failure then.
         before = signal.signal(signal.SIGTERM, lambda number, frame: None)
         try:
-            uvicorn.Server(self._config(app, factory=False)).run(sockets=[listening])
+            server.run(sockets=[listening])
         finally:
             signal.signal(signal.SIGTERM, before)
 
