@@ -19,11 +19,14 @@ import scipy.sparse as sp
 
 from multimargin.serving._application import application, require_serving, served_model
 from multimargin.serving._columns import read_columns, write_columns
+from multimargin.serving._guard import HOST_NAME
 from multimargin.serving._limits import Limits
 
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 # Connections end after so many idle seconds; requests that are under way at the end get as many.
 _IDLE_SECONDS = 5
+# In which a process has to start, on a slow and busy machine; then it is replaced.
+_START_SECONDS = 120
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,11 @@ class Server:
     allow_hosts: Sequence[str] = ()
     proxy: str | None = None
     examples: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.allow_hosts:
+            if not HOST_NAME.fullmatch(name.lower()):
+                raise ValueError(f"{name!r} is not a name of a host: give it without a port")
 
     def run(self, started: Callable[[str], None] = lambda url: None) -> None:
         """Serve until SIGTERM, or until SIGINT, which raises KeyboardInterrupt.
@@ -122,6 +130,8 @@ class Server:
             limit_concurrency=self.limits.connections,
             timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=_IDLE_SECONDS,
+            # A process that is still importing cannot say that it is well.
+            timeout_worker_healthcheck=_START_SECONDS,
             workers=self.processes,
         )
 
