@@ -367,8 +367,22 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self._validated(X)
 
     def _validated(self, X: Any) -> Any:
+        if self._is_plain(X):
+            return X
         return validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+        )
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether scikit-learn's checks, which take longer than one prediction, find nothing."""
+        return (
+            isinstance(X, sp.csr_matrix | sp.csr_array)
+            and X.dtype in (np.float32, np.float64)
+            and len(X.shape) == 2
+            and X.shape[0] > 0
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+            and bool(np.isfinite(X.data).all())
         )
 
     def _halves_scores(self) -> bool:
@@ -379,7 +393,8 @@ class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self.formulation != "ovr"
 
     def _scores(self) -> LinearScores:
-        return LinearScores(self.coef_, self.intercept_, thread_count(self.n_jobs))
+        threads = thread_count(self.n_jobs)
+        return LinearScores(self.coef_, self.intercept_, threads, self.__dict__.get("_few_rows"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
