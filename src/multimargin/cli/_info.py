@@ -28,7 +28,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(args: argparse.Namespace) -> int:
     """Load, describe."""
     model = load_model(args.model, verify=args.verify)
-    meta, _ = read_arrays(args.model)
+    meta, arrays = read_arrays(args.model)
     result: dict[str, Any] = {
         "model": args.model,
         "bytes": Path(args.model).stat().st_size,
@@ -40,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
         "features": int(model.n_features_in_),
         "named_features": hasattr(model, "feature_names_in_"),
         **_coefficients(model.coef_),
+        **_on_disk(meta, arrays),
         "intercept": bool(np.any(model.intercept_)),
         **_raw_columns(model),
         "preprocessing": model.preprocessing_,
@@ -52,6 +53,17 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_table({name.replace("_", " "): _text(value) for name, value in result.items()})
     return EXIT_OK
+
+
+def _on_disk(meta: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
+    """What was done to the weights after training, and what there is beside them."""
+    weights = arrays["coef" if "coef" in arrays else "coef.data"].dtype.newbyteorder("=")
+    said: dict[str, Any] = {"weights_on_disk": str(weights)}
+    if "pruned" in meta:
+        said["pruned"] = meta["pruned"]
+    if "dual" in meta:
+        said["dual_variables_of"] = len(arrays["dual.keys"])
+    return said
 
 
 def _raw_columns(model: Any) -> dict[str, Any]:
