@@ -2,6 +2,7 @@
 
 from multimargin._estimator import MulticlassSVC
 from multimargin._model_file import ModelFileError, load_model, save_model
+from multimargin._pruning import PruningCost, prune, pruning_costs
 from multimargin._schedule import match_class, rounds
 from multimargin._svmlight import DataFileError, dump_svmlight, load_svmlight
 from multimargin.tables import read_table
@@ -13,12 +14,15 @@ __all__ = [
     "DataFileError",
     "ModelFileError",
     "MulticlassSVC",
+    "PruningCost",
     "TextClassifier",
     "__version__",
     "dump_svmlight",
     "load_model",
     "load_svmlight",
     "match_class",
+    "prune",
+    "pruning_costs",
     "read_table",
     "rounds",
     "save_model",
