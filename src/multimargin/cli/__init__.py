@@ -14,7 +14,17 @@ from multimargin import __version__
 from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._launch import end_all, silence, wait_for_rank_0
 from multimargin._mpi import launched_rank, world
-from multimargin.cli import _data, _demo, _evaluate, _info, _predict, _prune, _reproduce, _train
+from multimargin.cli import (
+    _data,
+    _demo,
+    _evaluate,
+    _export,
+    _info,
+    _predict,
+    _prune,
+    _reproduce,
+    _train,
+)
 from multimargin.cli._common import (
     EXIT_ERROR,
     EXIT_INTERRUPTED,
@@ -49,7 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"multimargin {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (_train, _predict, _evaluate, _info, _prune, _data, _demo, _reproduce):
+    for module in (_train, _predict, _evaluate, _info, _prune, _export, _data, _demo, _reproduce):
         module.add_parser(commands)
     return parser
 
@@ -102,7 +112,7 @@ def _run(args: argparse.Namespace) -> int:
         status, message = EXIT_INTERRUPTED, "interrupted"
     except BrokenPipeError:
         status, message = EXIT_PIPE, ""
-    except (ValueError, OSError, MemoryError, RuntimeError) as error:
+    except (ValueError, OSError, MemoryError, RuntimeError, ImportError) as error:
         status, message = EXIT_ERROR, f"error: {describe_error(error)}"
     if comm.size > 1:
         end_all(comm, message or "the reader of a pipe went away", status)
