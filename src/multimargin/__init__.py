@@ -4,6 +4,7 @@ from multimargin._estimator import MulticlassSVC
 from multimargin._model_file import ModelFileError, load_model, save_model
 from multimargin._schedule import match_class, rounds
 from multimargin._svmlight import DataFileError, dump_svmlight, load_svmlight
+from multimargin.text import TextClassifier
 
 __version__ = "0.1.0"
 
@@ -11,6 +12,7 @@ __all__ = [
     "DataFileError",
     "ModelFileError",
     "MulticlassSVC",
+    "TextClassifier",
     "__version__",
     "dump_svmlight",
     "load_model",
