@@ -30,9 +30,10 @@ from multimargin._weights_form import (
     one_row_for_two,
 )
 from multimargin.formulations import FORMULATIONS
+from multimargin.inspection._mixin import InspectionMixin
 
 
-class MulticlassSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class MulticlassSVC(InspectionMixin, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Exact linear multi-class support vector machine for many classes.
 
     All classes are trained in one problem, to a certified relative duality gap, with sparse
