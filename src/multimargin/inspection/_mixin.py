@@ -78,7 +78,7 @@ class InspectionMixin:
         >>> why.label, why.runner_up
         (0, 1)
         >>> [c.feature for c in why.contributions]
-        ['sepal width (cm)', 'sepal length (cm)']
+        ['sepal length (cm)', 'sepal width (cm)']
         """
         check_is_fitted(self, "coef_")
         k, n_best = _count("k", k, 0), _count("n_best", n_best, 0)
