@@ -44,7 +44,8 @@ class ClassWeights:
         """The weights of some features, which rise; reads one row and no more of it than needed."""
         row, factor = self._place(label)
         if self._dense:
-            return factor * self._coef[row, features].astype(np.float64)
+            dense: NDArray[np.float64] = self._coef[row, features].astype(np.float64)
+            return factor * dense
         stored, weights = self._stored(row)
         if not _rising(stored):
             stored, weights = self.row(label)

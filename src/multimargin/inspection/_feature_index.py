@@ -9,10 +9,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from multimargin._prediction import LinearScores
+from multimargin import _core
 
 # More classes than this within rounding of the best are left to the scan of all.
 _MOST_CANDIDATES = 1024
+# A column is kept dense if more than one in so many of its weights is not zero.
+_DENSE_ABOVE = 8
+_FEW = 8
 
 
 def index_features(model: Any) -> None:
@@ -55,31 +58,13 @@ class FeatureIndex:
 
     def __init__(self, coef: Any, intercept: NDArray[Any]) -> None:
         self._coef, self._intercept = coef, intercept
-        self._constant = np.asarray(intercept, dtype=np.float64)
-        self._columns: Any
-        if isinstance(coef, np.ndarray):
-            self._columns = np.ascontiguousarray(coef.T)
-            stored = self._columns
-        else:
-            self._columns = sp.csc_matrix(coef, copy=coef.format == "csc")
-            self._columns.sum_duplicates()
-            stored = self._columns.data
-        self._largest = max(abs(float(stored.min(initial=0))), abs(float(stored.max(initial=0))))
+        self._dtype = coef.dtype if coef.dtype in (np.float32, np.float64) else np.dtype(float)
+        self._constant = np.array(intercept, dtype=self._dtype)
+        self._columns = _DenseColumns(coef) if isinstance(coef, np.ndarray) else _Columns(coef)
 
     def belongs_to(self, model: Any) -> bool:
         """Whether the model still has the weights that this was made of."""
         return self._coef is model.coef_ and self._intercept is model.intercept_
-
-    def scores(self, features: NDArray[Any], values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Scores of all outputs in double precision."""
-        if isinstance(self._columns, np.ndarray):
-            dense: NDArray[np.float64] = values @ self._columns[features] + self._constant
-            return dense
-        scores = self._constant.copy()
-        for feature, value in zip(features.tolist(), values.tolist(), strict=True):
-            outputs, weights = self._column(feature)
-            scores[outputs] += value * weights
-        return scores
 
     def top(
         self, features: NDArray[Any], values: NDArray[Any], k: int
@@ -95,32 +80,94 @@ class FeatureIndex:
         k : int
             At most the number of outputs.
         """
-        scores = self.scores(features, values.astype(np.float64))
-        kth = np.partition(scores, len(scores) - k)[len(scores) - k]
-        # The scan rounds to the type of the weights at every step.
-        size = self._largest * float(np.abs(values).sum()) + float(np.abs(self._constant).max())
-        rounding = 4 * (len(values) + 2) * float(np.finfo(self._coef.dtype).eps) * size
-        near = np.flatnonzero(scores >= kth - rounding)
-        if len(near) > _MOST_CANDIDATES:
+        values = np.ascontiguousarray(values, dtype=self._dtype)
+        scores = self._constant.copy()
+        self._columns.add(features.tolist(), values, scores)
+        # Both this and the scan round at every step.
+        size = self._columns.largest * float(np.abs(values).sum()) + float(
+            np.abs(self._constant).max()
+        )
+        rounding = 4 * (len(values) + 2) * float(np.finfo(self._dtype).eps) * size
+        near = np.flatnonzero(scores >= _kth_largest(scores, k) - rounding)
+        if not k <= len(near) <= _MOST_CANDIDATES:  # fewer, where scores are not numbers
             return None
         # The same sums for the few, in which only the sample's features have a place: the core
-        # adds them in their order, and a class by itself.
-        some = LinearScores(self._block(near, features), self._intercept[near], threads=1)
-        best, score = some.top(values[None, :], k)
+        # adds them in their order, for each class by itself.
+        best, score = np.empty((1, k), dtype=np.int32), np.empty((1, k), dtype=self._dtype)
+        _core.top_dense(
+            data=values,
+            indices=np.arange(len(values), dtype=np.int32),
+            indptr=np.array([0, len(values)], dtype=np.int32),
+            coef=self._columns.block(near, features.tolist(), self._dtype),
+            intercept=self._constant[near],
+            isa=_core.best_isa(),
+            threads=1,
+            cls_out=best,
+            score_out=score,
+        )
         return near[best[0]], score[0]
 
-    def _block(self, outputs: NDArray[Any], features: NDArray[Any]) -> NDArray[Any]:
-        """The weights of some outputs and features, dense."""
-        if isinstance(self._columns, np.ndarray):
-            return np.ascontiguousarray(self._columns[features].T[outputs])
-        block = np.zeros((len(outputs), len(features)), dtype=self._coef.dtype)
-        for j, feature in enumerate(features.tolist()):
+
+class _Columns:
+    """Sparse columns; those that most outputs have a weight in are kept dense, to be added fast."""
+
+    def __init__(self, coef: Any) -> None:
+        columns: Any = sp.csc_matrix(coef, copy=coef.format == "csc")
+        columns.sum_duplicates()
+        # In the type that NumPy indexes with: any other is converted at every use.
+        self._outputs = columns.indices.astype(np.intp)
+        self._weights = columns.data
+        self._starts: list[int] = columns.indptr.tolist()
+        self.largest = float(np.abs(columns.data).max(initial=0))
+        full = np.diff(columns.indptr) * _DENSE_ABOVE > coef.shape[0]
+        self._dense = {int(j): columns[:, [j]].toarray()[:, 0] for j in np.flatnonzero(full)}
+
+    def add(self, features: list[int], values: NDArray[Any], scores: NDArray[Any]) -> None:
+        for feature, value in zip(features, values, strict=True):
+            dense = self._dense.get(feature)
+            if dense is not None:
+                scores += value * dense
+            else:
+                outputs, weights = self._column(feature)
+                scores[outputs] += value * weights
+
+    def block(self, outputs: NDArray[Any], features: list[int], dtype: Any) -> NDArray[Any]:
+        block = np.zeros((len(outputs), len(features)), dtype=dtype)
+        for j, feature in enumerate(features):
+            dense = self._dense.get(feature)
+            if dense is not None:
+                block[:, j] = dense[outputs]
+                continue
             having, weights = self._column(feature)
             if len(having):
-                place = np.minimum(np.searchsorted(having, outputs), len(having) - 1)
-                block[:, j] = np.where(having[place] == outputs, weights[place], 0)
+                place = np.minimum(having.searchsorted(outputs), len(having) - 1)
+                block[:, j] = (having[place] == outputs) * weights[place]
         return block
 
     def _column(self, feature: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        part = slice(self._columns.indptr[feature], self._columns.indptr[feature + 1])
-        return self._columns.indices[part], self._columns.data[part]
+        begin, end = self._starts[feature], self._starts[feature + 1]
+        return self._outputs[begin:end], self._weights[begin:end]
+
+
+class _DenseColumns:
+    """The columns of an array."""
+
+    def __init__(self, coef: NDArray[Any]) -> None:
+        self._columns = np.ascontiguousarray(coef.T)
+        self.largest = float(np.abs(coef).max(initial=0))
+
+    def add(self, features: list[int], values: NDArray[Any], scores: NDArray[Any]) -> None:
+        scores += values @ self._columns[features]
+
+    def block(self, outputs: NDArray[Any], features: list[int], dtype: Any) -> NDArray[Any]:
+        return np.ascontiguousarray(self._columns[features].T[outputs], dtype=dtype)
+
+
+def _kth_largest(scores: NDArray[Any], k: int) -> Any:
+    if k > _FEW:
+        return np.partition(scores, len(scores) - k)[len(scores) - k]
+    # For the five best of 12,582, a tenth of the time of the above.
+    left = scores.copy()
+    for _ in range(k - 1):
+        left[left.argmax()] = -np.inf
+    return left.max()

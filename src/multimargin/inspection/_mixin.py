@@ -148,7 +148,7 @@ class InspectionMixin:
 
     # ------------------------------------------------------------ one sample
 
-    def _one_sample(self, x: Any) -> sp.csr_matrix:
+    def _one_sample(self, x: Any) -> Any:
         """The features of a sample that are not zero, in order."""
         X = self._checked(_as_rows(self, x))  # type: ignore[attr-defined]
         if X.shape[0] != 1:
@@ -177,7 +177,7 @@ class InspectionMixin:
 
     def __getstate__(self) -> Any:
         # The index is as large as the model and quickly made again.
-        state = super().__getstate__()
+        state: Any = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_feature_index"}
 
 
