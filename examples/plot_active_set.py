@@ -2,8 +2,8 @@
 The active set
 ==============
 
-With 12,582 classes a sample has 12,581 dual variables. At the optimum nearly all of them are zero: a
-definition of a dog is never mistaken for a chemical. The solver keeps the few that matter, the
+With 12,582 classes a sample has 12,581 dual variables. At the optimum nearly all of them are zero:
+a definition of a dog is never mistaken for a chemical. The solver keeps the few that matter, the
 *active set*, works on them, and now and then scans everything for what it has overlooked.
 """
 

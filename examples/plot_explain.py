@@ -31,8 +31,8 @@ why = model.explain("a small tree with white flowers and edible fruit", k=8)
 print(why)
 
 # %%
-# The other way round: ``rank="size"`` also lists what spoke against the prediction, and ``label`` asks
-# about a class of your choice.
+# The other way round: ``rank="size"`` also lists what spoke against the prediction, and ``label``
+# asks about a class of your choice.
 
 for label, score in why.best:
     print(f"{score:+.3f}  {label}")

@@ -44,7 +44,9 @@ scans = model.history_
 passes = [scan["passes"] for scan in scans]
 figure, (objectives, gap) = plt.subplots(1, 2, figsize=(10, 3.8))
 
-objectives.plot(passes, [scan["primal"] for scan in scans], "o-", label="primal: at least this good")
+objectives.plot(
+    passes, [scan["primal"] for scan in scans], "o-", label="primal: at least this good"
+)
 objectives.plot(passes, [scan["dual"] for scan in scans], "o-", label="dual: not better than this")
 objectives.fill_between(
     passes,

@@ -7,8 +7,8 @@ to draw other borders. Two features make it visible.
 """
 
 # %%
-# Three clouds, of which the one in the middle has a neighbour on either side, and a fourth class far
-# away.
+# Three clouds, of which the one in the middle has a neighbour on either side, and a fourth class
+# far away.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -46,15 +46,17 @@ colours = ["#0072B2", "#E69F00", "#009E73", "#CC79A7"]
 figure, axes = plt.subplots(2, 2, figsize=(9, 7.6), sharex=True, sharey=True)
 for (name, model), ax in zip(models.items(), axes.flat, strict=True):
     best = model.predict(grid).reshape(xx.shape)
-    ax.contourf(
-        xx, yy, best, levels=np.arange(-0.5, 4), cmap=ListedColormap(colours), alpha=0.25
-    )
+    ax.contourf(xx, yy, best, levels=np.arange(-0.5, 4), cmap=ListedColormap(colours), alpha=0.25)
     ax.contour(xx, yy, best, levels=np.arange(0.5, 3), colors="white", linewidths=2)
     for c, colour in enumerate(colours):
         ax.scatter(*X[y == c].T, s=16, color=colour, edgecolor="white", linewidth=0.4)
     ax.set_title(TITLES[name])
     ax.text(
-        0.02, 0.02, f"training error {1 - model.score(X, y):.1%}", transform=ax.transAxes, va="bottom"
+        0.02,
+        0.02,
+        f"training error {1 - model.score(X, y):.1%}",
+        transform=ax.transAxes,
+        va="bottom",
     )
     ax.tick_params(length=0, labelleft=False, labelbottom=False)
 plt.show()

@@ -88,8 +88,8 @@ plt.show()
 # %%
 # Ranks
 # -----
-# Over MPI every meeting has a *seat*, and a rank has some of the seats. From one round to the next a
-# seat keeps one of its two bundles and passes the other one on, so that as little as possible
+# Over MPI every meeting has a *seat*, and a rank has some of the seats. From one round to the next
+# a seat keeps one of its two bundles and passes the other one on, so that as little as possible
 # travels. With twice as many bundles as ranks (the default) a rank has one seat: two bundles at a
 # time, never the whole model. The order of the season depends on the number of bundles alone, which
 # is why the model is the same, bit by bit, for any number of ranks.

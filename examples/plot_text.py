@@ -2,8 +2,8 @@
 From raw texts to classes
 =========================
 
-:class:`~multimargin.TextClassifier` takes texts as they are, makes TF-IDF features of them, and keeps
-how it made them in its model file.
+:class:`~multimargin.TextClassifier` takes texts as they are, makes TF-IDF features of them, and
+keeps how it made them in its model file.
 """
 
 # %%
@@ -48,8 +48,8 @@ for question, row in zip(questions, best, strict=True):
     print(f"{question}: {', '.join(row)}")
 
 # %%
-# What are features? Words by default. Pairs of words (``ngram_range=(1, 2)``) know phrases; pieces of
-# words (``analyzer="char_wb"``) survive misspellings and endings.
+# What are features? Words by default. Pairs of words (``ngram_range=(1, 2)``) know phrases; pieces
+# of words (``analyzer="char_wb"``) survive misspellings and endings.
 
 WAYS = {
     "words": {},

@@ -20,7 +20,9 @@ WRITTEN = [
 FRONT = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 PUBLIC = ["multimargin", "multimargin.datasets", "multimargin.distributed"]
 
-LINK = re.compile(r"\]\(([^)\s]+)\)|\bsrc=\"([^\"]+)\"|^```\{(?:figure|image)\} (\S+)", re.MULTILINE)
+LINK = re.compile(
+    r"\]\(([^)\s]+)\)|\bsrc=\"([^\"]+)\"|^```\{(?:figure|image)\} (\S+)", re.MULTILINE
+)
 ROLE = re.compile(r"\{doc\}`(?:[^`<]*<)?([^`>]+)>?`")
 INCLUDE = re.compile(r"^```\{include\} (\S+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"^:(?:start-after|end-before): (.*)$", re.MULTILINE)

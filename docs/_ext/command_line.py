@@ -14,7 +14,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from multimargin.cli import build_parser
 
-_CODE = re.compile(r"(?<![\w-])(--[a-zA-Z][\w-]*|[A-Z]{4,}(?![a-z]))")
+_OPTION = r"(?<![\w-])--[a-zA-Z][\w-]*"
 
 
 def subcommands(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str, Any]]:
@@ -31,6 +31,8 @@ class CommandLine(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         parser = build_parser()
+        names = "|".join(sorted(_placeholders(parser), key=len, reverse=True))
+        self._code = re.compile(rf"({_OPTION}|\b(?:{names})\b)")
         # Usage is as wide as a page of the site, wherever it is built.
         os.environ["COLUMNS"] = "88"
         found: list[nodes.Node] = []
@@ -42,7 +44,7 @@ class CommandLine(SphinxDirective):
         section = nodes.section(ids=[nodes.make_id(title)], names=[title])
         section += nodes.title(title, "", nodes.literal(title, title))
         if parser.description:
-            section += _paragraphs(parser.description)
+            section += self._paragraphs(parser.description)
         below = list(subcommands(parser))
         usage = parser.format_usage().removeprefix("usage: ")
         section += nodes.literal_block(usage, usage, language="text")
@@ -56,31 +58,56 @@ class CommandLine(SphinxDirective):
             if actions:
                 section += nodes.rubric("", (group.title or "").capitalize())
                 if group.description:
-                    section += _paragraphs(group.description)
-                section += _definitions(actions, parser)
+                    section += self._paragraphs(group.description)
+                section += self._definitions(actions, parser)
         if parser.epilog:
-            section += _paragraphs(parser.epilog)
+            section += self._paragraphs(parser.epilog)
         for name, _, sub in below:
             section += self._command(f"{title} {name}", sub)
         self.state.document.note_implicit_target(section)
         return section
 
+    def _definitions(
+        self, actions: list[argparse.Action], parser: argparse.ArgumentParser
+    ) -> nodes.definition_list:
+        entries = nodes.definition_list(classes=["options"])
+        for action in actions:
+            term = nodes.term()
+            for place, invocation in enumerate(_invocations(action)):
+                if place:
+                    term += nodes.Text(", ")
+                term += nodes.literal(invocation, invocation)
+            formatter = parser._get_formatter()
+            text = formatter._expand_help(action) if action.help else ""
+            body = nodes.definition("", nodes.paragraph("", "", *self._inline(text)))
+            entries += nodes.definition_list_item("", term, body)
+        return entries
 
-def _definitions(
-    actions: list[argparse.Action], parser: argparse.ArgumentParser
-) -> nodes.definition_list:
-    entries = nodes.definition_list(classes=["options"])
-    for action in actions:
-        term = nodes.term()
-        for place, invocation in enumerate(_invocations(action)):
-            if place:
-                term += nodes.Text(", ")
-            term += nodes.literal(invocation, invocation)
-        formatter = parser._get_formatter()
-        text = formatter._expand_help(action) if action.help else ""
-        body = nodes.definition("", nodes.paragraph("", "", *_inline(text)))
-        entries += nodes.definition_list_item("", term, body)
-    return entries
+    def _paragraphs(self, text: str) -> list[nodes.Node]:
+        """Paragraphs, and a block as it is where lines are indented."""
+        found: list[nodes.Node] = []
+        for part in re.split(r"\n\s*\n", text.strip("\n")):
+            if re.search(r"^\s+\S", part, re.MULTILINE):
+                found.append(nodes.literal_block(part, part, language="text"))
+            else:
+                found.append(nodes.paragraph("", "", *self._inline(" ".join(part.split()))))
+        return found
+
+    def _inline(self, text: str) -> list[nodes.Node]:
+        """Options and names of arguments, such as DATA, are set as code."""
+        found: list[nodes.Node] = []
+        for place, part in enumerate(self._code.split(text)):
+            if part:
+                found.append(nodes.literal(part, part) if place % 2 else nodes.Text(part))
+        return found
+
+
+def _placeholders(parser: argparse.ArgumentParser) -> set[str]:
+    """What stands for something to fill in, such as DATA, in the help of all commands."""
+    found = {str(action.metavar) for action in parser._actions if action.metavar}
+    for _, _, sub in subcommands(parser):
+        found |= _placeholders(sub)
+    return {name for name in found if re.fullmatch("[A-Z]{2,}", name)}
 
 
 def _invocations(action: argparse.Action) -> list[str]:
@@ -97,26 +124,6 @@ def _invocations(action: argparse.Action) -> list[str]:
     if action.nargs == "+":
         value = f"{value} [{value} ...]"
     return [f"{option} {value}" for option in action.option_strings]
-
-
-def _paragraphs(text: str) -> list[nodes.Node]:
-    """Paragraphs, and a block as it is where lines are indented."""
-    found: list[nodes.Node] = []
-    for part in re.split(r"\n\s*\n", text.strip("\n")):
-        if re.search(r"^\s+\S", part, re.MULTILINE):
-            found.append(nodes.literal_block(part, part, language="text"))
-        else:
-            found.append(nodes.paragraph("", "", *_inline(" ".join(part.split()))))
-    return found
-
-
-def _inline(text: str) -> list[nodes.Node]:
-    """Options and names of arguments, such as DATA, are set as code."""
-    found: list[nodes.Node] = []
-    for place, part in enumerate(_CODE.split(text)):
-        if part:
-            found.append(nodes.literal(part, part) if place % 2 else nodes.Text(part))
-    return found
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
