@@ -57,8 +57,8 @@ for name, title in FORMULATIONS.items():
 # %%
 # Weston–Watkins and Crammer–Singer end up about equally good and equally sparse; the latter wants a
 # larger C, as a sample pays for one class instead of for several. One-vs-rest is quick to train,
-# has more weights, and ends a little behind. Lee–Lin–Wahba wants a far larger C than the others before
-# it begins to learn.
+# has more weights, and ends a little behind. Lee–Lin–Wahba wants a far larger C than the others
+# before it begins to learn.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 4))
 for name, title in FORMULATIONS.items():
