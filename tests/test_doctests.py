@@ -5,12 +5,14 @@ import functools
 import importlib
 import pkgutil
 import re
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import multimargin
+from multimargin.cli import main
 from multimargin.datasets import _wordnet
 
 # Who reads an example must not wonder about a warning.
@@ -19,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWa
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(multimargin.__file__).parent
 PROMPT = re.compile(r"^\s*>>> ", re.MULTILINE)
-BLOCK = re.compile(r"^( *)```(?:python|pycon)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^( *)```(python|pycon|console)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 
 MODULES = [
     module.name
@@ -65,23 +67,41 @@ def test_docstrings(name):
         run(test)
 
 
+def command(line):
+    """Run a line of the shell, which is our command, as a user would."""
+    words = shlex.split(line)
+    assert words[0] == "multimargin", f"not our command: {line}"
+    assert main(words[1:]) == 0, line
+
+
+def examples_of(kind, text):
+    """What is to be run in a block: after prompts of Python, or, in ``console``, of the shell."""
+    if kind != "console":
+        return doctest.DocTestParser().get_examples(text)
+    return [
+        doctest.Example(f"_command({line[2:]!r})", "...\n", lineno=number)
+        for number, line in enumerate(text.replace("\\\n", " ").splitlines())
+        if line.startswith("$ ")
+    ]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_pages(page):
     """The blocks of a page are one session, from top to bottom."""
     text = page.read_text("utf-8")
     examples = []
     for block in BLOCK.finditer(text):
-        before = text.count("\n", 0, block.start(2))
-        for example in doctest.DocTestParser().get_examples(block[2]):
+        before = text.count("\n", 0, block.start(3))
+        for example in examples_of(block[2], block[3]):
             example.lineno += before
             examples.append(example)
     assert examples, "no prompt of this page is in a block of its own"
-    run(doctest.DocTest(examples, {}, page.name, str(page), 0, None))
+    run(doctest.DocTest(examples, {"_command": command}, page.name, str(page), 0, None))
 
 
 def test_all_prompts_of_pages_are_run():
     """A prompt in a block of another kind would never be tried."""
     for page in PAGES:
         text = page.read_text("utf-8")
-        inside = sum(len(PROMPT.findall(block[2])) for block in BLOCK.finditer(text))
+        inside = sum(len(PROMPT.findall(block[3])) for block in BLOCK.finditer(text))
         assert inside == len(PROMPT.findall(text)), page
