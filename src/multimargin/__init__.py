@@ -4,6 +4,7 @@ from multimargin._estimator import MulticlassSVC
 from multimargin._model_file import ModelFileError, load_model, save_model
 from multimargin._schedule import match_class, rounds
 from multimargin._svmlight import DataFileError, dump_svmlight, load_svmlight
+from multimargin.tables import read_table
 from multimargin.text import TextClassifier
 
 __version__ = "0.1.0"
@@ -18,6 +19,7 @@ __all__ = [
     "load_model",
     "load_svmlight",
     "match_class",
+    "read_table",
     "rounds",
     "save_model",
 ]

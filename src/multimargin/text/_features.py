@@ -14,7 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from multimargin.text._category_column import CategoryColumn
 from multimargin.text._number_columns import NumberColumns
 from multimargin.text._options import check_options
-from multimargin.text._raw_columns import column_of, has_columns, names_of, same_length, texts_of
+from multimargin.text._raw_columns import (
+    column_of,
+    has_columns,
+    names_of,
+    placed,
+    same_length,
+    texts_of,
+)
 from multimargin.text._text_column import TextColumn, TextOptions
 
 
@@ -129,6 +136,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         csr_matrix of float32, shape (n_samples, n_features)
         """
         check_options(self)
+        with placed(X):
+            return self._fitted(X)
+
+    def _fitted(self, X: Any) -> sp.csr_matrix:
         texts, numeric = names_of(self.text), names_of(self.numeric)
         categorical = names_of(self.categorical)
         bare = not (texts or numeric or categorical)
@@ -201,9 +212,13 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "n_features_out_")
         texts, numeric, categorical = self.column_names()
         columns = _columns(X, texts, numeric, categorical)
+        with placed(X):
+            return self._transformed(columns)
+
+    def _transformed(self, columns: dict[str, list[Any]]) -> sp.csr_matrix:
         blocks = [column.transform(columns[column.name or ""]) for column in self._texts]
         if self._numbers is not None:
-            blocks.append(self._numbers.transform([columns[name] for name in numeric]))
+            blocks.append(self._numbers.transform([columns[name] for name in self._numbers.names]))
         blocks.extend(category.transform(columns[category.name]) for category in self._categories)
         return _joined(blocks)
 

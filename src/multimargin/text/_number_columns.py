@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multimargin.text._raw_columns import is_missing, says_missing
+from multimargin.text._raw_columns import BadValueError, is_missing, says_missing
 
 # Squares of it can be added in double precision.
 _LARGEST = 1e150
@@ -64,9 +64,11 @@ class NumberColumns:
         values[np.isnan(values)] = 0.0
         if np.any(np.abs(values) > np.finfo(np.float32).max ** 0.5):
             row, j = np.argwhere(np.abs(values) > np.finfo(np.float32).max ** 0.5)[0]
-            raise ValueError(
-                f"column {self.names[j]!r}, row {row}: {numbers[j][row]:g} is too far from the "
-                f"numbers of the training data, whose mean is {self.mean[j]:g}"
+            raise BadValueError(
+                self.names[j],
+                int(row),
+                f"{numbers[j][row]:g} is too far from the numbers of the training data, whose "
+                f"mean is {self.mean[j]:g}",
             )
         return sp.csr_matrix(values.astype(np.float32))
 
@@ -81,12 +83,9 @@ def _numbers(name: str, values: Sequence[Any]) -> NDArray[np.float64]:
         try:
             numbers[row] = float(value)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(
-                f"column {name!r}, row {row}: {str(value)[:40]!r} is not a number"
-            ) from None
+            raise BadValueError(name, row, f"{str(value)[:40]!r} is not a number") from None
         if abs(numbers[row]) > _LARGEST:
-            raise ValueError(
-                f"column {name!r}, row {row}: {numbers[row]:g} is too large; at most "
-                f"{_LARGEST:g} can be used"
+            raise BadValueError(
+                name, row, f"{numbers[row]:g} is too large; at most {_LARGEST:g} can be used"
             )
     return numbers

@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from multimargin._svmlight import DataFileError
+from multimargin.tables import Table
+from multimargin.tables._records import require_columns
+
 # What a field of a table says when it has no value.
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
+
+
+class BadValueError(ValueError):
+    """A value of a column that cannot be used; the row is counted from 0."""
+
+    def __init__(self, column: str | None, row: int, reason: str) -> None:
+        where = f"X[{row}]" if column is None else f"column {column!r}, row {row}"
+        super().__init__(f"{where}: {reason}")
+        self.column, self.row, self.reason = column, row, reason
+
+    def __reduce__(self) -> Any:
+        return BadValueError, (self.column, self.row, self.reason)
+
+
+@contextlib.contextmanager
+def placed(X: Any) -> Iterator[None]:
+    """Errors about values of a table say which line of which file it is."""
+    try:
+        yield
+    except BadValueError as error:
+        if isinstance(X, Table):
+            raise DataFileError(
+                f"{X.place(error.row)}: column {error.column!r}: {error.reason}"
+            ) from None
+        raise
 
 
 def names_of(given: str | Iterable[str] | None) -> tuple[str, ...]:
@@ -50,18 +79,9 @@ def column_of(X: Any, name: str) -> list[Any]:
     ValueError
         If there is no such column; says which there are.
     """
-    there = list(X.keys() if isinstance(X, Mapping) else X.columns)
-    if name not in there:
-        raise ValueError(f"there is no column {name!r}{_instead(name, there)}")
+    there = [str(each) for each in (X.keys() if isinstance(X, Mapping) else X.columns)]
+    require_columns("X", [name], there)
     return _listed(X[name], f"column {name!r}")
-
-
-def _instead(name: str, there: Sequence[Any]) -> str:
-    names = [str(each) for each in there]
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    shown = ", ".join(repr(each) for each in names[:20]) + (", ..." if len(names) > 20 else "")
-    return f"{hint} There are: {shown or 'none'}" if hint else f". There are: {shown or 'none'}"
 
 
 def texts_of(X: Any) -> list[Any]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
-from multimargin.text._raw_columns import is_missing
+from multimargin.text._raw_columns import BadValueError, is_missing
 from multimargin.text._words import Words
 
 
@@ -89,8 +89,9 @@ class TextColumn:
         """
         counter = options.counter(**limits)
         where = "" if name is None else f"column {name!r}: "
+        texts = _checked(values, name)
         try:
-            counts = counter.fit_transform(_checked(values, name))
+            counts = counter.fit_transform(texts)
         except ValueError as error:
             raise ValueError(f"{where}the texts give no features: {error}") from error
         counts.sort_indices()  # the order of words in rows of new texts, and so of their sums
@@ -136,7 +137,7 @@ def _checked(values: Sequence[Any], name: str | None) -> list[str]:
         elif is_missing(value):
             texts.append("")
         else:
-            where = f"X[{row}]" if name is None else f"column {name!r}, row {row}"
             kind = type(value).__name__
-            raise ValueError(f"{where}: a text must be a str, got {kind} {str(value)[:40]!r}")
+            reason = f"a text must be a str, got {kind} {str(value)[:40]!r}"
+            raise BadValueError(name, row, reason)
     return texts
