@@ -52,11 +52,17 @@ def has_feature_names(model: Any) -> bool:
 def _known_names(model: Any) -> Any:
     """What the model says, or None."""
     features = getattr(model, "features_", None)
-    names = features.get_feature_names_out() if features is not None else None
-    if names is None:
-        names = getattr(model, "feature_names_in_", None)
+    names = getattr(model, "feature_names_in_", None) if features is None else _listed(model)
     # Names of something else, such as of the columns that a text was in, are no help.
     return names if names is not None and len(names) == _columns(model) else None
+
+
+def _listed(model: Any) -> Any:
+    """The names that a text model's features give; listed once, for they may be many."""
+    kept = model.__dict__.get("_listed_names")
+    if kept is None or kept[0] is not model.features_:
+        kept = model._listed_names = (model.features_, model.features_.get_feature_names_out())
+    return kept[1]
 
 
 def _columns(model: Any) -> int:

@@ -202,8 +202,11 @@ class Confusions:
         some = ", ".join(repr(family.parent) for family in self.families[:5])
         raise ValueError(
             f"no family has the parent {parent!r}; "
-            + (f"there are {len(self.families):,}: {some}, ..." if some else "there are none: give "
-               "groups= to confusions")
+            + (
+                f"there are {len(self.families):,}: {some}, ..."
+                if some
+                else "there are none: give groups= to confusions"
+            )
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -245,7 +248,9 @@ class Confusions:
 
     def __str__(self) -> str:
         titles, rows = self._table()
-        return f"{self._summary()}\n{text_table(titles, rows)}" if rows else self._summary()
+        return (
+            f"{self._summary()}\n{text_table(titles, rows, names=2)}" if rows else self._summary()
+        )
 
     def _repr_html_(self) -> str:
         return html_table(*self._table(), self._summary())

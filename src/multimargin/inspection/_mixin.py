@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral
 from typing import Any
 
@@ -20,6 +21,7 @@ from multimargin.inspection._labels import class_index, native
 from multimargin.inspection._top_features import TopFeatures
 
 _RANKS = ("for", "size")
+_NOT_KEPT = ("_feature_index", "_listed_names")
 
 
 class InspectionMixin:
@@ -176,9 +178,9 @@ class InspectionMixin:
         return best[0], scores[0]
 
     def __getstate__(self) -> Any:
-        # The index is as large as the model and quickly made again.
-        state: Any = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_feature_index"}
+        # Large, and quickly made again.
+        state: Any = super().__getstate__()  # type: ignore[misc,unused-ignore]
+        return {name: value for name, value in state.items() if name not in _NOT_KEPT}
 
 
 def _count(name: str, value: Any, least: int) -> int:
@@ -196,10 +198,14 @@ def _as_rows(model: Any, x: Any) -> Any:
                 f"{model.n_features_in_:,} features: pass a row of them, or train a TextClassifier"
             )
         return [x]
-    if hasattr(model, "features_") or sp.issparse(x):
+    if sp.issparse(x):
         return x
     if hasattr(x, "to_frame"):  # a row of a data frame
         return x.to_frame().T
+    if isinstance(x, Mapping) and all(np.ndim(value) == 0 for value in x.values()):
+        return {name: [value] for name, value in x.items()}
+    if hasattr(model, "features_"):
+        return x
     if not hasattr(x, "iloc") and np.ndim(x) == 1:
         return np.asarray(x)[None, :]
     return x

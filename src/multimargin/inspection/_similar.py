@@ -51,9 +51,7 @@ def similar_classes(model: Any, label: Any, k: int = 10) -> list[tuple[Any, floa
     ]
 
 
-def nearest(
-    model: Any, rows: NDArray[Any], k: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def nearest(model: Any, rows: NDArray[Any], k: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """The ``k`` most similar other classes of some classes, by their places, and the cosines."""
     W = _directions(model)
     n_classes = W.shape[0]
@@ -85,7 +83,9 @@ def _directions(model: Any) -> Any:
     """The weights of all classes, scaled to unit length."""
     coef = model.coef_
     if len(model.classes_) == 2:  # one row, which one class has with the opposite sign
-        coef = np.vstack([-coef, coef]) if isinstance(coef, np.ndarray) else sp.vstack([-coef, coef])
+        coef = (
+            np.vstack([-coef, coef]) if isinstance(coef, np.ndarray) else sp.vstack([-coef, coef])
+        )
     if isinstance(coef, np.ndarray):
         norm = np.sqrt(np.einsum("ij,ij->i", coef, coef, dtype=np.float64))
         return coef / np.where(norm > 0, norm, 1)[:, None]
