@@ -61,13 +61,19 @@ def class_report(given: Any, *rest: Any) -> ClassReport:
     support = np.bincount(found.truth, minlength=n)
     predicted = np.bincount(found.predicted, minlength=n)
     hits = np.bincount(found.truth[found.truth == found.predicted], minlength=n)
+    f1 = _ratio(2 * hits, support + predicted)
     return ClassReport(
         labels=found.labels,
         precision=_ratio(hits, predicted),
         recall=_ratio(hits, support),
-        f1=_ratio(2 * hits, support + predicted),
+        f1=f1,
         support=support,
         predicted=predicted,
+        accuracy=float(hits.sum() / support.sum()),
+        macro_f1=float(np.nanmean(f1)),
+        weighted_f1=float(np.nansum(f1 * support) / support.sum()),
+        n_samples=int(support.sum()),
+        n_met=int((~np.isnan(f1)).sum()),
     )
 
 
@@ -97,6 +103,15 @@ class ClassReport:
         Samples of the class.
     predicted : ndarray of int of shape (n_labels,)
         Samples predicted to be.
+    accuracy : float
+        Share of samples whose label was predicted; the micro-F1. This and the following are of all
+        labels, also where some rows were taken.
+    macro_f1 : float
+        Mean F1 of all labels that are true or predicted.
+    weighted_f1 : float
+        Mean F1, weighted by support.
+    n_samples, n_met : int
+        Samples, and labels that are true or predicted.
     """
 
     labels: NDArray[Any]
@@ -105,26 +120,14 @@ class ClassReport:
     f1: NDArray[np.float64]
     support: NDArray[np.intp]
     predicted: NDArray[np.intp]
+    accuracy: float
+    macro_f1: float
+    weighted_f1: float
+    n_samples: int
+    n_met: int
 
     def __len__(self) -> int:
         return len(self.labels)
-
-    @property
-    def accuracy(self) -> float:
-        """Share of samples whose label was predicted; the micro-F1."""
-        hits = np.nansum(self.recall * self.support)
-        return float(hits / max(1, self.support.sum()))
-
-    @property
-    def macro_f1(self) -> float:
-        """Mean F1 of all labels that are true or predicted."""
-        known = self.f1[~np.isnan(self.f1)]
-        return float(known.mean()) if len(known) else math.nan
-
-    @property
-    def weighted_f1(self) -> float:
-        """Mean F1, weighted by support."""
-        return float(np.nansum(self.f1 * self.support) / max(1, self.support.sum()))
 
     def __getitem__(self, label: Any) -> dict[str, Any]:
         """The row of a label."""
@@ -174,9 +177,9 @@ class ClassReport:
         """
         return {
             "accuracy": self.accuracy,
-            "macro_f1": None if math.isnan(self.macro_f1) else self.macro_f1,
+            "macro_f1": self.macro_f1,
             "weighted_f1": self.weighted_f1,
-            "samples": int(self.support.sum()),
+            "samples": self.n_samples,
             "classes": [_named(row) for row in self._rows()],
         }
 
@@ -249,10 +252,9 @@ class ClassReport:
         return ["label", "precision", "recall", "F1", "support", "predicted"], rows, note
 
     def _summary(self) -> str:
-        met = int((~np.isnan(self.f1)).sum())
         return (
-            f"accuracy {self.accuracy:.4f} of {self.support.sum():,} samples; "
-            f"macro-F1 {self.macro_f1:.4f} of {met:,} labels"
+            f"accuracy {self.accuracy:.4f} of {self.n_samples:,} samples; "
+            f"macro-F1 {self.macro_f1:.4f} of {self.n_met:,} labels"
         )
 
     def _taken(self, order: NDArray[Any]) -> ClassReport:

@@ -35,7 +35,7 @@ class ConfusedPair:
     siblings : bool or None
         Whether they are in the same family; None where no families are known.
     similarity : float or None
-        The cosine of their weight vectors; None without a model.
+        The cosine of their positive weights, see `similar_classes`; None without a model.
     """
 
     a: Any

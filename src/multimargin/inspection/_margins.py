@@ -126,8 +126,8 @@ def margins(model: Any, X: Any, y: ArrayLike) -> Margins:
     >>> X, y = load_iris(return_X_y=True)
     >>> model = MulticlassSVC(C=10, tol=1e-6, random_state=0).fit(X, y)
     >>> found = margins(model, X, y)
-    >>> int((found.margin < 0).sum()), y[found.hardest(3)].tolist()
-    (3, [1, 1, 2])
+    >>> int((found.margin < 0).sum()), found.rival[found.hardest(3)].tolist()
+    (4, [2, 2, 2])
     """
     features = model._checked(X)
     own = _places(model.classes_, np.asarray(y), features.shape[0])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _FOR, _AGAINST, _PLAIN = "#0072b2", "#d55e00", "#5c5c5c"
 _NAME = 28  # letters of a name beside a bar or a row
 _MOST_IN_MATRIX = 25
+_FEWEST_IN_A_MEAN = 5
 
 
 def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
@@ -31,7 +32,9 @@ def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
     ax = _axes(ax, height=1.4 + 0.3 * len(bars))
     _bars(ax, bars, quiet=len(bars) - len(explanation.contributions))
     ax.set_xlabel(
-        f"for {_short(explanation.runner_up)}  ←  contribution  →  for {_short(explanation.label)}"
+        f"for {_short(explanation.runner_up, 18)}  ←  contribution  →  "
+        f"for {_short(explanation.label, 18)}",
+        fontsize="small",
     )
     ax.set_title(
         f"{_short(explanation.label, 40)}, ahead of {_short(explanation.runner_up, 40)} "
@@ -80,11 +83,11 @@ def plot_class_report(report: ClassReport, ax: Any = None) -> Any:
     spread = np.exp(random.uniform(-0.06, 0.06, len(support)))
     alpha = float(np.clip(30 / np.sqrt(max(1, len(support))), 0.08, 0.8))
     ax.scatter(support * spread, f1, s=14, color=_FOR, alpha=alpha, linewidths=0)
-    order = np.argsort(support, kind="stable")
-    ends = np.flatnonzero(np.diff(support[order], append=-1))
-    if len(ends) > 1 and len(support) >= 20:
-        middle = _running_mean(support[order], f1[order])
-        ax.plot(*middle, color=_AGAINST, linewidth=2, label="mean of classes of about this size")
+    sizes, means = _running_mean(support, f1)
+    if len(sizes) > 1:
+        ax.plot(
+            sizes, means, color=_AGAINST, linewidth=2, label="mean of classes of about this size"
+        )
         ax.legend(frameon=False, fontsize="small", loc="lower right")
     ax.set_xscale("log")
     ax.set_ylim(-0.03, 1.03)
@@ -102,10 +105,11 @@ def plot_confusions(found: Confusions, labels: Any = None, ax: Any = None) -> An
     counts = found.matrix(chosen)
     support = np.array([_support(found, label) for label in chosen])
     shares = counts / np.maximum(support, 1)[:, None]
-    size = 2.6 + 0.34 * len(chosen)
-    ax = _axes(ax, height=size, width=size + 1.4)
+    names = [_short(label, 24) for label in chosen]
+    letters = max(map(len, names))
+    side = 1.0 + 0.34 * len(chosen)
+    ax = _axes(ax, height=side + 0.05 * letters + 0.4, width=side + 0.09 * letters + 2.0)
     image = ax.imshow(shares, cmap="cividis", vmin=0, vmax=1)
-    names = [_short(label, _NAME) for label in chosen]
     ax.set_xticks(range(len(chosen)), names, rotation=45, ha="right", rotation_mode="anchor")
     rows = [f"{name}  ({n:,})" for name, n in zip(names, support, strict=True)]
     ax.set_yticks(range(len(chosen)), rows)
@@ -215,15 +219,12 @@ def _support(found: Confusions, label: Any) -> int:
 
 
 def _running_mean(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Means of as many points each, in the order of ``x``; equal ``x`` stay together."""
-    edges = np.unique(np.quantile(x, np.linspace(0, 1, 13)))
-    part = np.searchsorted(edges, x, side="right")
-    parts, which = np.unique(part, return_inverse=True)
-    count = np.bincount(which, minlength=len(parts))
-    return (
-        np.exp(np.bincount(which, np.log(x)) / count),
-        np.bincount(which, y) / count,
-    )
+    """Means of the points of about the same ``x``, two to a doubling; of few points, none."""
+    part = np.floor(2 * np.log2(x)).astype(np.intp)
+    count = np.bincount(part)
+    many = count >= _FEWEST_IN_A_MEAN
+    middle = np.exp(np.bincount(part, np.log(x))[many] / count[many])
+    return middle, np.bincount(part, y)[many] / count[many]
 
 
 def _short(label: Any, width: int = 24) -> str:

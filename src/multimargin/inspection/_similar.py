@@ -16,7 +16,11 @@ _MOST_AT_A_TIME = 2**22
 
 
 def similar_classes(model: Any, label: Any, k: int = 10) -> list[tuple[Any, float]]:
-    """The classes whose weight vectors are most like that of a class.
+    """The classes for which the same features speak as for a class.
+
+    Compared are the positive weights. Classes that are trained together push each other away, and
+    most where they are alike: with the negative weights, "tree" would be as unlike "fruit tree"
+    as anything else.
 
     Parameters
     ----------
@@ -30,7 +34,7 @@ def similar_classes(model: Any, label: Any, k: int = 10) -> list[tuple[Any, floa
     Returns
     -------
     list of (label, cosine)
-        The most similar first. The intercepts are left out. A class without weights is like none.
+        The most similar first; cosines lie between 0 and 1. The intercepts are left out.
 
     Examples
     --------
@@ -80,18 +84,18 @@ def cosines(model: Any, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]
 
 
 def _directions(model: Any) -> Any:
-    """The weights of all classes, scaled to unit length."""
+    """The positive weights of all classes, scaled to unit length."""
     coef = model.coef_
-    if len(model.classes_) == 2:  # one row, which one class has with the opposite sign
-        coef = (
-            np.vstack([-coef, coef]) if isinstance(coef, np.ndarray) else sp.vstack([-coef, coef])
-        )
     if isinstance(coef, np.ndarray):
-        norm = np.sqrt(np.einsum("ij,ij->i", coef, coef, dtype=np.float64))
-        return coef / np.where(norm > 0, norm, 1)[:, None]
+        # Of two classes one has the row with the opposite sign.
+        dense = np.maximum(np.vstack([-coef, coef]) if len(model.classes_) == 2 else coef, 0)
+        norm = np.sqrt(np.einsum("ij,ij->i", dense, dense, dtype=np.float64))
+        return dense / np.where(norm > 0, norm, 1)[:, None]
     coef = coef.tocsr()
-    counts = np.diff(coef.indptr)
-    row_of = np.repeat(np.arange(coef.shape[0]), counts)
-    norm = np.sqrt(np.bincount(row_of, coef.data.astype(np.float64) ** 2, coef.shape[0]))
-    data = coef.data / np.where(norm > 0, norm, 1)[row_of]
-    return sp.csr_matrix((data, coef.indices, coef.indptr), shape=coef.shape)
+    if len(model.classes_) == 2:
+        coef = sp.vstack([-coef, coef], format="csr")
+    row_of = np.repeat(np.arange(coef.shape[0]), np.diff(coef.indptr))
+    kept = np.flatnonzero(coef.data > 0)
+    row_of, data, columns = row_of[kept], coef.data[kept].astype(np.float64), coef.indices[kept]
+    norm = np.sqrt(np.bincount(row_of, data**2, minlength=coef.shape[0]))
+    return sp.csr_matrix((data / norm[row_of], (row_of, columns)), shape=coef.shape)

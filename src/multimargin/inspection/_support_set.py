@@ -258,7 +258,7 @@ def support_set(
     >>> model = MulticlassSVC(warm_start=True, tol=1e-6, random_state=0).fit(X, y)
     >>> held_by = support_set(model, y)
     >>> len(held_by.samples), len(X)
-    (29, 150)
+    (34, 150)
     """
     check_is_fitted(model, "coef_")
     alpha = getattr(model, "_warm_alpha", None)
