@@ -9,12 +9,14 @@ a definition of a dog is never mistaken for a chemical. The solver keeps the few
 
 # %%
 # A problem of middle size, with a hierarchy: eight siblings share most of their words.
+# ``warm_start=True`` keeps the dual variables after the fit.
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 from multimargin import MulticlassSVC
 from multimargin.datasets import make_hierarchical_text
+from multimargin.inspection import support_set
 
 X, y = make_hierarchical_text(3000, 4000, 240, random_state=0)
 model = MulticlassSVC(C=1.0, tol=1e-3, fit_intercept=False, warm_start=True, random_state=0)
@@ -33,10 +35,8 @@ for scan in model.history_:
 # dual variable is not zero. Most are near the diagonal: siblings, which the generator numbers one
 # after the other.
 
-alpha = model._warm_alpha
-sample = np.repeat(np.arange(len(y)), np.diff(alpha.pair))
-held = (alpha.value > 0) & (alpha.cls != y[sample])
-sample, own, other = sample[held], y[sample[held]], alpha.cls[held]
+held_by = support_set(model, y, tol=0)
+own, other = held_by.label, held_by.against
 
 figure, (dots, counts) = plt.subplots(1, 2, figsize=(10, 4.6))
 dots.scatter(other, own, s=1.5, alpha=0.35, linewidth=0)
@@ -47,7 +47,7 @@ dots.set(
     xlim=(0, 240),
     ylim=(240, 0),
 )
-per_sample = np.bincount(sample, minlength=len(y))
+per_sample = np.bincount(held_by.sample, minlength=len(y))
 counts.hist(per_sample, bins=np.arange(per_sample.max() + 2) - 0.5, color="C2")
 counts.axvline(per_sample.mean(), color="black", linestyle=":")
 counts.annotate(

@@ -94,7 +94,8 @@ plt.show()
 # time, never the whole model. The order of the season depends on the number of bundles alone, which
 # is why the model is the same, bit by bit, for any number of ranks.
 #
-# Follow a colour: it is one bundle on its way.
+# Follow a colour: it is one bundle on its way. (``tour`` is what the package itself asks; it is not
+# part of the public interface.)
 
 from multimargin._schedule import tour
 
