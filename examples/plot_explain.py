@@ -14,13 +14,13 @@ from collections import Counter
 import matplotlib.pyplot as plt
 
 from multimargin import TextClassifier
-from multimargin.datasets import load_wordnet_hypernyms
+from multimargin.datasets import load_wordnet_texts
 
-wordnet = load_wordnet_hypernyms()
-sizes = Counter(wordnet.target.tolist())
-kept = [i for i, label in enumerate(wordnet.target) if sizes[label] >= 60]
-texts = [wordnet.texts[i] for i in kept]
-labels = [wordnet.target[i].partition("#")[0] for i in kept]
+wordnet = load_wordnet_texts()
+sizes = Counter(wordnet.y_train.tolist())
+kept = [i for i, label in enumerate(wordnet.y_train) if sizes[label] >= 60]
+texts = [wordnet.texts_train[i] for i in kept]
+labels = [wordnet.y_train[i].partition("#")[0] for i in kept]
 model = TextClassifier(C=1.0, fit_intercept=False, random_state=0).fit(texts, labels)
 
 # %%

@@ -17,10 +17,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from multimargin import TextClassifier
-from multimargin.datasets import load_wordnet_tfidf
+from multimargin.datasets import load_wordnet_texts
 from multimargin.inspection import class_report, confusions, margins, support_set
 
-data = load_wordnet_tfidf()
+data = load_wordnet_texts()
 sizes = Counter(data.y_train.tolist())
 
 

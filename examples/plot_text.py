@@ -15,9 +15,9 @@ from collections import Counter
 import matplotlib.pyplot as plt
 
 from multimargin import TextClassifier
-from multimargin.datasets import load_wordnet_tfidf
+from multimargin.datasets import load_wordnet_texts
 
-data = load_wordnet_tfidf()
+data = load_wordnet_texts()
 sizes = Counter(data.y_train.tolist())
 
 
