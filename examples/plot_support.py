@@ -3,8 +3,9 @@ What holds a model up
 =====================
 
 Margins say how safe each sample is from being taken for another class. The *support set*, from the
-dual variables, says which samples and classes the model rests on: without all the others it would be
-the same. Together with the confusions they show where labels are doubtful and where classes overlap.
+dual variables, says which samples and classes the model rests on: without all the others it would
+be the same. Together with the confusions they show where labels are doubtful and where classes
+overlap.
 """
 
 # %%
@@ -55,8 +56,8 @@ ax.legend()
 plt.show()
 
 # %%
-# The training texts of the smallest margins are worth a look: here labels may be wrong, or two kinds
-# hard to tell apart.
+# The training texts of the smallest margins are worth a look: here labels may be wrong, or two
+# kinds hard to tell apart.
 
 for place in seen.hardest(3):
     print(f"{seen.margin[place]:+.2f}  {labels[place]}, but looks like {seen.rival[place]}:")
