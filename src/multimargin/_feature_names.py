@@ -20,12 +20,14 @@ def feature_names(model: Any) -> NDArray[np.object_]:
     -------
     ndarray of object of shape (n_features,)
         The words (and columns) of a text model, the column names of the data frame that the model
-        was trained on, or "feature 0", "feature 1", ... where there are no names.
+        was trained on, or "feature 0", "feature 1", ... where there are no names. A model that was
+        trained on a LIBSVM file counts as that file does, mostly from 1.
     """
     known = _known_names(model)
     if known is not None:
         return np.asarray(known, dtype=object)
-    return np.array([_numbered(j) for j in range(_columns(model))], dtype=object)
+    first = _first_number(model)
+    return np.array([f"feature {first + j}" for j in range(_columns(model))], dtype=object)
 
 
 def names_of(model: Any, features: NDArray[Any]) -> list[str]:
@@ -40,7 +42,8 @@ def names_of(model: Any, features: NDArray[Any]) -> list[str]:
     """
     known = _known_names(model)
     if known is None:
-        return [_numbered(int(j)) for j in features]
+        first = _first_number(model)
+        return [f"feature {first + int(j)}" for j in features]
     return [str(known[int(j)]) for j in features]
 
 
@@ -69,5 +72,7 @@ def _columns(model: Any) -> int:
     return int(model.coef_.shape[1])
 
 
-def _numbered(j: int) -> str:
-    return f"feature {j}"
+def _first_number(model: Any) -> int:
+    """What the first feature is called in the file that the model was trained on."""
+    recorded = getattr(model, "preprocessing_", {})
+    return 1 if recorded.get("zero_based") is False else 0

@@ -228,7 +228,7 @@ def support_set(
     y: ArrayLike | None = None,
     *,
     sample_weight: ArrayLike | None = None,
-    tol: float = 1e-4,
+    tol: float = 1e-3,
 ) -> SupportSet:
     """Say which samples hold a model up, and against which classes.
 
@@ -241,7 +241,7 @@ def support_set(
         weight zero: they took no part, and without `y` places count only those that did.
     sample_weight : array-like of shape (n_samples,), default=None
         The weights that it was trained with.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Dual variables below this share of their bound (of the largest of all, where there is no
         bound) count as zero, and those as near to it as at it: some solvers only come near.
 
