@@ -41,6 +41,18 @@ Coefficients<T> dense_coefficients(const Matrix<const T>& dense, const In<T>& in
   return c;
 }
 
+// By feature: the coefficients of each column of the model.
+template <class T>
+Coefficients<T> coefficients_by_feature(const In<T>& data, const In<std::int32_t>& classes,
+                                        const In<std::int32_t>& indptr, const In<T>& intercept) {
+  Coefficients<T> c;
+  c.classes = static_cast<std::int64_t>(intercept.size());
+  c.columns = csr_view(data, classes, indptr, c.classes);
+  c.features = c.columns.rows;
+  c.intercept = intercept.data();
+  return c;
+}
+
 template <class Work>
 void interruptible(const Work& work) {
   Interrupt interrupt;
@@ -97,6 +109,28 @@ void bind_one(nb::module_& m) {
       "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "coef"_a.noconvert(),
       "intercept"_a.noconvert(), "isa"_a, "threads"_a, "cls_out"_a.noconvert(),
       "score_out"_a.noconvert());
+  m.def(
+      "top_by_feature",
+      [](In<T> data, In<I> indices, In<I> indptr, In<T> coef, In<std::int32_t> coef_classes,
+         In<std::int32_t> coef_indptr, In<T> intercept, int isa, int threads,
+         Matrix<std::int32_t> cls_out, Matrix<T> score_out) {
+        const auto by_feature = coefficients_by_feature(coef, coef_classes, coef_indptr, intercept);
+        top(csr_view(data, indices, indptr, by_feature.features), by_feature, isa, threads, cls_out,
+            score_out);
+      },
+      "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "coef"_a.noconvert(),
+      "coef_classes"_a.noconvert(), "coef_indptr"_a.noconvert(), "intercept"_a.noconvert(), "isa"_a,
+      "threads"_a, "cls_out"_a.noconvert(), "score_out"_a.noconvert());
+  m.def(
+      "scores_by_feature",
+      [](In<T> data, In<I> indices, In<I> indptr, In<T> coef, In<std::int32_t> coef_classes,
+         In<std::int32_t> coef_indptr, In<T> intercept, int isa, int threads, Matrix<T> out) {
+        const auto by_feature = coefficients_by_feature(coef, coef_classes, coef_indptr, intercept);
+        scores(csr_view(data, indices, indptr, by_feature.features), by_feature, isa, threads, out);
+      },
+      "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "coef"_a.noconvert(),
+      "coef_classes"_a.noconvert(), "coef_indptr"_a.noconvert(), "intercept"_a.noconvert(), "isa"_a,
+      "threads"_a, "out"_a.noconvert());
   m.def(
       "scores_sparse",
       [](In<T> data, In<I> indices, In<I> indptr, In<T> coef, In<std::int32_t> coef_indices,

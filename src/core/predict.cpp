@@ -1,7 +1,6 @@
 #include "predict.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -17,7 +16,7 @@ constexpr std::int64_t kFewRows = 256;
 template <class T, class I>
 std::vector<char> wanted_features(const Csr<T, I>& X, std::int64_t features) {
   std::vector<char> wanted;
-  if (X.rows > kFewRows) return wanted;
+  if (X.rows > kFewRows || X.rows == 0) return wanted;
   wanted.assign(features, 0);
   for (std::int64_t t = X.begin(0); t < X.end(X.rows - 1); ++t) wanted[X.indices[t]] = 1;
   return wanted;
@@ -28,17 +27,17 @@ class Filler {
  public:
   Filler(const Coefficients<T>& coef, std::vector<char> wanted)
       : coef_(coef), wanted_(std::move(wanted)) {
-    if (coef.dense != nullptr) {
-      all_.resize(coef.features);
-      std::iota(all_.begin(), all_.end(), 0);
-    }
+    if (coef.dense == nullptr) return;
+    for (std::int32_t j = 0; j < coef.features; ++j)
+      if (wanted_.empty() || wanted_[j]) used_.push_back(j);
   }
 
   void operator()(ClassBlock<T>& block, std::int32_t first, std::int32_t classes) const {
     for (std::int32_t k = 0; k < classes; ++k) {
       const std::int64_t c = first + k;
       if (coef_.dense != nullptr) {
-        add(block, k, all_.data(), coef_.dense + c * coef_.features, coef_.features);
+        const T* row = coef_.dense + c * coef_.features;
+        for (const std::int32_t j : used_) block.add(k, j, row[j]);
       } else {
         const std::int64_t begin = coef_.csr.begin(c);
         if (begin < 0 || coef_.csr.end(c) < begin || coef_.csr.end(c) > coef_.stored)
@@ -62,8 +61,27 @@ class Filler {
 
   const Coefficients<T>& coef_;
   std::vector<char> wanted_;
-  std::vector<std::int32_t> all_;
+  std::vector<std::int32_t> used_;  // features of a dense model that are filled in
 };
+
+// Rows one by one, each with the columns of its features: nothing of the model's size is touched.
+template <class T, class Use>
+bool each_row(std::int64_t rows, const Coefficients<T>& coef, Team& team,
+              const std::function<bool()>& stop, const Use& use) {
+  const std::int64_t width = lanes<T>();
+  const std::int64_t padded = (coef.classes + width - 1) / width * width;
+  std::vector<Buffer<T>> score(team.size());
+  for (auto& buffer : score) {
+    buffer.reset(padded);
+    std::fill(buffer.data(), buffer.data() + padded, T(0));
+  }
+  std::atomic<bool> ending{false};
+  team.for_each(rows, [&](int thread, std::int64_t i) {
+    if (thread == 0 && stop && stop()) ending = true;
+    if (!ending) use(i, score[thread].data());
+  });
+  return !ending;
+}
 
 // Best score first (scores come negated), of equal ones the lower class. What is not a number
 // comes last: std::sort needs an order, and a damaged model may hold anything.
@@ -87,9 +105,15 @@ bool predict_top(const Csr<T, I>& X, const Coefficients<T>& coef, std::int32_t k
   const auto use = [&](const BlockView<T>& block, std::int64_t begin, std::int64_t end) {
     kernels.top(X, block, best, begin, end);
   };
+  const auto use_row = [&](std::int64_t i, T* score) {
+    kernels.row_by_columns(X, coef.columns, coef.intercept, coef.classes, i, score);
+    kernels.top_of_row(score, coef.classes, best, i);
+  };
   const bool whole =
-      block_product<T>(team, X.rows, coef.features, static_cast<std::int32_t>(coef.classes),
-                       Filler<T>(coef, wanted_features(X, coef.features)), use, stop);
+      coef.columns.data != nullptr
+          ? each_row(X.rows, coef, team, stop, use_row)
+          : block_product<T>(team, X.rows, coef.features, static_cast<std::int32_t>(coef.classes),
+                             Filler<T>(coef, wanted_features(X, coef.features)), use, stop);
   const std::int64_t tasks = (X.rows + kRowsPerChunk - 1) / kRowsPerChunk;
   team.for_each(tasks, [&](int, std::int64_t task) {
     std::vector<std::pair<T, std::int32_t>> row(k);
@@ -114,6 +138,11 @@ bool predict_scores(const Csr<T, I>& X, const Coefficients<T>& coef, int threads
   const auto use = [&](const BlockView<T>& block, std::int64_t begin, std::int64_t end) {
     kernels.scores(X, block, score_out, coef.classes, begin, end);
   };
+  if (coef.columns.data != nullptr)
+    return each_row(X.rows, coef, team, stop, [&](std::int64_t i, T* score) {
+      kernels.row_by_columns(X, coef.columns, coef.intercept, coef.classes, i, score);
+      std::copy(score, score + coef.classes, score_out + i * coef.classes);
+    });
   return block_product<T>(team, X.rows, coef.features, static_cast<std::int32_t>(coef.classes),
                           Filler<T>(coef, wanted_features(X, coef.features)), use, stop);
 }

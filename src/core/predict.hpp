@@ -1,6 +1,5 @@
 // Scores of new rows, a block of classes at a time: no rows x classes array is
-// needed for the best few classes. Sparse and dense coefficients take the same
-// path and give the same bits.
+// needed for the best few classes. All forms of the coefficients give the same bits.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +12,13 @@
 
 namespace multimargin {
 
-// Coefficients, one row per class: sparse (csr) or dense (row-major).
+// Coefficients: sparse by class (csr), dense by class (row-major), or sparse by feature (columns),
+// which is fast for few rows.
 template <class T>
 struct Coefficients {
-  Csr<T, std::int32_t> csr;  // used when dense is nullptr
+  Csr<T, std::int32_t> csr;  // used when the others are not there
   const T* dense = nullptr;
+  Csr<T, std::int32_t> columns;  // "row" j: the classes that feature j has weights for
   std::int64_t stored = 0;  // entries of csr
   std::int64_t classes = 0;
   std::int64_t features = 0;

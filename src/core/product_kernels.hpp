@@ -164,18 +164,24 @@ void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<T>& block,
   }
 }
 
+// Takes the scores of a block's classes into the best ones of a row.
+template <class T>
+inline void keep_best_of(const Scores<T>& s, std::int32_t first_class, int classes,
+                         const BestView<T>& best, std::int64_t i) {
+  const T* score = reinterpret_cast<const T*>(s.v);
+  std::uint64_t mask = first_bits(classes);
+  if (best.count[i] == best.capacity) mask &= above(s, best.value[i * best.capacity]);
+  for (; mask != 0; mask &= mask - 1) {
+    const int k = __builtin_ctzll(mask);
+    keep_best(best, i, score[k], first_class + k);
+  }
+}
+
 template <class T, class I>
 void top(const Csr<T, I>& X, const BlockView<T>& block, const BestView<T>& best, std::int64_t begin,
          std::int64_t end) {
   for (std::int64_t i = begin; i < end; ++i) {
-    const Scores<T> s = row_scores(X, block, i);
-    const T* score = reinterpret_cast<const T*>(s.v);
-    std::uint64_t mask = first_bits(block.classes);
-    if (best.count[i] == best.capacity) mask &= above(s, best.value[i * best.capacity]);
-    for (; mask != 0; mask &= mask - 1) {
-      const int k = __builtin_ctzll(mask);
-      keep_best(best, i, score[k], block.first_class + k);
-    }
+    keep_best_of(row_scores(X, block, i), block.first_class, block.classes, best, i);
   }
 }
 
@@ -190,9 +196,31 @@ void scores(const Csr<T, I>& X, const BlockView<T>& block, T* out, std::int64_t 
   }
 }
 
+template <class T, class I>
+void row_by_columns(const Csr<T, I>& X, const Csr<T, std::int32_t>& columns, const T* intercept,
+                    std::int64_t classes, std::int64_t i, T* score) {
+  for (std::int64_t c = 0; c < classes; ++c) score[c] = intercept[c];
+  for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
+    const T x = X.data[t];
+    const std::int64_t end = columns.end(X.indices[t]);
+    for (std::int64_t e = columns.begin(X.indices[t]); e < end; ++e)
+      score[columns.indices[e]] += x * columns.data[e];
+  }
+}
+
+template <class T>
+void top_of_row(const T* score, std::int64_t classes, const BestView<T>& best, std::int64_t i) {
+  for (std::int64_t first = 0; first < classes; first += lanes<T>()) {
+    const auto* s = reinterpret_cast<const Scores<T>*>(score + first);
+    const std::int64_t left = classes - first;
+    const int count = left < lanes<T>() ? static_cast<int>(left) : lanes<T>();
+    keep_best_of(*s, static_cast<std::int32_t>(first), count, best, i);
+  }
+}
+
 template <class F, class T, class I>
 ProductKernels<T, I> make_product_kernels() {
-  return {&scan<F, T, I>, &top<T, I>, &scores<T, I>};
+  return {&scan<F, T, I>, &top<T, I>, &scores<T, I>, &row_by_columns<T, I>, &top_of_row<T>};
 }
 
 }  // namespace MM_ISA

@@ -411,6 +411,31 @@ def top_dense(
     cls_out: NDArray[np.int32],
     score_out: NDArray[Any],
 ) -> None: ...
+def top_by_feature(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    coef: NDArray[Any],
+    coef_classes: NDArray[np.int32],
+    coef_indptr: NDArray[np.int32],
+    intercept: NDArray[Any],
+    isa: int,
+    threads: int,
+    cls_out: NDArray[np.int32],
+    score_out: NDArray[Any],
+) -> None: ...
+def scores_by_feature(
+    data: NDArray[Any],
+    indices: NDArray[Any],
+    indptr: NDArray[Any],
+    coef: NDArray[Any],
+    coef_classes: NDArray[np.int32],
+    coef_indptr: NDArray[np.int32],
+    intercept: NDArray[Any],
+    isa: int,
+    threads: int,
+    out: NDArray[Any],
+) -> None: ...
 def scores_sparse(
     data: NDArray[Any],
     indices: NDArray[Any],

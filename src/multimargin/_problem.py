@@ -56,6 +56,8 @@ class Problem:
     loss : {"hinge", "squared_hinge"}
     dtype : dtype or None
         Of the model, where it is not that of `X`.
+    rows : ndarray of int, shape (n_samples,), or None
+        Which of the given samples these are; None: all of them.
     """
 
     X: sp.csr_matrix
@@ -66,6 +68,7 @@ class Problem:
     formulation: str
     loss: str = "hinge"
     dtype: Any = None
+    rows: NDArray[np.intp] | None = None
 
     @property
     def machines(self) -> int:

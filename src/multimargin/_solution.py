@@ -45,6 +45,10 @@ class Alpha:
             scaled *= np.repeat(fitting.astype(scaled.dtype), np.diff(self.pair))
         return scaled
 
+    def labels(self) -> NDArray[np.int32]:
+        """Classes of the samples."""
+        return self.cls[self.pair[:-1]]
+
     def fits(self, problem: Problem) -> bool:
         first = self.pair[:-1]
         return (
@@ -74,6 +78,10 @@ class DenseAlpha:
         ceiling = problem.box if problem.loss == "hinge" else np.inf * problem.box
         scaled = np.minimum(self.value * ratio[:, None], ceiling[:, None])
         return np.ascontiguousarray(scaled, dtype=problem.X.dtype)
+
+    def labels(self) -> NDArray[np.int32]:
+        """Classes of the samples."""
+        return self.y
 
     def fits(self, problem: Problem) -> bool:
         return (

@@ -55,6 +55,7 @@ def problem_of(
     if estimator.class_weight is not None:
         # "balanced" counts repetitions: a weight of two is two samples.
         weight = weight * _class_weights(estimator.class_weight, classes, labels, weight)[labels]
+    used = None
     if not np.all(weight > 0):
         used = np.flatnonzero(weight > 0)
         kept, labels = np.unique(labels[used], return_inverse=True)
@@ -79,6 +80,7 @@ def problem_of(
         formulation=estimator.formulation,
         loss=estimator.loss,
         dtype=dtype,
+        rows=used,
     )
 
 
