@@ -38,7 +38,12 @@ $(VENV)/.installed-%: $(VENV)/bin/python $(SOURCES)
 demo: $(VENV)/.installed-demo
 	@$(BIN)/multimargin demo --script
 
-test: $(VENV)/.installed-test
+# A browser for the tests of the page, which are skipped where none can be had; then the next call
+# tries again.
+$(VENV)/chromium/chromium.json: tests/get_chromium.py | $(VENV)/.installed-test
+	@$(BIN)/python $< $(@D)
+
+test: $(VENV)/.installed-test $(VENV)/chromium/chromium.json
 	@$(BIN)/python -m pytest
 
 lint: $(VENV)/.installed-lint

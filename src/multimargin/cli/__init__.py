@@ -23,6 +23,7 @@ from multimargin.cli import (
     _predict,
     _report,
     _reproduce,
+    _serve,
     _train,
 )
 from multimargin.cli._common import (
@@ -66,6 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
         _report,
         _explain,
         _info,
+        _serve,
         _data,
         _demo,
         _reproduce,
@@ -122,7 +124,7 @@ def _run(args: argparse.Namespace) -> int:
         status, message = EXIT_INTERRUPTED, "interrupted"
     except BrokenPipeError:
         status, message = EXIT_PIPE, ""
-    except (ValueError, OSError, MemoryError, RuntimeError) as error:
+    except (ValueError, OSError, MemoryError, RuntimeError, ImportError) as error:
         status, message = EXIT_ERROR, f"error: {describe_error(error)}"
     if comm.size > 1:
         end_all(comm, message or "the reader of a pipe went away", status)

@@ -1,0 +1,134 @@
+"""Answers to questions: best classes, and what decided between two of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from multimargin._prediction import LinearScores, Scores, best_k_labels
+from multimargin._threads import thread_count
+from multimargin.inspection._class_weights import ClassWeights
+from multimargin.serving._errors import RequestError, shown
+from multimargin.serving._question import Question
+from multimargin.serving._single_scores import SingleScores
+from multimargin.serving._spans import Spans
+
+# From so many texts on, a pass over the whole model is faster than looking up their words.
+_MANY_TEXTS = 64
+# Features that an explanation names; the others are summed up.
+_MOST_FEATURES = 50
+# Digits of scores in JSON: single precision has no more.
+_DIGITS = 6
+
+
+class Answers:
+    """A text model that answers questions.
+
+    Parameters
+    ----------
+    model : TextClassifier
+        Fitted, of texts alone.
+    columns : ndarray or csc_matrix, default=None
+        Its weights by feature, if they are made already.
+    threads : int, default=1
+        Threads for many texts.
+    """
+
+    def __init__(self, model: Any, columns: Any = None, threads: int = 1) -> None:
+        self._model = model
+        self._labels: list[Any] = [_plain(label) for label in model.classes_.tolist()]
+        self._place = {label: place for place, label in enumerate(self._labels)}
+        self._names: list[str] = model.features_.get_feature_names_out().tolist()
+        self._spans = Spans(_text_options(model).counter())
+        self._few = SingleScores(model.coef_, model.intercept_, columns)
+        self._many = LinearScores(model.coef_, model.intercept_, thread_count(threads))
+        self._halved = model._halves_scores()
+        self._weights = ClassWeights(model)
+        self.answer(Question(["warm up"], 1, True))  # builds what is built at first use
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self._labels)
+
+    def answer(self, question: Question) -> dict[str, Any]:
+        """The answer as JSON values, as ``openapi.json`` describes it."""
+        against = None if question.against is None else self._class_of(question.against)
+        if not question.texts:
+            return {"results": []}
+        X = self._model._checked(question.texts)
+        scores: Scores = self._few if X.shape[0] < _MANY_TEXTS else self._many
+        k = question.k
+        # An explanation needs the runner-up, too.
+        found = max(k, min(2, self.n_classes)) if question.explain else k
+        places = np.arange(self.n_classes)
+        best, score = best_k_labels(scores, places, X, found, halved=self._halved)
+        results = []
+        for row, text in enumerate(question.texts):
+            result: dict[str, Any] = {
+                "classes": [
+                    {"label": self._labels[place], "score": round(value, _DIGITS)}
+                    for place, value in zip(
+                        best[row, :k].tolist(), score[row, :k].tolist(), strict=True
+                    )
+                ],
+                "known_features": int(X.indptr[row + 1] - X.indptr[row]),
+            }
+            if question.explain:
+                other = against
+                if other is None or other == best[row, 0]:
+                    other = best[row, 1]
+                result["explanation"] = self._explanation(text, X, row, int(best[row, 0]), int(other))
+            results.append(result)
+        return {"results": results}
+
+    def _class_of(self, label: Any) -> int:
+        # True is 1 in Python, and not in JSON.
+        place = self._place.get(label)
+        if place is None or isinstance(self._labels[place], bool) != isinstance(label, bool):
+            raise RequestError(
+                422, "unknown_class", f"the model has no class {shown(label)}", field="against"
+            )
+        return place
+
+    def _explanation(self, text: str, X: Any, row: int, best: int, other: int) -> dict[str, Any]:
+        part = slice(X.indptr[row], X.indptr[row + 1])
+        features, values = X.indices[part], X.data[part].astype(np.float64)
+        weights = self._weights
+        contributions = values * (weights.at(best, features) - weights.at(other, features))
+        intercept = weights.intercept(best) - weights.intercept(other)
+        order = np.argsort(-np.abs(contributions), kind="stable")[:_MOST_FEATURES]
+        order = order[contributions[order] != 0]
+        names = [self._names[feature] for feature in features[order]]
+        spans = self._spans.find(text, names)
+        return {
+            "label": self._labels[best],
+            "against": self._labels[other],
+            "difference": round(float(contributions.sum() + intercept), _DIGITS),
+            "intercept": round(intercept, _DIGITS),
+            "features": [
+                {
+                    "feature": name,
+                    "value": round(float(values[place]), _DIGITS),
+                    "contribution": round(float(contributions[place]), _DIGITS),
+                    "spans": spans[name],
+                }
+                for name, place in zip(names, order.tolist(), strict=True)
+            ],
+            "other_features": {
+                "count": int(features.size - order.size),
+                "contribution": round(
+                    float(contributions.sum() - contributions[order].sum()), _DIGITS
+                ),
+            },
+        }
+
+
+def _text_options(model: Any) -> Any:
+    return model.features_._texts[0].options
+
+
+def _plain(label: Any) -> Any:
+    """A label as JSON has it."""
+    return label.decode("utf-8", "replace") if isinstance(label, bytes) else label

@@ -1,0 +1,175 @@
+"""The application: the page, the JSON endpoint and what describes them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
+from typing import Any
+
+from multimargin.serving._answers import Answers
+from multimargin.serving._body import read_body
+from multimargin.serving._errors import RequestError
+from multimargin.serving._guard import Guard
+from multimargin.serving._limits import Limits
+from multimargin.serving._question import Question, read_question
+
+_JSON = "application/json"
+# All that can be asked for: path, file in the package, type.
+_FILES = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/style.css": ("style.css", "text/css; charset=utf-8"),
+    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+    "/openapi.json": ("openapi.json", _JSON),
+}
+# Answered between other requests up to this size, some milliseconds; above, beside them.
+_FEW_TEXTS = 4
+_FEW_CHARS = 5_000
+_BIG_REQUESTS = 2
+
+
+class _Endpoints:
+    """What the paths do."""
+
+    def __init__(self, answers: Answers, about: dict[str, Any], limits: Limits) -> None:
+        self._answers = answers
+        self._about = json.dumps(about, allow_nan=False).encode()
+        self._limits = limits
+        self._pool = ThreadPoolExecutor(_BIG_REQUESTS, "multimargin-serve")
+
+    async def predict(self, request: Any) -> Any:
+        body = await read_body(request, self._limits)
+        question = read_question(body, self._limits, self._answers.n_classes)
+        if _is_small(question):
+            answer = self._encoded(question)
+        else:
+            loop = asyncio.get_running_loop()
+            answer = await loop.run_in_executor(self._pool, self._encoded, question)
+        return _response(answer)
+
+    def _encoded(self, question: Question) -> bytes:
+        answer = self._answers.answer(question)
+        return json.dumps(answer, separators=(",", ":"), allow_nan=False).encode()
+
+    async def model(self, _request: Any) -> Any:
+        return _response(self._about)
+
+    async def health(self, _request: Any) -> Any:
+        return _response(b'{"status": "ok"}')
+
+
+def build(
+    answers: Answers,
+    about: dict[str, Any],
+    limits: Limits,
+    hosts: Collection[str] | None,
+    parent: int | None = None,
+) -> Any:
+    """The ASGI application.
+
+    Parameters
+    ----------
+    about : dict
+        What ``/model`` says.
+    hosts : collection of str or None
+        See `Guard`.
+    parent : int, default=None
+        Process without which this one has nothing to do, and ends.
+    """
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.middleware import Middleware
+    from starlette.routing import Route
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Any) -> AsyncIterator[None]:
+        watch = None if parent is None else asyncio.create_task(_end_with(parent))
+        yield
+        if watch is not None:
+            watch.cancel()
+
+    endpoints = _Endpoints(answers, about, limits)
+    app = Starlette(
+        routes=[
+            Route("/predict", endpoints.predict, methods=["POST"]),
+            Route("/model", endpoints.model, methods=["GET"]),
+            Route("/health", endpoints.health, methods=["GET"]),
+            *(Route(path, _file(*about), methods=["GET"]) for path, about in _FILES.items()),
+        ],
+        middleware=[Middleware(Guard, limits=limits, hosts=hosts)],
+        exception_handlers={
+            RequestError: _refused,
+            HTTPException: _no_such_thing,
+            Exception: _failed,
+        },
+        lifespan=lifespan,
+    )
+    app.router.redirect_slashes = False  # what is not there is not somewhere else either
+    return app
+
+
+def _is_small(question: Question) -> bool:
+    return len(question.texts) <= _FEW_TEXTS and sum(map(len, question.texts)) <= _FEW_CHARS
+
+
+def _response(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Any:
+    from starlette.responses import Response
+
+    return Response(
+        body, status, headers={"cache-control": "no-store", **(headers or {})}, media_type=_JSON
+    )
+
+
+def _file(name: str, media_type: str) -> Callable[[Any], Awaitable[Any]]:
+    from starlette.responses import Response
+
+    content = files("multimargin.serving").joinpath("page", name).read_bytes()
+
+    async def send_file(_request: Any) -> Any:
+        # Asked for again each time, so that the page never meets another version's script.
+        return Response(content, headers={"cache-control": "no-cache"}, media_type=media_type)
+
+    return send_file
+
+
+async def _refused(_request: Any, error: Any) -> Any:
+    return _response(error.body(), error.status, error.headers)
+
+
+async def _no_such_thing(request: Any, error: Any) -> Any:
+    """What Starlette refuses: paths and methods that there are not."""
+    status = int(error.status_code)
+    if status == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        text = f"{request.method} is not possible here; {allowed or 'another method'} is"
+        code = "method_not_allowed"
+    elif status == 404:
+        code, text = "not_found", f"there is nothing here; there are {', '.join(_paths())}"
+    else:
+        code, text = "refused", str(error.detail)
+    refused = RequestError(status, code, text, headers=error.headers)
+    return _response(refused.body(), status, refused.headers)
+
+
+def _paths() -> list[str]:
+    return ["/", "/predict", "/model", "/health", "/openapi.json"]
+
+
+async def _failed(_request: Any, error: Exception) -> Any:
+    logging.getLogger("uvicorn.error").debug("request failed", exc_info=error)
+    text = "the server could not answer this; its log says why"
+    return _response(RequestError(500, "internal_error", text).body(), 500)
+
+
+async def _end_with(parent: int) -> None:
+    """End this process when its parent is gone: nobody else would."""
+    while os.getppid() == parent:
+        await asyncio.sleep(1)
+    signal.raise_signal(signal.SIGTERM)

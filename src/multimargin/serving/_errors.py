@@ -1,0 +1,57 @@
+"""Requests that are refused: a status, a name for programs and a sentence for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+
+class RequestError(Exception):
+    """A request that gets an error instead of an answer.
+
+    Parameters
+    ----------
+    status : int
+        HTTP status.
+    code : str
+        What is wrong, for programs.
+    message : str
+        What is wrong, what is allowed and what to do, for people.
+    field : str, default=None
+        The member of the request that is wrong.
+    headers : mapping, default=None
+        More headers of the answer.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        message: str,
+        *,
+        field: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.field = field
+        self.headers = dict(headers or {})
+
+    def body(self) -> bytes:
+        """The answer as JSON."""
+        error: dict[str, object] = {
+            "status": self.status,
+            "code": self.code,
+            "message": self.message,
+        }
+        if self.field is not None:
+            error["field"] = self.field
+        return json.dumps({"error": error}).encode()
+
+
+def shown(value: object, most: int = 60) -> str:
+    """Something out of a request, short enough for a message."""
+    text = json.dumps(value, ensure_ascii=True) if not isinstance(value, str) else repr(value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,0 +1,125 @@
+"""What every request passes first: host, rate, how many at once, and headers of the answer."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from typing import Any
+
+from multimargin.serving._errors import RequestError
+from multimargin.serving._limits import Limits
+from multimargin.serving._rate_limit import RateLimit
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+# The page needs its own style, script and icon, and asks this server alone.
+_POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS = [
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+]
+
+# A name or an address, and perhaps a port.
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:]+)(?::\d+)?")
+
+
+class Guard:
+    """ASGI middleware around the whole application.
+
+    Parameters
+    ----------
+    app : ASGI application
+    limits : Limits
+    hosts : collection of str or None, default=None
+        Names by which the server may be called, lower case and without port. A page from elsewhere
+        can let its own name point to this machine, and so reach a server that is bound to it
+        alone; its requests carry that name. None: any.
+    """
+
+    def __init__(self, app: App, limits: Limits, hosts: Collection[str] | None = None) -> None:
+        self._app = app
+        self._limits = limits
+        self._hosts = None if hosts is None else frozenset(hosts)
+        self._rate = RateLimit(limits.rate)
+        self._active = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+            await send(message)
+
+        try:
+            self._admit(scope)
+        except RequestError as error:
+            await send_error(error, send_with_headers)
+            return
+        self._active += 1
+        try:
+            await self._app(scope, receive, send_with_headers)
+        finally:
+            self._active -= 1
+
+    def _admit(self, scope: Scope) -> None:
+        if self._hosts is not None:
+            self._check_host(scope)
+        seconds = self._rate.wait(scope["client"][0] if scope.get("client") else "")
+        if seconds > 0:
+            raise RequestError(
+                429,
+                "too_many_requests",
+                f"more than {self._limits.rate:g} requests a second; ask again in "
+                f"{math.ceil(seconds)} s",
+                headers={"retry-after": str(math.ceil(seconds))},
+            )
+        # Whether the server is well is asked most urgently when it is busy.
+        if self._active >= self._limits.concurrency and scope["path"] != "/health":
+            raise RequestError(
+                503,
+                "busy",
+                f"{self._active} requests are being answered, which is the most; ask again soon",
+                headers={"retry-after": "1"},
+            )
+
+    def _check_host(self, scope: Scope) -> None:
+        values = [value for name, value in scope["headers"] if name == b"host"]
+        match = _HOST.fullmatch(values[0].decode("latin-1").lower()) if len(values) == 1 else None
+        if match is None or match[1] not in (self._hosts or ()):
+            raise RequestError(
+                400,
+                "unknown_host",
+                "this server is not called by that name; 'multimargin serve --allow-host NAME' "
+                "adds one",
+            )
+
+
+async def send_error(error: RequestError, send: Send) -> None:
+    """Answer with an error."""
+    body = error.body()
+    headers = {
+        "content-type": "application/json",
+        "content-length": str(len(body)),
+        "cache-control": "no-store",
+        **error.headers,
+    }
+    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": error.status, "headers": encoded})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,98 @@
+"""Where in a text its features are: what the vectorizer counts, with the places it counts at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+# Of one feature; a page that marks a word a hundred times says no more with the next.
+_MOST_SPANS = 100
+_BLANKS = re.compile(r"\s\s+")
+
+Span = tuple[int, int]
+
+
+class Spans:
+    """Finds features in texts.
+
+    Parameters
+    ----------
+    counter : CountVectorizer
+        The vectorizer, fitted or not, whose analyzer is "word", "char" or "char_wb".
+    """
+
+    def __init__(self, counter: Any) -> None:
+        self._preprocess: Callable[[str], str] = counter.build_preprocessor()
+        self._shortest, self._longest = counter.ngram_range
+        self._stop_words: frozenset[str] = frozenset(counter.get_stop_words() or ())
+        self._token = re.compile(counter.token_pattern)
+        self._pieces = {
+            "word": self._words,
+            "char": self._characters,
+            "char_wb": self._characters_within_words,
+        }[counter.analyzer]
+
+    def find(self, text: str, features: Collection[str]) -> dict[str, list[Span]]:
+        """Begin and end of each occurrence of the features, in characters of the text."""
+        clean, origin = self._aligned(text)
+        found: dict[str, list[Span]] = {feature: [] for feature in features}
+        for feature, begin, end in self._pieces(clean):
+            spans = found.get(feature)
+            if spans is not None and len(spans) < _MOST_SPANS and begin < end:
+                spans.append((origin[begin], origin[end - 1] + 1))
+        return found
+
+    def _aligned(self, text: str) -> tuple[str, range | list[int]]:
+        """The text as the vectorizer reads it, and where each of its characters is from."""
+        clean = self._preprocess(text)
+        if len(clean) == len(text):
+            return clean, range(len(text))
+        parts = [self._preprocess(character) for character in text]
+        if sum(map(len, parts)) != len(clean):  # no longer letter by letter: as near as can be
+            last = max(0, len(text) - 1)
+            return clean, [min(place, last) for place in range(len(clean))]
+        return clean, [place for place, part in enumerate(parts) for _ in part]
+
+    def _words(self, text: str) -> Iterator[tuple[str, int, int]]:
+        words = [
+            (match[0], match.start(), match.end())
+            for match in self._token.finditer(text)
+            if match[0] not in self._stop_words
+        ]
+        for first, (_, begin, _) in enumerate(words):
+            longest = min(self._longest, len(words) - first)
+            for count in range(self._shortest, longest + 1):
+                run = words[first : first + count]
+                yield " ".join(word for word, _, _ in run), begin, run[-1][2]
+
+    def _characters(self, text: str) -> Iterator[tuple[str, int, int]]:
+        shrunk, place = _shrunk(text)
+        for begin in range(len(shrunk)):
+            for count in range(self._shortest, min(self._longest, len(shrunk) - begin) + 1):
+                yield shrunk[begin : begin + count], place[begin], place[begin + count - 1] + 1
+
+    def _characters_within_words(self, text: str) -> Iterator[tuple[str, int, int]]:
+        for match in re.finditer(r"\S+", text):
+            padded = f" {match[0]} "
+            low, high = match.span()
+            for count in range(self._shortest, self._longest + 1):
+                for begin in range(max(1, len(padded) - count + 1)):
+                    first = low + begin - 1  # the padding is no character of the text
+                    yield padded[begin : begin + count], max(low, first), min(high, first + count)
+                if len(padded) <= count:
+                    break  # such a short word counts once
+
+
+def _shrunk(text: str) -> tuple[str, list[int]]:
+    """The text with runs of blanks as one, and the place of each character before."""
+    parts: list[str] = []
+    place: list[int] = []
+    done = 0
+    for match in _BLANKS.finditer(text):
+        parts += (text[done : match.start()], " ")
+        place += range(done, match.start() + 1)
+        done = match.end()
+    parts.append(text[done:])
+    place += range(done, len(text))
+    return "".join(parts), place
