@@ -23,6 +23,7 @@ PUBLIC = [
     "multimargin.datasets",
     "multimargin.distributed",
     "multimargin.inspection",
+    "multimargin.serving",
 ]
 
 LINK = re.compile(
