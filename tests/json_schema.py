@@ -19,7 +19,9 @@ _KNOWN = {
 }
 
 
-def errors(value: Any, schema: dict[str, Any], document: dict[str, Any], at: str = "$") -> list[str]:
+def errors(
+    value: Any, schema: dict[str, Any], document: dict[str, Any], at: str = "$"
+) -> list[str]:
     """What is wrong with a value, one line each."""
     unknown = set(schema) - _KNOWN
     assert not unknown, f"{at}: this check does not know {unknown}"
@@ -51,7 +53,9 @@ def _is(value: Any, kind: str) -> bool:
     return isinstance(value, _TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
 
 
-def _array(value: list[Any], schema: dict[str, Any], document: dict[str, Any], at: str) -> list[str]:
+def _array(
+    value: list[Any], schema: dict[str, Any], document: dict[str, Any], at: str
+) -> list[str]:
     found = []
     if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
         found.append(f"{at}: {len(value)} items")
@@ -60,7 +64,9 @@ def _array(value: list[Any], schema: dict[str, Any], document: dict[str, Any], a
     return found
 
 
-def _object(value: dict[str, Any], schema: dict[str, Any], document: dict[str, Any], at: str) -> list[str]:
+def _object(
+    value: dict[str, Any], schema: dict[str, Any], document: dict[str, Any], at: str
+) -> list[str]:
     found = [f"{at}: {name} is missing" for name in schema.get("required", ()) if name not in value]
     members = schema.get("properties", {})
     for name, member in value.items():

@@ -8,12 +8,12 @@ import pytest
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("playwright")
-from chromium import chromium, why_not
 from playwright.sync_api import expect, sync_playwright
-from served import live, small_model
 
+from chromium import chromium, why_not
 from multimargin import save_model
 from multimargin.serving import Limits
+from served import live, small_model
 
 TEXT = "A small dog, that plays the violin with a cat"
 
@@ -209,7 +209,7 @@ CONTRAST = """() => {
   const poor = [];
   for (const node of document.querySelectorAll("body *:not(mark)")) {
     const own = [...node.childNodes].some((c) => c.nodeType === 3 && c.data.trim());
-    if (!own || node.id === "mirror" || !node.checkVisibility() || node.closest(".unseen")) continue;
+    if (!own || node.closest("#mirror, .unseen") || !node.checkVisibility()) continue;
     const below = behind(node);
     const [a, b] = [light(over(channels(getComputedStyle(node).color), below)), light(below)];
     const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);

@@ -21,13 +21,13 @@ import pytest
 
 pytest.importorskip("uvicorn")
 import httpx
-from served import TEXTS, live, serving, small_model
 
 from multimargin import MulticlassSVC, save_model
 from multimargin.cli import main
 from multimargin.serving import Limits, Server
 from multimargin.serving._app import _end_with
 from multimargin.serving._server import _explained, bound, is_local
+from served import TEXTS, live, serving, small_model
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no /proc")
 
@@ -304,7 +304,13 @@ def test_missing_libraries_are_named(model_file, capsys, monkeypatch):
 
 @pytest.mark.parametrize(
     "options",
-    [["--port", "65536"], ["--port", "x"], ["--rate", "-1"], ["--rate", "nan"], ["--processes", "0"]],
+    [
+        ["--port", "65536"],
+        ["--port", "x"],
+        ["--rate", "-1"],
+        ["--rate", "nan"],
+        ["--processes", "0"],
+    ],
 )
 def test_wrong_usage(model_file, options, capsys):
     assert main(["serve", str(model_file), *options]) == 2
@@ -329,7 +335,9 @@ def test_unknown_hosts():
 
 
 def test_who_can_connect(model_file, monkeypatch, capsys):
-    assert [is_local(h) for h in ("127.0.0.1", "localhost", "::1", "[::1]", "127.9.9.9")] == [True] * 5
+    assert [is_local(h) for h in ("127.0.0.1", "localhost", "::1", "[::1]", "127.9.9.9")] == [
+        True
+    ] * 5
     assert [is_local(h) for h in ("0.0.0.0", "::", "10.0.0.1", "example.org")] == [False] * 4
     monkeypatch.setattr(Server, "run", lambda self, started: started("http://0.0.0.0:80/"))
     assert main(["serve", str(model_file), "--host", "0.0.0.0"]) == 0

@@ -14,10 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("starlette")
-from json_schema import errors
-from served import LABELS, TEXTS, small_model
 from sklearn.feature_extraction.text import CountVectorizer
 
+from json_schema import errors
 from multimargin import MulticlassSVC, TextClassifier
 from multimargin.serving import Limits, create_app
 from multimargin.serving._errors import RequestError
@@ -25,6 +24,7 @@ from multimargin.serving._guard import Guard
 from multimargin.serving._question import read_question
 from multimargin.serving._rate_limit import RateLimit
 from multimargin.serving._spans import Spans
+from served import LABELS, TEXTS, small_model
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it would rather have another HTTP client than httpx
@@ -167,7 +167,10 @@ def test_halves_of_characters(client):
 @pytest.mark.parametrize("analyzer", ["word", "char", "char_wb"])
 @pytest.mark.parametrize("options", [{}, {"strip_accents": "unicode"}, {"stop_words": ["the"]}])
 @settings(deadline=None, max_examples=25)
-@given(text=st.text(st.sampled_from("aBé \n\t the.İßΣe\u0301😀1-"), max_size=30), high=st.integers(1, 4))
+@given(
+    text=st.text(st.sampled_from("aBé \n\t the.İßΣe\u0301😀1-"), max_size=30),
+    high=st.integers(1, 4),
+)
 @example(text="The  the\n\nthe quick", high=2)
 def test_spans_count_as_the_vectorizer(analyzer, options, text, high):
     if analyzer != "word" and "stop_words" in options:
@@ -310,9 +313,9 @@ def test_malformed(client, body, status, says):
 @settings(deadline=None, max_examples=100)
 @given(
     st.binary(max_size=60)
-    | st.lists(st.sampled_from(['{"text":', '"a"', ',"k":', "1", "}", "[", "]", "é", "\\ud800"])).map(
-        lambda parts: "".join(parts).encode()
-    )
+    | st.lists(
+        st.sampled_from(['{"text":', '"a"', ',"k":', "1", "}", "[", "]", "é", "\\ud800"])
+    ).map(lambda parts: "".join(parts).encode())
 )
 def test_any_bytes_get_an_answer_or_a_reason(body):
     try:
@@ -325,9 +328,7 @@ def test_other_types_methods_and_encodings(client):
     for headers in ({}, {"content-type": "text/plain"}, {"content-type": "application/jsonx"}):
         response = client.post("/predict", content=b'{"text": "a"}', headers=headers)
         checked(response, "Error", 415)
-    response = client.post(
-        "/predict", content=b"...", headers={**JSON, "content-encoding": "gzip"}
-    )
+    response = client.post("/predict", content=b"...", headers={**JSON, "content-encoding": "gzip"})
     assert checked(response, "Error", 415)["error"]["code"] == "compressed"
     typed = {"content-type": "Application/JSON; charset=utf-8"}
     checked(client.post("/predict", content=b'{"text": "a"}', headers=typed), "Answer")

@@ -29,8 +29,8 @@ class Answers:
     ----------
     model : TextClassifier
         Fitted, of texts alone.
-    columns : ndarray or csc_matrix, default=None
-        Its weights by feature, if they are made already.
+    columns : Columns, default=None
+        Its weights by feature, if they are sparse and made already.
     threads : int, default=1
         Threads for many texts.
     """
@@ -79,7 +79,9 @@ class Answers:
                 other = against
                 if other is None or other == best[row, 0]:
                     other = best[row, 1]
-                result["explanation"] = self._explanation(text, X, row, int(best[row, 0]), int(other))
+                result["explanation"] = self._explanation(
+                    text, X, row, int(best[row, 0]), int(other)
+                )
             results.append(result)
         return {"results": results}
 

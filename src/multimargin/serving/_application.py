@@ -8,7 +8,6 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from multimargin._model_file import load_model
 from multimargin.formulations import FORMULATIONS
@@ -57,7 +56,8 @@ def check_served(model: Any, name: str) -> None:
             f"{name}: the model needs the columns {', '.join([*texts, *numeric, *categorical])}; "
             f"the page has one text and nothing else; {_RETRAIN}, with one --text column"
         )
-    values = model.coef_.data if sp.issparse(model.coef_) else model.coef_
+    coef: Any = model.coef_
+    values = coef if isinstance(coef, np.ndarray) else coef.data
     if not (np.isfinite(values).all() and np.isfinite(model.intercept_).all()):
         raise ValueError(f"{name}: the model has coefficients that are not numbers: train it again")
 
@@ -138,9 +138,7 @@ def create_app(
     return app
 
 
-def about_model(
-    model: Any, name: str, limits: Limits, examples: Sequence[str]
-) -> dict[str, Any]:
+def about_model(model: Any, name: str, limits: Limits, examples: Sequence[str]) -> dict[str, Any]:
     """What ``/model`` says."""
     from multimargin import __version__
 

@@ -9,47 +9,44 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from multimargin._array_file import read_arrays, write_arrays
 
 _KIND = "weights-by-feature"
 
 
-def columns_of(coef: Any) -> Any:
-    """The weights by feature; of a dense model the same memory, seen from the other side."""
-    return coef.T if isinstance(coef, np.ndarray) else sp.csc_matrix(coef)
+class Columns(NamedTuple):
+    """Sparse weights by feature: those of feature j are ``weights[starts[j]:starts[j + 1]]``."""
+
+    outputs: NDArray[np.intp]
+    weights: NDArray[Any]
+    starts: NDArray[np.intp]
+
+
+def columns_of(coef: Any) -> Columns:
+    """The weights of a sparse matrix of shape (n_outputs, n_features) by feature."""
+    matrix = sp.csc_matrix(coef)
+    # In the type that NumPy indexes with: any other is converted at every use.
+    return Columns(matrix.indices.astype(np.intp), matrix.data, matrix.indptr.astype(np.intp))
 
 
 def write_columns(coef: Any, model_path: str, path: Path) -> None:
     """Write sparse weights by feature to a file that several processes can map."""
-    columns = columns_of(coef)
-    write_arrays(
-        path,
-        {"kind": _KIND, "shape": list(columns.shape), "model": _identity(model_path)},
-        {"data": columns.data, "indices": columns.indices, "indptr": columns.indptr},
-        durable=False,
-    )
+    meta = {"kind": _KIND, "model": _identity(model_path)}
+    write_arrays(path, meta, columns_of(coef)._asdict(), durable=False)
 
 
-def read_columns(path: str, model_path: str) -> Any:
+def read_columns(path: str, model_path: str) -> Columns | None:
     """Map what `write_columns` has written; None if the model file is another one by now."""
     meta, arrays = read_arrays(path)
     if meta["model"] != _identity(model_path):
         return None
-    columns = sp.csc_matrix(tuple(meta["shape"]), dtype=arrays["data"].dtype)
-    # Part by part: the constructor would look at all indices, and sort them, in read-only memory.
-    columns.data, columns.indices, columns.indptr = (
-        arrays["data"],
-        arrays["indices"],
-        arrays["indptr"],
-    )
-    columns.has_sorted_indices = True
-    columns.has_canonical_format = True
-    return columns
+    return Columns(*(arrays[name] for name in Columns._fields))
 
 
 def _identity(path: str) -> list[int]:

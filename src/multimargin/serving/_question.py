@@ -105,8 +105,10 @@ def _text(text: Any, field: str, limits: Limits) -> str:
             field=field,
         )
     # JSON can hold halves of characters, which are no text to anything behind this.
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode(
-        "utf-16", "replace"
+    return (
+        text
+        if text.isascii()
+        else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     )
 
 
