@@ -132,7 +132,9 @@ def test_report_of_very_many_classes():
 def test_confusions_are_those_of_the_matrix(pairs):
     truth, predicted = zip(*pairs, strict=True)
     labels = sorted({*truth, *predicted})
-    matrix = confusion_matrix(truth, predicted, labels=labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a single label
+        matrix = confusion_matrix(truth, predicted, labels=labels)
     found = confusions(truth, predicted, k=1000)
     assert np.array_equal(found.matrix(labels), matrix)
     assert found.n_errors == matrix.sum() - np.trace(matrix)
@@ -275,15 +277,15 @@ def test_free_ones_lie_on_their_margin_and_bound_ones_within(iris):
     X, y = iris
     for formulation in ("ww", "cs"):
         model = MulticlassSVC(
-            formulation, warm_start=True, solver="passes", tol=1e-7, random_state=0
+            formulation, warm_start=True, solver="passes", tol=1e-4, random_state=0
         ).fit(X, y)
         held = support_set(model, y)
         scores = model.decision_function(X[held.sample])
         at = np.arange(len(held))
         own = scores[at, np.searchsorted(model.classes_, held.label)]
         slack = 1 - own + scores[at, np.searchsorted(model.classes_, held.against)]
-        assert np.abs(slack[~held.at_bound]).max() < 0.01
-        assert slack[held.at_bound].min() > -0.01
+        assert np.abs(slack[~held.at_bound]).max() < 0.05
+        assert slack[held.at_bound].min() > -0.05
         assert held.at_bound.sum() > 5
         assert (~held.at_bound).sum() > 1
 
@@ -363,10 +365,13 @@ def test_samples_of_weight_zero_keep_their_places(iris):
 def drawn(ax, path):
     """Render; every label must be inside of the figure."""
     figure = ax.figure
-    figure.savefig(path, dpi=50)
+    figure.savefig(path)
+    figure.canvas.draw()
     box = figure.bbox
-    for text in [*ax.get_yticklabels(), ax.title, ax.xaxis.label, ax.yaxis.label]:
-        if text.get_text() and text.get_visible():
+    low, high = sorted(ax.get_ylim())
+    beside = [text for text in ax.get_yticklabels() if low <= text.get_position()[1] <= high]
+    for text in [*beside, ax.title, ax.xaxis.label, ax.yaxis.label]:
+        if text.get_text():
             extent = text.get_window_extent()
             assert extent.x0 >= box.x0 - 2, text
             assert extent.x1 <= box.x1 + 2, text

@@ -80,7 +80,7 @@ def plot_class_report(report: ClassReport, ax: Any = None) -> Any:
     support, f1 = report.support[met], report.f1[met]
     # Supports are whole numbers and F1 of few samples has few values: spread what coincides.
     random = np.random.default_rng(0)
-    spread = np.exp(random.uniform(-0.06, 0.06, len(support)))
+    spread = np.exp(random.uniform(-0.06, 0.06, len(support)) * (len(support) > 100))
     alpha = float(np.clip(30 / np.sqrt(max(1, len(support))), 0.08, 0.8))
     ax.scatter(support * spread, f1, s=14, color=_FOR, alpha=alpha, linewidths=0)
     sizes, means = _running_mean(support, f1)
@@ -89,7 +89,10 @@ def plot_class_report(report: ClassReport, ax: Any = None) -> Any:
             sizes, means, color=_AGAINST, linewidth=2, label="mean of classes of about this size"
         )
         ax.legend(frameon=False, fontsize="small", loc="lower right")
-    ax.set_xscale("log")
+    ax.set_xlim(support.min() / 1.25, support.max() * 1.25)
+    if support.max() >= 10 * support.min():
+        ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:,.0f}")
     ax.set_ylim(-0.03, 1.03)
     ax.set_xlabel("samples of the class")
     ax.set_ylabel("F1")
