@@ -42,17 +42,23 @@ class _Endpoints:
         self._answers = answers
         self._about = json.dumps(about, allow_nan=False).encode()
         self._limits = limits
+        # Of characters there are ten times as many features as of words.
+        self._few_chars = _FEW_CHARS if about["analyzer"] == "word" else _FEW_CHARS // 10
         self._pool = ThreadPoolExecutor(_BIG_REQUESTS, "multimargin-serve")
 
     async def predict(self, request: Any) -> Any:
         body = await read_body(request, self._limits)
         question = read_question(body, self._limits, self._answers.n_classes)
-        if _is_small(question):
+        if self._is_small(question):
             answer = self._encoded(question)
         else:
             loop = asyncio.get_running_loop()
             answer = await loop.run_in_executor(self._pool, self._encoded, question)
         return _response(answer)
+
+    def _is_small(self, question: Question) -> bool:
+        chars = sum(map(len, question.texts))
+        return len(question.texts) <= _FEW_TEXTS and chars <= self._few_chars
 
     def _encoded(self, question: Question) -> bytes:
         answer = self._answers.answer(question)
@@ -113,10 +119,6 @@ def build(
     )
     app.router.redirect_slashes = False  # what is not there is not somewhere else either
     return app
-
-
-def _is_small(question: Question) -> bool:
-    return len(question.texts) <= _FEW_TEXTS and sum(map(len, question.texts)) <= _FEW_CHARS
 
 
 def _response(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Any:

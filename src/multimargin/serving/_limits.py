@@ -23,8 +23,9 @@ class Limits:
         Requests per second of one client, with a reserve of two seconds; 0 is no limit.
     concurrency : int, default=64
         Requests that are read or answered at the same time.
-    connections : int, default=1024
-        Open connections, idle ones included.
+    connections : int, default=512
+        Open connections, idle ones included; fewer than the files that a process may have open,
+        which is often 1024.
     body_seconds : float, default=10.0
         Time in which the body of a request has to arrive.
     head_seconds : float, default=10.0
@@ -43,7 +44,7 @@ class Limits:
     max_k: int = 100
     rate: float = 100.0
     concurrency: int = 64
-    connections: int = 1024
+    connections: int = 512
     body_seconds: float = 10.0
     head_seconds: float = 10.0
 

@@ -112,7 +112,7 @@ class Server:
             http=functools.partial(PatientProtocol, head_seconds=self.limits.head_seconds),  # type: ignore[arg-type,unused-ignore]
             ws="none",
             lifespan="on",
-            log_level="warning",
+            log_level="error",
             access_log=False,
             server_header=False,
             # A client that says whom it asks for would choose whose rate it uses up.

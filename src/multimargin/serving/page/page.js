@@ -13,7 +13,7 @@ const byId = (id) => document.getElementById(id);
 const page = Object.fromEntries(
   ["name", "facts", "text", "mirror", "count", "key", "problem", "examples", "announcement",
     "answer", "classes", "nothing-known", "why", "winner", "rival", "words",
-    "sums", "invitation", "version"].map((id) => [id, byId(id)]));
+    "sums", "invitation", "version", "key-for", "key-against"].map((id) => [id, byId(id)]));
 
 const state = {
   limits: { max_chars: 100000 },
@@ -150,7 +150,7 @@ function showClasses(classes, explanation) {
     const number = element("span", { class: "score" }, score(entry.score));
     if (rank === 0) {
       return element("li", { class: "best" },
-        element("div", {}, element("span", { class: "tick", "aria-hidden": "true" }, "✓"),
+        element("div", {}, element("span", { class: "tick", "aria-hidden": "true" }),
           name, number, gauge));
     }
     const radio = element("input", { type: "radio", name: "against" });
@@ -189,6 +189,8 @@ function sumRow(name, value, kind = null) {
 function showExplanation(explanation) {
   showLabel(page.winner, explanation.label);
   showLabel(page.rival, explanation.against);
+  page["key-for"].textContent = readable(explanation.label).name;
+  page["key-against"].textContent = readable(explanation.against).name;
   const least = LEAST_SHOWN * Math.abs(explanation.features[0]?.contribution || 0);
   const large = explanation.features.filter((feature) => Math.abs(feature.contribution) >= least);
   const listed = large.slice(0, WORDS_SHOWN).sort((a, b) => b.contribution - a.contribution);
