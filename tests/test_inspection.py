@@ -14,6 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import classification_report, confusion_matrix
 
 from multimargin import MulticlassSVC, TextClassifier
+from multimargin.datasets import wordnet_parents
 from multimargin.inspection import (
     class_report,
     confusions,
@@ -169,6 +170,10 @@ def test_errors_among_siblings():
         assert by_pair["cat", "dog"] is True
         assert by_pair["cat", "oak"] is False
         assert found.family("tree") == tree
+        assert found.n_parent_errors == 0
+    above = confusions(["cat", "pet", "dog", "dog"], ["pet", "dog", "cat", "dog"], groups=parent)
+    assert (above.n_parent_errors, above.n_sibling_errors) == (2, 1)
+    assert "parent" in str(above)
     # Labels without a parent are nobody's siblings, not even each other's.
     assert confusions(["a", "b"], ["b", "a"], groups={}).n_sibling_errors == 0
     plain = confusions(truth, predicted)
@@ -182,6 +187,23 @@ def test_errors_among_siblings():
     with pytest.raises(ValueError, match="k must be"):
         confusions(truth, predicted, k=0)
     json.dumps(found.as_dict())
+
+
+def test_parents_of_wordnet():
+    parents = wordnet_parents()
+    assert len(parents) > 10_000
+    chain = ["dog.n#n02084071"]
+    while chain[-1] in parents:
+        chain.append(parents[chain[-1]])
+    words = [label.partition(".")[0] for label in chain]
+    assert words[:5] == ["dog", "canine", "carnivore", "placental", "mammal"]
+    assert words[-1] == "entity"
+    for label in parents:
+        seen = {label}
+        while label in parents:
+            label = parents[label]  # noqa: PLW2901
+            assert label not in seen
+            seen.add(label)
 
 
 def alike():

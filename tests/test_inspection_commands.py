@@ -110,7 +110,7 @@ def test_explain_says_what_is_missing(folder, capsys):
 def test_report(folder, capsys):
     pytest.importorskip("matplotlib")
     data = folder / "test.csv"
-    data.write_text(TEXTS + "my money is late,delivery\na new thing,other\n")
+    data.write_text(TEXTS + "refund my money,delivery\na new thing,other\n")
     text = output(capsys, "report", "texts", "test.csv", "--per-class", "r.csv", "--plot", "r.png")
     assert "2 errors in 11 samples" in text
     assert text.splitlines()[1].startswith("delivery")
@@ -129,7 +129,7 @@ def test_report(folder, capsys):
 
 def test_report_compares_numbers_with_texts(folder, capsys):
     (folder / "mixed.svm").write_text(LIBSVM + "new 1:1\n")
-    assert "1 errors in 22" in output(capsys, "report", "numbers", "mixed.svm")
+    assert "1 error in 22" in output(capsys, "report", "numbers", "mixed.svm")
 
 
 def test_report_overwrites_nothing_that_it_reads(folder, capsys):

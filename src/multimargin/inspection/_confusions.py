@@ -128,6 +128,7 @@ def confusions(given: Any, *rest: Any, groups: Groups | None = None, k: int = 20
         n_samples=len(found.truth),
         n_errors=int(wrong.sum()),
         n_sibling_errors=None if akin is None else int(akin.sum()),
+        n_parent_errors=None if parents is None else _with_parents(errors, parents),
         pairs=_pairs(errors, support, parents, akin, model, int(k)),
         families=[] if parents is None else _families(found, errors, parents, support),
         labels=found.labels,
@@ -144,6 +145,8 @@ class Confusions:
     n_samples, n_errors : int
     n_sibling_errors : int or None
         Errors in which a sibling of the true class was predicted; None without families.
+    n_parent_errors : int or None
+        Errors between a class and its parent, where that is a class itself; None without `groups`.
     pairs : list of ConfusedPair
         The most confused first.
     families : list of Family
@@ -157,6 +160,7 @@ class Confusions:
     n_samples: int
     n_errors: int
     n_sibling_errors: int | None
+    n_parent_errors: int | None
     pairs: list[ConfusedPair]
     families: list[Family]
     labels: NDArray[Any]
@@ -221,6 +225,7 @@ class Confusions:
             "errors": self.n_errors,
             "sibling_errors": self.n_sibling_errors,
             "sibling_share": self.sibling_share,
+            "parent_errors": self.n_parent_errors,
             "pairs": [{**vars(pair), "total": pair.total} for pair in self.pairs],
             "families": [
                 {**vars(family), "share_within": family.share_within} for family in self.families
@@ -256,9 +261,15 @@ class Confusions:
         return html_table(*self._table(), self._summary())
 
     def _summary(self) -> str:
-        text = f"{self.n_errors:,} errors in {self.n_samples:,} samples"
+        errors = "1 error" if self.n_errors == 1 else f"{self.n_errors:,} errors"
+        text = f"{errors} in {self.n_samples:,} samples"
         share = self.sibling_share
-        return text if share is None else f"{text}; {100 * share:.1f} % of them between siblings"
+        if share is not None:
+            text += f"; {100 * share:.1f} % of them between siblings"
+        if self.n_parent_errors:
+            share = self.n_parent_errors / self.n_errors
+            text += f", {100 * share:.1f} % between a class and its parent"
+        return text
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         titles = ["a", "b", "a as b", "b as a", "of a", "of b"]
@@ -309,6 +320,15 @@ def _siblings(
         order, _ = nearest(model, asked, _NEAREST)
         akin[known] = (order[which] == row[errors.predicted[known]][:, None]).any(axis=1)
     return akin
+
+
+def _with_parents(errors: Codes, parents: NDArray[np.object_]) -> int:
+    """How many errors are between a class and its parent."""
+    place = {native(label): i for i, label in enumerate(errors.labels)}
+    above = np.array([place.get(parent, -1) for parent in parents], dtype=np.intp)
+    up = above[errors.truth] == errors.predicted
+    down = above[errors.predicted] == errors.truth
+    return int((up | down).sum())
 
 
 def _numbered(parents: NDArray[np.object_]) -> NDArray[np.intp]:

@@ -180,7 +180,7 @@ def _losses(model: Any, raw: NDArray[np.float64], own: NDArray[np.intp]) -> NDAr
         scores = _class_scores(model, raw)
         return np.asarray(formulation.losses(formulation.margins(scores, own)), dtype=np.float64)
     if len(model.classes_) == 2:  # one machine, for the second class
-        distances = 1 - np.where(own[:, None] == 1, 1, -1) * raw
+        distances: NDArray[Any] = 1 - np.where(own[:, None] == 1, 1, -1) * raw
     else:
         distances = formulation.margins(raw, own)
     distances = np.maximum(distances, 0)

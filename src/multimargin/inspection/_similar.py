@@ -65,8 +65,8 @@ def nearest(model: Any, rows: NDArray[Any], k: int) -> tuple[NDArray[np.intp], N
     step = max(1, _MOST_AT_A_TIME // n_classes)
     for begin in range(0, len(rows), step):
         some = rows[begin : begin + step]
-        block = W[some] @ W.T
-        dense: Any = block.toarray() if sp.issparse(block) else block
+        block: Any = W[some] @ W.T
+        dense: Any = block if isinstance(block, np.ndarray) else block.toarray()
         dense[np.arange(len(some)), some] = -np.inf
         best = np.argsort(-dense, axis=1, kind="stable")[:, :k]
         order[begin : begin + step] = best

@@ -69,7 +69,8 @@ class SupportSet:
         -------
         ndarray of shape (n_samples,)
         """
-        return np.bincount(self.sample, self.alpha, minlength=self.n_samples)
+        total: Any = np.bincount(self.sample, self.alpha, minlength=self.n_samples)
+        return np.asarray(total, dtype=np.float64)
 
     def per_class(self) -> dict[str, NDArray[Any]]:
         """What holds up each class, and what pushes against it.
@@ -313,7 +314,8 @@ def _at_bound(
 ) -> NDArray[np.bool_]:
     bound = _bounds(alpha)
     if not FORMULATIONS[alpha.formulation].separable:  # the variables of a sample share it
-        value = np.bincount(row, value, minlength=len(bound))[row]
+        total: Any = np.bincount(row, value, minlength=len(bound))
+        value = total[row]
     rounding = 8 * float(np.finfo(alpha.value.dtype).eps)
     full: NDArray[np.bool_] = value >= bound[row] * (1 - max(tol, rounding))
     return full
