@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
 _RETRAIN = (
-    "train one on texts: 'multimargin train DATA.csv --text COLUMN --label COLUMN -o MODEL', or "
+    "train one on texts: 'multimargin train DATA.csv MODEL --text COLUMN --label COLUMN', or "
     "multimargin.TextClassifier"
 )
 

@@ -1,8 +1,8 @@
 """The weights of a model by feature: in memory for one process, in a file for several.
 
 A model file has the weights of a class together, which suits many samples at once. One text needs
-the weights of its few words in all classes: by class that is a pass over the whole model, 23 ms for
-the 12,582 classes of the demo; by feature it is some thousand numbers.
+the weights of its few words in all classes: by class that is a pass over the whole model, 12 ms for
+the 12,582 classes of the demo; by feature it is some thousand numbers, 0.2 ms.
 """
 
 from __future__ import annotations
