@@ -215,10 +215,11 @@ class MulticlassSVC(InspectionMixin, CallbackSupportMixin, ClassifierMixin, Base
         """
         check_parameters(self)
         threads = thread_count(self.n_jobs)
-        keys = self._raw_keys(X) if self.warm_start else None
+        given = X
         X, y = checked_samples(self, X, y)
         tasks = FitTasks(self, X, y)
         classes, problem = problem_of(self, as_core_csr(X), y, sample_weight)
+        keys = self._raw_keys(given) if self.warm_start else None
         samples = self._samples(problem, classes, keys) if self.warm_start else None
         solved = solve(
             self,
@@ -293,7 +294,8 @@ class MulticlassSVC(InspectionMixin, CallbackSupportMixin, ClassifierMixin, Base
 
     def _take(self, solved: Solved, model: Mapping[str, Any]) -> None:
         """Set the fitted attributes."""
-        self.__dict__.pop("preprocessing_", None)  # that of a model loaded before
+        for name in ("preprocessing_", "pruned_"):  # those of a model loaded before
+            self.__dict__.pop(name, None)
         for name, value in model.items():
             setattr(self, name, value)
         solution = solved.solution

@@ -38,14 +38,11 @@ def row_keys(X: Any) -> Keys:
     return _mixed(keys)
 
 
-def text_keys(samples: Iterable[Any]) -> Keys:
-    """A key for each raw sample: a text, or a tuple of column values."""
+def text_keys(texts: Iterable[str]) -> Keys:
+    """A key for each text."""
     digests = (
-        hashlib.blake2b(
-            (each if isinstance(each, str) else repr(each)).encode("utf-8", "surrogatepass"),
-            digest_size=8,
-        ).digest()
-        for each in samples
+        hashlib.blake2b(str(each).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for each in texts
     )
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 

@@ -10,11 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from multimargin._agreement import everyones
+from multimargin._agreement import agreed, everyones
 from multimargin._class_shares import ClassShare
 from multimargin._communicator import Communicator
 from multimargin._model_file import Arrays, canonical, index_type, metadata, pack_names
 from multimargin._parallel_file import Piece, write_arrays_together
+from multimargin._stored_weights import check_stored, stored
 
 
 def save_share(
@@ -24,6 +25,7 @@ def save_share(
     comm: Communicator,
     *,
     preprocessing: Mapping[str, Any] | None = None,
+    weights: str | None = None,
 ) -> None:
     """Write the file that `multimargin.save_model` writes for the whole model; called by all ranks.
 
@@ -33,19 +35,22 @@ def save_share(
         Fitted but for its coefficients, the same on all ranks.
     share : ClassShare
         This rank's coefficients.
-    path, preprocessing
+    path, preprocessing, weights
         As of `multimargin.save_model`.
     comm : Communicator
     """
+    check_stored(weights)
     meta = metadata(model, preprocessing)
     begin, _ = share.range_of(comm.rank)
     if sp.issparse(share.coef):
         meta["coef"] = {"format": "csr"}
-        pieces = _csr_pieces(share, begin, comm)
+        pieces = _csr_pieces(share, begin, comm, weights)
     else:
         meta["coef"] = {"format": "dense", "order": "C"}
         columns = share.coef.shape[1]
-        pieces = {"coef": _piece((share.rows, columns), begin * columns, share.coef)}
+        with agreed(comm):
+            kept = stored(share.coef, weights)
+        pieces = {"coef": _piece((share.rows, columns), begin * columns, kept)}
     pieces["intercept"] = _piece((share.rows,), begin, share.intercept)
     names: Arrays = {}
     pack_names(path, model, meta, names)
@@ -62,17 +67,21 @@ def _piece(
     return Piece(kind, shape, begin, data.astype(kind, copy=False))
 
 
-def _csr_pieces(share: ClassShare, begin: int, comm: Communicator) -> dict[str, Piece]:
+def _csr_pieces(
+    share: ClassShare, begin: int, comm: Communicator, weights: str | None
+) -> dict[str, Piece]:
     matrix = canonical(share.coef)
     own = int(matrix.indptr[-1])
-    stored = everyones(comm, own)
-    before, total = sum(stored[: comm.rank]), sum(stored)
+    with agreed(comm):
+        data = stored(matrix.data[:own], weights)
+    counts = everyones(comm, own)
+    before, total = sum(counts[: comm.rank]), sum(counts)
     index = index_type(total, (share.rows, matrix.shape[1]))
     starts = matrix.indptr[:-1].astype(np.int64) + before
     if comm.rank == comm.size - 1:  # behind the last row
         starts = np.append(starts, total)
     return {
-        "coef.data": _piece((total,), before, matrix.data[:own]),
+        "coef.data": _piece((total,), before, data),
         "coef.indices": _piece((total,), before, matrix.indices[:own], index),
         "coef.indptr": _piece((share.rows + 1,), begin, starts, index),
     }

@@ -344,7 +344,11 @@ converged_, history_, model_density_, n_bundles_
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def save(
-        self, path: str | os.PathLike[str], *, preprocessing: Mapping[str, Any] | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        preprocessing: Mapping[str, Any] | None = None,
+        weights: str | None = None,
     ) -> None:
         """Write the model to one file, atomically, each rank its share.
 
@@ -358,8 +362,17 @@ converged_, history_, model_density_, n_bundles_
             The file to write; its folder must exist.
         preprocessing : dict of JSON values, default=None
             As of `multimargin.save_model`.
+        weights : {"float16", "float32"} or None, default=None
+            As of `multimargin.save_model`.
         """
-        save_share(self._template, self._share, path, self.comm, preprocessing=preprocessing)
+        save_share(
+            self._template,
+            self._share,
+            path,
+            self.comm,
+            preprocessing=preprocessing,
+            weights=weights,
+        )
         if self._checkpoints is not None:
             self._checkpoints.remove()
             self._checkpoints = None

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     model = load_model(args.model, verify=args.verify)
     if args.klass is not None:
         return _describe_class(args, model)
-    meta, _ = read_arrays(args.model)
+    meta, arrays = read_arrays(args.model)
     result: dict[str, Any] = {
         "model": args.model,
         "bytes": Path(args.model).stat().st_size,
@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
         "features": int(model.n_features_in_),
         "named_features": has_feature_names(model),
         **_coefficients(model.coef_),
+        **_on_disk(meta, arrays),
         "intercept": bool(np.any(model.intercept_)),
         **_raw_columns(model),
         "preprocessing": model.preprocessing_,
@@ -82,6 +83,17 @@ def _describe_class(args: argparse.Namespace, model: Any) -> int:
         print(top)
         print("similar: " + ", ".join(f"{other} {cosine:.3f}" for other, cosine in similar))
     return EXIT_OK
+
+
+def _on_disk(meta: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
+    """What was done to the weights after training, and what there is beside them."""
+    weights = arrays["coef" if "coef" in arrays else "coef.data"].dtype.newbyteorder("=")
+    said: dict[str, Any] = {"weights_on_disk": str(weights)}
+    if "pruned" in meta:
+        said["pruned"] = meta["pruned"]
+    if "dual" in meta:
+        said["dual_variables_of"] = len(arrays["dual.keys"])
+    return said
 
 
 def _raw_columns(model: Any) -> dict[str, Any]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import math
+import os
 import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -14,9 +17,12 @@ from multimargin import distributed
 from multimargin._agreement import agreed, everyones
 from multimargin._atomic import check_writable
 from multimargin._communicator import Communicator
+from multimargin._estimator import MulticlassSVC
+from multimargin._model_file import load_model, save_model
 from multimargin._mpi import world
 from multimargin._parameters import check_parameters
 from multimargin._solvers import SOLVERS, choose
+from multimargin._stored_weights import STORED
 from multimargin.cli._common import (
     EXIT_NOT_CONVERGED,
     EXIT_OK,
@@ -144,6 +150,23 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="T",
         help="time between two states: 60, 60s, 5m, 1h (default: 60s)",
     )
+    add(
+        "--weights",
+        choices=STORED,
+        help="type of the weights in MODEL (default: as trained); float16 is smaller and has three "
+        "digits: 'multimargin prune' shows what that costs",
+    )
+    add(
+        "--keep-dual",
+        action="store_true",
+        help="keep in MODEL what a later training can start from",
+    )
+    add(
+        "--start",
+        metavar="OLD_MODEL",
+        help="start from a model that was trained with --keep-dual: samples that it had are not "
+        "learned again, others and new classes are added. As exact as without",
+    )
     add("--quiet", action="store_true", help="no progress and no summary")
     add("--json", action="store_true", help="print the results as one JSON object")
     add_data_options(parser)
@@ -152,6 +175,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 def run(args: argparse.Namespace) -> int:
     """Train, save, report; under ``mpiexec`` by all ranks together, of which the first speaks."""
     comm = world()
+    _check_alone(args, comm)
     _check_files(args, comm)
     check_parameters(unfitted(args).set_params(**_parameters(args)))  # before a long file is read
     choose(args.formulation, args.solver, comm.size, args.bundles, args.checkpoint is not None)
@@ -166,20 +190,65 @@ def run(args: argparse.Namespace) -> int:
     with warnings.catch_warnings():
         # It says how far the training came and what to change; the exit status says it too.
         warnings.simplefilter("always", ConvergenceWarning)
-        trained = distributed.fit(
-            model,
-            X,
-            y,
-            checkpoint=args.checkpoint,
-            checkpoint_every=_EVERY if args.checkpoint_every is None else args.checkpoint_every,
-            comm=comm,
-        )
+        trained = _fitted(args, model, X, y, comm)
     train_seconds = time.perf_counter() - started
     sent = everyones(comm, comm.bytes_sent - sent_before)
-    trained.save(args.model, preprocessing=recorded(args))
+    if isinstance(trained, MulticlassSVC):
+        save_model(
+            trained,
+            args.model,
+            preprocessing=recorded(args),
+            weights=args.weights,
+            dual=args.keep_dual,
+        )
+    else:
+        trained.save(args.model, preprocessing=recorded(args), weights=args.weights)
     if comm.rank == 0:
         _report(args, _result(args, trained, X.shape[0], load_seconds, train_seconds, sent))
     return EXIT_OK if trained.converged_ else EXIT_NOT_CONVERGED
+
+
+def _fitted(
+    args: argparse.Namespace, model: MulticlassSVC, X: Any, y: Any, comm: Communicator
+) -> MulticlassSVC | distributed.DistributedModel:
+    if args.keep_dual or args.start is not None:
+        if args.start is not None:
+            _start_from(model, args)
+        return model.set_params(warm_start=True).fit(X, y)
+    return distributed.fit(
+        model,
+        X,
+        y,
+        checkpoint=args.checkpoint,
+        checkpoint_every=_EVERY if args.checkpoint_every is None else args.checkpoint_every,
+        comm=comm,
+    )
+
+
+def _start_from(model: MulticlassSVC, args: argparse.Namespace) -> None:
+    """Give the model the dual variables of another one."""
+    old = load_model(args.start, verify=True)
+    if not hasattr(old, "_warm_alpha"):
+        raise ValueError(
+            f"{args.start} has nothing to start from: train it with --keep-dual, or leave --start "
+            "out"
+        )
+    if old.formulation != model.formulation or old.loss != model.loss:
+        note(
+            f"note: {args.start} was trained with {old.formulation!r} and {old.loss!r}: training "
+            "starts anew"
+        )
+    model._warm_alpha, model._warm_samples = old._warm_alpha, old._warm_samples
+
+
+def _check_alone(args: argparse.Namespace, comm: Communicator) -> None:
+    """Dual variables are kept by one process."""
+    for option, given in (("--keep-dual", args.keep_dual), ("--start", args.start is not None)):
+        if given and (comm.size > 1 or args.checkpoint is not None):
+            other = "--checkpoint" if comm.size == 1 else f"{comm.size} processes"
+            raise ValueError(
+                f"{option} does not work with {other}: train in one process, without checkpoints"
+            )
 
 
 def _check_files(args: argparse.Namespace, comm: Communicator) -> None:
@@ -189,6 +258,8 @@ def _check_files(args: argparse.Namespace, comm: Communicator) -> None:
     with agreed(comm):
         if comm.rank == 0:
             refuse_same_file(args.model, args.data)
+            if args.start is not None and not Path(args.start).exists():
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), args.start)
             check_writable(args.model)
 
 
@@ -226,12 +297,13 @@ def _parameters(args: argparse.Namespace) -> dict[str, Any]:
 
 def _result(
     args: argparse.Namespace,
-    model: distributed.DistributedModel,
+    model: MulticlassSVC | distributed.DistributedModel,
     n_samples: int,
     load_seconds: float,
     train_seconds: float,
     sent: list[int],
 ) -> dict[str, Any]:
+    known = getattr(model, "n_known_samples_", None) if args.start is not None else None
     return {
         "model": args.model,
         "formulation": args.formulation,
@@ -239,6 +311,7 @@ def _result(
         "samples": n_samples,
         "features": int(model.n_features_in_),
         "classes": len(model.classes_),
+        **({"known_samples": known} if known is not None else {}),
         "converged": bool(model.converged_),
         "iterations": int(model.n_iter_),
         "primal_objective": float(model.primal_objective_),

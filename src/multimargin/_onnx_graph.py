@@ -1,0 +1,136 @@
+"""An ONNX graph that is written down step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Graph:
+    """Nodes, constants, inputs and outputs; results are known by their names.
+
+    Raises
+    ------
+    ImportError
+        If the package `onnx` is not there.
+    """
+
+    def __init__(self) -> None:
+        try:
+            import onnx
+        except ImportError as error:
+            raise ImportError(
+                'ONNX files need the package onnx: pip install "multimargin[onnx]"'
+            ) from error
+        self._onnx = onnx
+        self._nodes: list[Any] = []
+        self._constants: dict[str, Any] = {}
+        self._inputs: list[Any] = []
+        self._outputs: list[Any] = []
+
+    def input(self, name: str, dtype: Any, shape: tuple[Any, ...]) -> str:
+        """Add an input; strings in the shape are sizes that are known later."""
+        kind = self._type(dtype)
+        self._inputs.append(self._onnx.helper.make_tensor_value_info(name, kind, shape))
+        return name
+
+    def output(self, name: str, result: str, dtype: Any, shape: tuple[Any, ...]) -> None:
+        """Give a result to the outside, under a name."""
+        self._nodes.append(self._onnx.helper.make_node("Identity", [result], [name]))
+        kind = self._type(dtype)
+        self._outputs.append(self._onnx.helper.make_tensor_value_info(name, kind, shape))
+
+    def constant(self, name: str, value: NDArray[Any] | np.generic) -> str:
+        """Add a constant, once."""
+        if name not in self._constants:
+            array = np.asarray(value)
+            if array.dtype == object:
+                made = self._onnx.helper.make_tensor(
+                    name,
+                    self._onnx.TensorProto.STRING,
+                    array.shape,
+                    [text.encode() for text in array.ravel().tolist()],
+                )
+            else:
+                made = self._onnx.numpy_helper.from_array(np.asarray(array, order="C"), name)
+            self._constants[name] = made
+        return name
+
+    def number(self, name: str, value: int) -> str:
+        """An integer."""
+        return self.constant(f"{name}_{value}", np.array(value, dtype=np.int64))
+
+    def numbers(self, name: str, values: list[int]) -> str:
+        """A vector of integers."""
+        text = "_".join(map(str, values))
+        return self.constant(f"{name}s_{text}", np.array(values, dtype=np.int64))
+
+    def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        """Add a node; returns its result."""
+        if operator == "Cast":
+            attributes["to"] = self._type(attributes["to"])
+        name = f"{operator.lower()}_{len(self._nodes)}"
+        node = self._onnx.helper.make_node(operator, list(inputs), [name], **attributes)
+        self._nodes.append(node)
+        return name
+
+    def add_two(self, operator: str, *inputs: str, **attributes: Any) -> tuple[str, str]:
+        """Add a node with two results."""
+        first, second = (f"{operator.lower()}_{len(self._nodes)}_{k}" for k in (0, 1))
+        node = self._onnx.helper.make_node(operator, list(inputs), [first, second], **attributes)
+        self._nodes.append(node)
+        return first, second
+
+    # ------------------------------------------------------------ small steps
+
+    def row(self, matrix: str, k: int) -> str:
+        """A row of a matrix as a vector."""
+        return self.add("Gather", matrix, self.number("row", k), axis=0)
+
+    def dimension(self, tensor: str, axis: int) -> str:
+        """A size, as a number."""
+        return self.add("Gather", self.add("Shape", tensor), self.number("axis", axis))
+
+    def vector(self, number: str) -> str:
+        """A number as a vector of one."""
+        return self.add("Reshape", number, self.numbers("single", [1]))
+
+    def count(self, number: str) -> str:
+        """The numbers from 0 up to below this one."""
+        return self.add("Range", self.number("nothing", 0), number, self.number("one", 1))
+
+    def bounds(self, end: str) -> tuple[str, str]:
+        """From the beginning to `end`, as `Slice` takes it."""
+        return self.numbers("from", [0]), self.vector(end)
+
+    # ------------------------------------------------------------ the file
+
+    def serialized(self, *, opset: int, metadata: dict[str, str]) -> bytes:
+        """The bytes of the file."""
+        from multimargin import __version__
+
+        helper = self._onnx.helper
+        graph = helper.make_graph(
+            self._nodes,
+            "multimargin",
+            self._inputs,
+            self._outputs,
+            initializer=list(self._constants.values()),
+        )
+        made = helper.make_model(
+            graph,
+            opset_imports=[helper.make_opsetid("", opset)],
+            producer_name="multimargin",
+            producer_version=__version__,
+        )
+        made.ir_version = 8  # what came with the operators, so that older runtimes read it too
+        helper.set_model_props(made, metadata)
+        content: bytes = made.SerializeToString()
+        return content
+
+    def _type(self, dtype: Any) -> int:
+        if dtype is object:
+            return int(self._onnx.TensorProto.STRING)
+        return int(self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))

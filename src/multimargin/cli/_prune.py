@@ -1,0 +1,173 @@
+"""``multimargin prune``: a smaller model, and what it costs."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from multimargin import distributed
+from multimargin._atomic import check_writable
+from multimargin._communicator import SerialCommunicator
+from multimargin._model_file import load_model, save_model
+from multimargin._pruning import Judge, PruningCost, prune, pruning_costs
+from multimargin._stored_weights import STORED
+from multimargin.cli._common import (
+    EXIT_OK,
+    add_threads,
+    features_of,
+    n_jobs,
+    note,
+    positive_float,
+    print_json,
+    read_data_for,
+    refuse_same_file,
+)
+from multimargin.cli._evaluate import known_labels
+from multimargin.cli._samples import add_column_options
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand to the command."""
+    parser = commands.add_parser(
+        "prune",
+        help="drop small weights of a model, and show what that costs",
+        description="Write MODEL without its small weights as OUT. Prints what is left at several "
+        "thresholds; with --data also the error there and how often predictions are those of the "
+        "whole model. Without OUT nothing is written.",
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("model", metavar="MODEL", help="a file written by 'multimargin train'")
+    parser.add_argument("out", metavar="OUT", nargs="?", help="the file to write")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--keep", type=_share, metavar="F", help="keep this share of the weights")
+    what.add_argument(
+        "--threshold", type=positive_float, metavar="T", help="drop weights smaller than T"
+    )
+    what.add_argument(
+        "--max-loss",
+        type=_loss,
+        metavar="F",
+        help="as few weights as possible while the error on --data rises by no more than this, "
+        "such as 0.005",
+    )
+    parser.add_argument("--data", metavar="DATA", help="labelled data to measure the cost on")
+    parser.add_argument(
+        "--weights",
+        choices=STORED,
+        help="type of the weights in OUT (default: as they are); float16 is smaller and has three "
+        "digits; the error shown is with it",
+    )
+    add_column_options(parser.add_argument_group("tables (CSV, TSV, JSON lines, Parquet)"))
+    add_threads(parser)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _share(text: str) -> float:
+    value = positive_float(text)
+    if value > 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share of at most 1")
+    return value
+
+
+def _loss(text: str) -> float:
+    value = 0.0 if text.strip() in ("0", "0.0") else positive_float(text)
+    if value >= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share below 1")
+    return value
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, measure, choose, save."""
+    chosen = _asked(args)
+    if args.max_loss is not None and args.data is None:
+        raise ValueError("--max-loss needs --data DATA, labelled data to measure it on")
+    if args.out is not None:
+        if not chosen and args.weights is None:
+            raise ValueError("say what to drop: --keep F, --threshold T or --max-loss F")
+        refuse_same_file(args.out, args.model, *([args.data] if args.data else []))
+        check_writable(args.out)
+    model = load_model(args.model, verify=True).set_params(n_jobs=n_jobs(args))
+    X, y = _data(args)
+    costs = pruning_costs(model, X, y)  # of the weights as they are
+    if args.weights is not None:
+        costs = costs[:1] + pruning_costs(model, X, y, weights=args.weights)
+    pruned = prune(model, **chosen, X=X, y=y, weights=args.weights) if chosen else model
+    if chosen or args.weights is not None:
+        costs.append(_cost_of(model, pruned, X, y, args))
+    if args.out is not None:
+        save_model(pruned, args.out, weights=args.weights)
+    _report(args, costs)
+    return EXIT_OK
+
+
+def _asked(args: argparse.Namespace) -> dict[str, Any]:
+    given = {"keep": args.keep, "threshold": args.threshold, "max_loss": args.max_loss}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _data(args: argparse.Namespace) -> tuple[Any, Any]:
+    if args.data is None:
+        return None, None
+    shared = distributed.load_model(args.model, n_jobs=n_jobs(args), comm=SerialCommunicator())
+    X, y = read_data_for(
+        shared,
+        args.model,
+        args.data,
+        threads=args.threads,
+        text=args.text,
+        label=args.label,
+        labelled=True,
+        format=args.format,
+        encoding=args.encoding,
+        skip_unlabelled=args.skip_unlabelled,
+    )
+    return features_of(shared, X), known_labels(shared.classes_, y)
+
+
+def _cost_of(model: Any, pruned: Any, X: Any, y: Any, args: argparse.Namespace) -> PruningCost:
+    if not hasattr(pruned, "pruned_"):
+        return pruning_costs(model, X, y, keep=[1.0], weights=args.weights)[0]
+    return Judge(model, X, y, args.weights).cost(pruned)
+
+
+def _report(args: argparse.Namespace, costs: list[PruningCost]) -> None:
+    chosen = bool(_asked(args)) or args.weights is not None
+    if args.json:
+        result: dict[str, Any] = {
+            "model": args.model,
+            "out": args.out,
+            "weights": args.weights,
+            "before": asdict(costs[0]),
+            "table": [asdict(cost) for cost in (costs[:-1] if chosen else costs)],
+        }
+        if chosen:
+            result["after"] = asdict(costs[-1])
+        if args.out is not None:
+            result["bytes"] = Path(args.out).stat().st_size
+        print_json(result)
+        return
+    lines = [_cells(cost) for cost in costs]
+    if args.weights is not None:
+        lines[0][0] += " as is"
+    if chosen:
+        lines[-1][0] += " chosen"
+    lines.insert(0, ["kept", "threshold", "weights", "on disk", "error", "agreement"])
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    for line in lines:
+        print("  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)))
+    if args.out is not None:
+        before, after = (Path(name).stat().st_size for name in (args.model, args.out))
+        note(f"{args.out}: {after:,} bytes; {args.model} has {before:,}")
+
+
+def _cells(cost: PruningCost) -> list[str]:
+    return [
+        f"{100 * cost.keep:.3g} %",
+        f"{cost.threshold:.3g}",
+        f"{cost.nonzeros:,}",
+        f"{cost.bytes / 1e6:,.2f} MB",
+        "" if cost.error is None else f"{100 * cost.error:.2f} %",
+        "" if cost.agreement is None else f"{100 * cost.agreement:.2f} %",
+    ]
