@@ -4,6 +4,7 @@ from multimargin._estimator import MulticlassSVC
 from multimargin._model_file import ModelFileError, load_model, save_model
 from multimargin._schedule import match_class, rounds
 from multimargin._svmlight import DataFileError, dump_svmlight, load_svmlight
+from multimargin.selection import path, tune
 from multimargin.tables import read_table
 from multimargin.text import TextClassifier
 
@@ -19,7 +20,9 @@ __all__ = [
     "load_model",
     "load_svmlight",
     "match_class",
+    "path",
     "read_table",
     "rounds",
     "save_model",
+    "tune",
 ]
