@@ -19,7 +19,7 @@ from multimargin import _atomic, cli, distributed
 from multimargin._estimator import MulticlassSVC
 from multimargin._model_file import load_model, read_arrays, save_model, write_arrays
 from multimargin.cli import main
-from multimargin.cli._evaluate import measures
+from multimargin._measures import measures
 
 N_FEATURES = 12
 
