@@ -10,13 +10,14 @@ SOURCES := $(shell find src CMakeLists.txt pyproject.toml README.md LICENSE -typ
 TEST_JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test wheel lint format sanitize bench peers reproduce clean check-tools
+.PHONY: help demo test wheel lint format sanitize docs bench peers reproduce clean check-tools
 
 help:
 	@echo "make demo      install into .venv and train 12,582 classes on the shipped data"
 	@echo "make test      install into .venv and run all tests"
 	@echo "make wheel     build the wheel in build/wheels"
 	@echo "make lint      ruff, mypy and clang-format"
+	@echo "make docs      the documentation, in build/docs/html, with every example run"
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers"
 	@echo "make reproduce the tables and figures of the paper, next to ours, in reproduction/report.html"
 	@echo "make bench     multimargin next to its peers, then its bars, on this machine"
@@ -62,15 +63,22 @@ test: $(VENV)/.installed-test $(VENV)/chromium/chromium.json
 	@$(BIN)/python -m pytest -n $(TEST_JOBS) --dist loadgroup
 
 lint: $(VENV)/.installed-lint
-	@$(BIN)/ruff check src tests benchmarks
-	@$(BIN)/ruff format --check src tests benchmarks
+	@$(BIN)/ruff check src tests benchmarks examples docs
+	@$(BIN)/ruff format --check src tests benchmarks examples docs
 	@$(BIN)/mypy
 	@$(BIN)/clang-format --dry-run --Werror $$(find src tests -name '*.cpp' -o -name '*.hpp')
 
 format: $(VENV)/.installed-lint
-	@$(BIN)/ruff check --fix -q src tests benchmarks || true
-	@$(BIN)/ruff format src tests benchmarks
+	@$(BIN)/ruff check --fix -q src tests benchmarks examples docs || true
+	@$(BIN)/ruff format src tests benchmarks examples docs
 	@$(BIN)/clang-format -i $$(find src tests -name '*.cpp' -o -name '*.hpp')
+
+# No network is used once the tools are installed, and a warning is an error. Pages of names that are
+# gone would be such a warning.
+docs: $(VENV)/.installed-docs
+	@rm -rf docs/api/generated
+	@$(BIN)/sphinx-build -q -W --keep-going -b html -d build/docs/doctrees docs build/docs/html
+	@echo "documentation: build/docs/html/index.html"
 
 # The core alone: cmake and ninja suffice, the package itself is not needed.
 $(VENV)/.installed-sanitize: $(VENV)/bin/python
@@ -125,4 +133,4 @@ reproduce: $(VENV)/.installed-reproduce
 	@$(BIN)/multimargin reproduce all --out reproduction $(if $(DATA),--data "$(DATA)")
 
 clean:
-	rm -rf $(VENV) build
+	rm -rf $(VENV) build docs/gallery docs/api/generated

@@ -6,6 +6,7 @@ from multimargin._onnx_export import export_onnx
 from multimargin._pruning import PruningCost, prune, pruning_costs
 from multimargin._schedule import match_class, rounds
 from multimargin._svmlight import DataFileError, dump_svmlight, load_svmlight
+from multimargin.selection import path, tune
 from multimargin.tables import read_table
 from multimargin.text import TextClassifier
 
@@ -23,9 +24,11 @@ __all__ = [
     "load_model",
     "load_svmlight",
     "match_class",
+    "path",
     "prune",
     "pruning_costs",
     "read_table",
     "rounds",
     "save_model",
+    "tune",
 ]

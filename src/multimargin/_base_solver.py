@@ -223,10 +223,10 @@ class BaseSolver(ABC):
         return untried and InteriorPoint.suits(self._problem)
 
     def _solution(self, ended_by: str, alpha: Start | None) -> Solution:
-        last = self._history[-1]
+        last, weights = self._history[-1], self._weights()
         return Solution(
-            weights=self._weights(),
-            alpha=alpha,
+            weights=weights,
+            alpha=alpha.measured(weights) if alpha is not None and self._keep_alpha else alpha,
             primal=last.primal,
             dual=last.dual,
             gap=last.gap,

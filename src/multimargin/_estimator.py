@@ -117,7 +117,7 @@ class MulticlassSVC(
         classes
     intercept_ : ndarray of shape (n_classes,), or (1,) for two classes
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Only when `X` has string column names.
     n_iter_ : int
         Passes over the training samples.

@@ -143,6 +143,17 @@ def load_model(path: str | os.PathLike[str], *, verify: bool = False) -> Multicl
         If this is no such file, a newer one, a truncated one or a damaged one.
     OSError
         If the file cannot be opened or read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from multimargin import TextClassifier, load_model, save_model
+    >>> model = TextClassifier().fit(["a red rose", "a fast car"], ["flower", "vehicle"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, Path(folder) / "things.model")
+    ...     load_model(Path(folder) / "things.model", verify=True).predict(["my car"]).tolist()
+    ['vehicle']
     """
     from multimargin._estimator import MulticlassSVC
     from multimargin.text import TextClassifier

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,10 +16,37 @@ from multimargin.formulations import FORMULATIONS
 __all__ = ["Alpha", "DenseAlpha", "Limits", "Solution", "Start", "Weights"]
 
 
+# A larger box lets the dual variables grow. All of them together, times s, are best at
+# s = 1 + loss / |W|^2 (the dual is a parabola in s), which is little where the data are nearly
+# separated, and more than the box allows where most variables are at it. One by one they want to
+# grow further than that: 4 times as far took up to 15 % fewer passes than once, on three sets,
+# and growing with the box up to four times as many where nothing is left to gain (C = 6 and above
+# on 1,139 classes of four samples).
+_OVERREACH = 4.0
+
+
 class Start(Protocol):
     """Dual variables of an earlier solution."""
 
     def fits(self, problem: Problem) -> bool: ...
+
+    def measured(self, weights: Weights) -> Start:
+        """The same with the norm of the weights that they make, which other boxes need."""
+
+
+def _grown(ratio: float, total: Any, norm2: Any) -> Any:
+    """What to multiply the dual variables of a machine by when the box grows by `ratio`."""
+    best = np.divide(total, norm2, out=np.full(np.shape(total), np.inf), where=norm2 > 0)
+    return np.clip(1 + _OVERREACH * (best - 1), 1.0, ratio)
+
+
+def _common_ratio(new: NDArray[Any], old: NDArray[Any]) -> float | None:
+    """By how much all boxes grow, if they grow and all by the same."""
+    if not (len(old) and np.all(np.isfinite(new)) and np.all(np.isfinite(old))):
+        return None
+    ratio = new.astype(np.float64) / old
+    same = ratio.max() <= ratio.min() * (1 + 1e-5)
+    return float(ratio[0]) if same and ratio[0] > 1 else None
 
 
 @dataclass(frozen=True)
@@ -31,10 +58,29 @@ class Alpha:
     cls: NDArray[np.int32]
     value: NDArray[Any]
     box: NDArray[Any]
+    norm2: float | None = None
+    """Squared norm of the weights, where it is known."""
+
+    @property
+    def support(self) -> int:
+        """Pairs of a sample and another class that hold the model up."""
+        return int(np.count_nonzero(self.value) - np.count_nonzero(self.value[self.pair[:-1]]))
+
+    def measured(self, weights: Weights) -> Alpha:
+        return replace(self, norm2=float(np.sum(_squared_norms(weights))))
 
     def scaled_to(self, problem: Problem) -> NDArray[Any]:
-        """Values for another box: what was at a bound stays there, and all are feasible."""
+        """Values for another box, all feasible.
+
+        They move with the box, so that what was at a bound stays there, but a larger one does
+        not drag along those that have no use for it.
+        """
         ratio = np.repeat(problem.box / self.box, np.diff(self.pair))
+        growth = _common_ratio(problem.box, self.box)
+        if growth is not None and self.norm2 is not None:
+            total = np.sum(self.value, dtype=np.float64)
+            total -= np.sum(self.value[self.pair[:-1]], dtype=np.float64)
+            ratio = _grown(growth, total, np.float64(self.norm2))
         ceiling = np.repeat(problem.box, np.diff(self.pair))
         scaled: NDArray[Any] = np.minimum(self.value * ratio, ceiling).astype(problem.X.dtype)
         if not FORMULATIONS[problem.formulation].separable:
@@ -68,20 +114,46 @@ class DenseAlpha:
     y: NDArray[np.int32]
     value: NDArray[Any]
     box: NDArray[Any]
+    norm2: NDArray[Any] | None = None
+    """Squared norm of each machine's weights, where it is known."""
+
+    @property
+    def support(self) -> int:
+        """Pairs of a sample and a machine that hold the model up."""
+        return int(np.count_nonzero(self.value))
+
+    def measured(self, weights: Weights) -> DenseAlpha:
+        return replace(self, norm2=_squared_norms(weights))
 
     def scaled_to(self, problem: Problem) -> NDArray[Any]:
-        """Values for another box; an infinite one, the hard margin, has no scale."""
+        """Values for another box; an infinite one, the hard margin, has no scale.
+
+        They move with the box as far as that serves, as those of `Alpha` do.
+        """
         finite = np.isfinite(self.box) & np.isfinite(problem.box)
-        ratio = np.ones(len(self.box))
-        np.divide(problem.box, self.box, out=ratio, where=finite)
+        ratio = np.ones((len(self.box), 1))
+        np.divide(problem.box, self.box, out=ratio[:, 0], where=finite)
+        growth = _common_ratio(problem.box, self.box)
+        if growth is not None and self.norm2 is not None:
+            total = self.value.sum(axis=0, dtype=np.float64)
+            norm2 = self.norm2 + self._squares_over(problem)
+            if self.formulation != "ovr":  # all machines are one problem
+                total, norm2 = np.sum(total, keepdims=True), np.sum(norm2, keepdims=True)
+            ratio = _grown(growth, total, norm2)[None, :]
         # A squared loss has no upper bound.
         ceiling = problem.box if problem.loss == "hinge" else np.inf * problem.box
-        scaled = np.minimum(self.value * ratio[:, None], ceiling[:, None])
+        scaled = np.minimum(self.value * ratio, ceiling[:, None])
         return np.ascontiguousarray(scaled, dtype=problem.X.dtype)
 
     def labels(self) -> NDArray[np.int32]:
         """Classes of the samples."""
         return self.y
+
+    def _squares_over(self, problem: Problem) -> Any:
+        """What a squared loss adds to the parabola: alpha^2 / (2 box)."""
+        if problem.loss == "hinge":
+            return 0.0
+        return np.sum(self.value**2 / (2 * problem.box[:, None]), axis=0, dtype=np.float64)
 
     def fits(self, problem: Problem) -> bool:
         return (
@@ -112,6 +184,16 @@ class Solution:
 class Limits:
     max_passes: int
     time_limit: float | None = None
+
+
+def _squared_norms(weights: Weights) -> NDArray[Any]:
+    """Of each machine's weights, the constant feature's included."""
+    coef: Any = weights.coef
+    if sp.issparse(coef):
+        sums = np.asarray(coef.multiply(coef).sum(axis=1, dtype=np.float64)).reshape(-1)
+    else:
+        sums = np.einsum("ij,ij->i", coef, coef, dtype=np.float64)
+    return sums + np.square(weights.constant.astype(np.float64))
 
 
 def csr_weights(parts: tuple[Any, Any, Any, NDArray[Any]], features: int) -> Weights:

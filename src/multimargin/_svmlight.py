@@ -90,6 +90,14 @@ def load_svmlight(
         If the file is malformed, empty, truncated or corrupt.
     OSError
         If the file cannot be opened or read.
+
+    Examples
+    --------
+    >>> from multimargin import dump_svmlight, load_svmlight
+    >>> dump_svmlight("train.svm", [[0.5, 0], [0, 2]], ["cat", "dog"])
+    >>> X, y = load_svmlight("train.svm")
+    >>> X.toarray().tolist(), y.tolist()
+    ([[0.5, 0.0], [0.0, 2.0]], ['cat', 'dog'])
     """
     double = is_double(dtype)
     columns = _check_n_features(n_features, ignore_extra_features)
@@ -272,6 +280,15 @@ def dump_svmlight(path: str | os.PathLike[str], X: Any, y: ArrayLike) -> None:
         If shapes disagree, a value is not finite or a label cannot be written.
     OSError
         If the file cannot be written.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from multimargin import dump_svmlight
+    >>> dump_svmlight("train.svm", [[0.5, 0], [0, 2]], ["cat", "dog"])
+    >>> print(Path("train.svm").read_text(), end="")
+    cat 1:0.5
+    dog 2:2.0
     """
     matrix = _check_matrix(X)
     labels = _label_texts(y)

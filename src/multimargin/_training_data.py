@@ -74,7 +74,7 @@ def problem_of(
     return classes, Problem(
         X=X,
         y=np.ascontiguousarray(labels, dtype=np.int32),
-        box=_box(estimator, weight, len(classes), X.dtype),
+        box=box_of(estimator, weight, len(classes), X.dtype),
         n_classes=len(classes),
         bias=bias,
         formulation=estimator.formulation,
@@ -95,7 +95,8 @@ def _check_scale(X: sp.csr_matrix, bias: float) -> None:
         )
 
 
-def _box(estimator: Any, weight: NDArray[Any], n_classes: int, dtype: Any) -> NDArray[Any]:
+def box_of(estimator: Any, weight: NDArray[Any], n_classes: int, dtype: Any) -> NDArray[Any]:
+    """Upper bounds of the dual variables: C times the weights, where the type can hold that."""
     C = float(estimator.C)
     box = np.ascontiguousarray(C * weight, dtype=dtype)
     most = np.finfo(dtype).max ** 0.5

@@ -84,6 +84,14 @@ def load(
     X : csr_matrix of shape (n_samples, n_features)
         Read-only where several ranks share it.
     y : ndarray of shape (n_samples,)
+
+    Examples
+    --------
+    >>> from multimargin import distributed, dump_svmlight
+    >>> dump_svmlight("train.svm", [[3, 0], [0, 2]], ["cat", "dog"])
+    >>> X, y = distributed.load("train.svm", normalize="l2")
+    >>> X.toarray().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
     """
     if normalize not in NORMS:
         allowed = " or ".join(repr(name) for name in NORMS)
@@ -144,6 +152,17 @@ def fit(
     ValueError
         If ranks were given different data or parameters, or if the folder holds the state of
         another run.
+
+    Examples
+    --------
+    The same lines run in one process and, under ``mpiexec``, in several:
+
+    >>> from sklearn.datasets import load_iris
+    >>> from multimargin import MulticlassSVC, distributed
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = distributed.fit(MulticlassSVC(n_bundles=2, random_state=0), X, y)
+    >>> model.dual_gap_ <= 0.01
+    True
     """
     comm = comm or world()
     _check_local_only(model)
@@ -227,6 +246,16 @@ def load_model(
         Threads that a rank predicts with; -1 is its part of its host's processors.
     comm : Communicator, default=None
         The ranks; by default all of them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from multimargin import MulticlassSVC, distributed
+    >>> X, y = load_iris(return_X_y=True)
+    >>> distributed.fit(MulticlassSVC(random_state=0), X, y).save("model")
+    >>> model = distributed.load_model("model", verify=True)
+    >>> model.predict(X[:2]).tolist()
+    [0, 0]
     """
     comm = comm or world()
     with agreed(comm):
@@ -254,6 +283,15 @@ converged_, history_, model_density_, n_bundles_
         loaded model.
     comm : Communicator
         The ranks.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from multimargin import MulticlassSVC, distributed
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = distributed.fit(MulticlassSVC(random_state=0), X, y)
+    >>> model.score(X, y) == model.gather().score(X, y)
+    True
     """
 
     classes_: NDArray[Any]

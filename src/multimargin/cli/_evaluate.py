@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import f1_score
 
 from multimargin import distributed
+from multimargin._measures import as_class, measures
 from multimargin.cli._common import (
     EXIT_OK,
     add_threads,
@@ -98,80 +98,15 @@ def _report(
         _print(result)
 
 
-def measures(classes: NDArray[Any], y: NDArray[Any], best: NDArray[Any]) -> dict[str, Any]:
-    """Compare labels with predictions.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        The labels that the model knows, sorted.
-    y : ndarray of shape (n_samples,)
-        True labels.
-    best : ndarray of shape (n_samples, k)
-        Predicted labels, the best one first.
-
-    Returns
-    -------
-    result : dict
-    """
-    truth, n_unseen_labels = _codes(classes, y)
-    predicted = np.searchsorted(classes, best)
-    hit = predicted == truth[:, None]
-    return {
-        "samples": len(y),
-        "error": 1.0 - float(hit[:, 0].mean()),
-        "micro_f1": float(f1_score(truth, predicted[:, 0], average="micro", zero_division=0)),
-        "macro_f1": float(f1_score(truth, predicted[:, 0], average="macro", zero_division=0)),
-        "top_k": best.shape[1],
-        "top_k_accuracy": float(hit.any(axis=1).mean()),
-        "unseen_labels": n_unseen_labels,
-        "unseen_samples": int((truth >= len(classes)).sum()),
-    }
-
-
-def _codes(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.intp], int]:
-    """Number the labels: their place among the classes, or from n_classes on if not there.
-
-    Also returns how many different labels are not there.
-    """
-    values, inverse = np.unique(y, return_inverse=True)
-    place = {label: code for code, label in enumerate(classes.tolist())}
-    codes = np.empty(len(values), dtype=np.intp)
-    n_unseen = 0
-    for i, label in enumerate(values.tolist()):
-        code = place.get(as_class(label, classes))
-        if code is None:
-            code = len(classes) + n_unseen
-            n_unseen += 1
-        codes[i] = code
-    return codes[inverse], n_unseen
-
-
 def known_labels(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     """Labels in the type of the classes; one that no class has stays what equals none of them."""
     values, inverse = np.unique(y, return_inverse=True)
-    named = np.empty(len(values), dtype=object)
+    labels = np.empty(len(values), dtype=object)
     known = set(classes.tolist())
     for i, label in enumerate(values.tolist()):
-        label = as_class(label, classes)
-        named[i] = label if label in known else None
-    return named[inverse]
-
-
-def as_class(label: int | str, classes: NDArray[Any]) -> Any:
-    """Return a label in the type of the classes.
-
-    A file has integer labels if all of them are integers and text labels otherwise, so that
-    the label 3 can be 3 in the training data and "3" in the test data, or the reverse.
-    """
-    if classes.dtype.kind in "UO":
-        return str(label)
-    if isinstance(label, str):
-        try:
-            return float(label)  # equal to the integer, and has its hash
-        except ValueError:
-            return None
-    return label
+        named = as_class(label, classes)
+        labels[i] = named if named in known else None
+    return labels[inverse]
 
 
 def _print(result: dict[str, Any]) -> None:

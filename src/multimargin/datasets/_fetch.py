@@ -60,6 +60,12 @@ def fetch_set(
         If it cannot be written.
     ValueError
         If the catalogue has no such name.
+
+    Examples
+    --------
+    >>> from multimargin.datasets import fetch_set
+    >>> fetch_set("usps", "data")  # doctest: +SKIP
+    [PosixPath('data/usps/train.libsvm.bz2'), PosixPath('data/usps/test.libsvm.bz2')]
     """
     entry = entry_of(name)
     report = report or (lambda line: None)

@@ -45,7 +45,15 @@ class SetDiffersWarning(UserWarning):
 
 
 class SetParts(NamedTuple):
-    """A data set as its files have it; what it has no file of is None."""
+    """A data set as its files have it; what it has no file of is None.
+
+    Examples
+    --------
+    >>> from multimargin.datasets import load_set
+    >>> X, y, X_test, y_test = load_set("wordnet-hypernym", folder=None)
+    >>> len(y), len(y_test)
+    (65025, 22672)
+    """
 
     X: csr_matrix[Any]
     y: NDArray[Any]
@@ -141,6 +149,12 @@ def load_set(
     testing, and features that occur in neither file have no column. That is a choice: the paper
     does not say what it did with the few such documents. Its LSHTC-2011 has nearly as many
     training documents as the published file, so that they were not left out.
+
+    Examples
+    --------
+    >>> from multimargin.datasets import load_set
+    >>> load_set("wordnet-hypernym", folder=None).X.shape
+    (65025, 37436)
     """
     entry = entry_of(name)
     train, test = file_of(name, "train", folder), file_of(name, "test", folder)

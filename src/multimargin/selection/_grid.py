@@ -1,0 +1,78 @@
+"""Which values of C are tried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from multimargin.formulations import FORMULATIONS
+
+_COUNT = 10
+_DECADES = 2.5
+
+
+def default_penalties(formulation: str, n_classes: int) -> tuple[float, ...]:
+    """The ten values of C that are tried where none are given, rising geometrically.
+
+    "cs" and "ovr": 0.03 to 10, which for samples of about unit length (texts) reaches from models
+    near the class means to models that fit all training samples. "ww", whose loss adds up over
+    classes: the same, but for less than 333 classes from 10 / `n_classes` on, at most 0.1. Below
+    that every sample needs most classes to reach its margin: fits are slow, and models dense and
+    no better. "llw": 1 to 1,000, since below nearly all dual variables are at C, and models are
+    the same but for their scale.
+
+    Parameters
+    ----------
+    formulation : {"ww", "cs", "llw", "ovr"}
+    n_classes : int
+
+    Examples
+    --------
+    >>> from multimargin.selection import default_penalties
+    >>> [round(C, 2) for C in default_penalties("cs", 20)]
+    [0.03, 0.06, 0.11, 0.2, 0.39, 0.73, 1.39, 2.64, 5.0, 9.49]
+    """
+    check_formulation(formulation)
+    low, decades = 0.03, _DECADES
+    if formulation == "ww":
+        low = float(np.clip(10 / n_classes, 0.03, 0.1))
+    elif formulation == "llw":
+        low, decades = 1.0, 3.0
+    return tuple(float(C) for C in low * np.logspace(0, decades, _COUNT))
+
+
+def check_formulation(name: Any) -> str:
+    """The name of a formulation, or a ValueError."""
+    if not isinstance(name, str) or name not in FORMULATIONS:
+        known = " or ".join(repr(one) for one in FORMULATIONS)
+        raise ValueError(f"formulation must be {known}, got {name!r}")
+    return name
+
+
+def checked_penalties(Cs: Any) -> tuple[float, ...]:
+    """Values of C in rising order.
+
+    Parameters
+    ----------
+    Cs : number or iterable of numbers
+        In any order.
+
+    Raises
+    ------
+    ValueError
+        If there are none, or one is not positive and finite or is there twice.
+    """
+    given = [Cs] if isinstance(Cs, Real) else list(Cs) if isinstance(Cs, Iterable) else [Cs]
+    if not given:
+        raise ValueError("Cs is empty: give at least one value of C, or None for the default ones")
+    for C in given:
+        if not isinstance(C, Real) or isinstance(C, bool) or not 0 < float(C) < np.inf:
+            raise ValueError(f"Cs must hold positive finite numbers, got {C!r}")
+    values = sorted(float(C) for C in given)
+    twice = [a for a, b in zip(values, values[1:], strict=False) if a == b]
+    if twice:
+        raise ValueError(f"Cs holds {twice[0]:g} twice: give each value once")
+    return tuple(values)

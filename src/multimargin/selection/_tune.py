@@ -1,0 +1,249 @@
+"""Trying formulations and values of C on held-out samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from multimargin._estimator import MulticlassSVC
+from multimargin.formulations import FORMULATIONS
+from multimargin.selection._grid import check_formulation, checked_penalties, default_penalties
+from multimargin.selection._measure import held_out, measured
+from multimargin.selection._path import point_of
+from multimargin.selection._splits import count_of, folds_of, holdout_of, rows_of, seen_once
+from multimargin.selection._tuning import Candidate, Tuning
+from multimargin.selection._warm_fits import WarmFits, dense_bytes
+
+_FOLDS = 5
+_MOST_DENSE_BYTES = 2**30  # of a formulation that is tried without being asked for
+
+# The parts of a split: training samples, labels and weights; held-out samples and labels.
+_Parts = tuple[Any, NDArray[Any], Any, Any, NDArray[Any]]
+
+
+def tune(
+    X: Any,
+    y: ArrayLike,
+    *,
+    estimator: MulticlassSVC | None = None,
+    formulations: str | Sequence[str] | None = None,
+    Cs: Any = None,
+    folds: int | None = None,
+    holdout: float | None = None,
+    validation: tuple[Any, ArrayLike] | None = None,
+    measure: str = "error",
+    top_k: int = 5,
+    sample_weight: ArrayLike | None = None,
+    split_seed: int = 0,
+    **parameters: Any,
+) -> Tuning:
+    """Compare formulations and values of C on samples that were not trained on.
+
+    On each split, the models of a formulation are fitted along rising C, each from the one before
+    (`multimargin.path`). Splits are stratified; a label that is seen once stays in training. What
+    a `TextClassifier` learns of texts it learns from the training part of each split alone.
+
+    Parameters
+    ----------
+    X, y
+        Samples and labels, as the estimator's ``fit`` takes them.
+    estimator : MulticlassSVC or None, default=None
+        Whose other parameters count, a `TextClassifier` for example. None: a `MulticlassSVC`.
+    formulations : str, sequence of str or None, default=None
+        Those to try, or "all". None: all whose models are sparse or take less than 1 GiB.
+    Cs : sequence of float, mapping of formulation to such, or None, default=None
+        None: ten values each, see `multimargin.selection.default_penalties`.
+    folds : int or None, default=None
+        Cross-validation with so many folds: 5 unless `holdout` or `validation` is given.
+    holdout : float or None, default=None
+        Hold out this share of the samples, once.
+    validation : tuple (X, y) or None, default=None
+        Train on all of `X` and measure on these.
+    measure : {"error", "micro-f1", "macro-f1", "top-k"}, default="error"
+        What candidates are compared by; all are measured.
+    top_k : int, default=5
+    sample_weight : array-like of shape (n_samples,), default=None
+        For training; measures count samples.
+    split_seed : int, default=0
+        Seeds the splits.
+    **parameters
+        Further parameters of the estimator: ``tol=0.001``, ``n_jobs=-1``.
+
+    Returns
+    -------
+    tuning : Tuning
+        Use ``tuning.best()`` and ``tuning.plot()``.
+
+    Examples
+    --------
+    >>> import multimargin
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = multimargin.tune(X, y, formulations="ww", Cs=[0.01, 1], folds=3, random_state=0)
+    >>> found.best().C
+    1.0
+    >>> len(found.best().values("error"))
+    3
+    """
+    tuner = Tuner(
+        X,
+        y,
+        estimator=estimator,
+        formulations=formulations,
+        Cs=Cs,
+        folds=folds,
+        holdout=holdout,
+        validation=validation,
+        measure=measure,
+        top_k=top_k,
+        sample_weight=sample_weight,
+        split_seed=split_seed,
+        **parameters,
+    )
+    return tuner.run()
+
+
+class Tuner:
+    """A comparison under way; parameters as of `tune`.
+
+    Attributes
+    ----------
+    tuning : Tuning
+        What was measured so far: all that is left of an interrupted run.
+    steps : int
+        Fits in all.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        estimator: MulticlassSVC | None = None,
+        formulations: str | Sequence[str] | None = None,
+        Cs: Any = None,
+        folds: int | None = None,
+        holdout: float | None = None,
+        validation: tuple[Any, ArrayLike] | None = None,
+        measure: str = "error",
+        top_k: int = 5,
+        sample_weight: ArrayLike | None = None,
+        split_seed: int = 0,
+        **parameters: Any,
+    ) -> None:
+        template = MulticlassSVC() if estimator is None else estimator
+        self._template: MulticlassSVC = clone(template).set_params(**parameters)
+        self._X, self._y = X, _labels(X, y)
+        self._weight = None if sample_weight is None else np.asarray(sample_weight)
+        self._splits = self._chosen_splits(folds, holdout, validation, split_seed)
+        self._names, left_out = self._chosen(formulations)
+        classes = len(np.unique(self._y))
+        self._Cs = {name: _penalties(Cs, name, classes) for name in self._names}
+        once = 0 if validation is not None else seen_once(self._y)
+        self.tuning = Tuning(measure, _whole(top_k), len(self._splits), once, left_out)
+        self.steps = len(self._splits) * sum(map(len, self._Cs.values()))
+
+    def run(self, on_step: Callable[[Candidate], None] = lambda _: None) -> Tuning:
+        """Fit and measure everything.
+
+        Parameters
+        ----------
+        on_step : callable, default=None
+            Told of each candidate after each of its fits.
+        """
+        for split in self._splits:
+            X, y, weight, X_test, y_test = split()
+            fits = WarmFits(self._template, X, y, weight, self._names)
+            features = None
+            for name in self._names:
+                for fit in fits.along(self._Cs[name], name):
+                    if features is None:
+                        features = fit.model._checked(X_test)
+                    scores = measured(fit.model, features, y_test, self.tuning.top_k)
+                    self.tuning.add(name, replace(point_of(fit, scores), model=None))
+                    on_step(self.tuning[name, float(fit.model.C)])
+        return self.tuning
+
+    # ------------------------------------------------------------ what is tried on what
+
+    def _chosen_splits(
+        self,
+        folds: int | None,
+        holdout: float | None,
+        validation: tuple[Any, ArrayLike] | None,
+        seed: int,
+    ) -> list[Callable[[], _Parts]]:
+        given = {"folds": folds, "holdout": holdout, "validation": validation}
+        names = [name for name, value in given.items() if value is not None]
+        if len(names) > 1:
+            raise ValueError(f"{' and '.join(names)} exclude each other: give one of them")
+        if validation is not None:
+            X_test, y_test = held_out(*validation)
+            return [lambda: (self._X, self._y, self._weight, X_test, y_test)]
+        if holdout is not None:
+            pairs = [holdout_of(self._y, holdout, seed)]
+        else:
+            pairs = folds_of(self._y, _FOLDS if folds is None else _whole(folds), seed)
+        return [lambda train=train, test=test: self._parts(train, test) for train, test in pairs]
+
+    def _parts(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> _Parts:
+        X, y, weight = self._X, self._y, self._weight
+        trained = None if weight is None else weight[train]
+        return rows_of(X, train), y[train], trained, rows_of(X, test), y[test]
+
+    def _chosen(
+        self, formulations: str | Sequence[str] | None
+    ) -> tuple[tuple[str, ...], dict[str, str]]:
+        """The formulations to try, and why others are not tried."""
+        if isinstance(formulations, str):
+            formulations = tuple(FORMULATIONS) if formulations == "all" else (formulations,)
+        if formulations is not None:
+            names = tuple(dict.fromkeys(check_formulation(name) for name in formulations))
+            if not names:
+                raise ValueError(f"formulations is empty: choose from {', '.join(FORMULATIONS)}")
+            return names, {}
+        left_out = {}
+        n, classes = len(self._y), len(np.unique(self._y))
+        # Of raw texts the number of features is not known yet: about one per sample and more.
+        features = int(self._X.shape[1]) if _is_matrix(self._X) else n
+        for name in FORMULATIONS:
+            if (size := dense_bytes(name, n, features, classes)) > _MOST_DENSE_BYTES:
+                left_out[name] = f"it is dense and takes about {size / 2**30:.1f} GiB here"
+        return tuple(name for name in FORMULATIONS if name not in left_out), left_out
+
+
+def _is_matrix(X: Any) -> bool:
+    """Whether the columns of X are features."""
+    return len(getattr(X, "shape", ())) == 2 and hasattr(X, "dtype")
+
+
+def _labels(X: Any, y: ArrayLike) -> NDArray[Any]:
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"y must be a list of labels, got shape {labels.shape}")
+    if count_of(X) != len(labels):
+        raise ValueError(f"X has {count_of(X)} samples but y has {len(labels)} labels")
+    classes = np.unique(labels)
+    if len(classes) < 2:
+        raise ValueError(
+            f"samples of at least 2 classes are needed, got {len(classes)}: "
+            f"{classes.tolist()[:1]!r}"
+        )
+    return labels
+
+
+def _penalties(Cs: Any, formulation: str, n_classes: int) -> tuple[float, ...]:
+    if isinstance(Cs, Mapping):
+        Cs = Cs.get(formulation)
+    return default_penalties(formulation, n_classes) if Cs is None else checked_penalties(Cs)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise ValueError(f"folds and top_k must be whole numbers of at least 1, got {value!r}")
+    return int(value)

@@ -1,0 +1,227 @@
+"""Tuning: what formulations and values of C came to on held-out samples."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from multimargin.selection._measure import MEASURES, Measure, measure_named
+from multimargin.selection._plots import Curve, draw
+from multimargin.selection._regularization_path import PathPoint
+
+
+@dataclass
+class Candidate:
+    """One formulation with one C, and how it fared on each fold.
+
+    Attributes
+    ----------
+    formulation : str
+    C : float
+    points : list of PathPoint
+        One per fold, without models.
+    """
+
+    formulation: str
+    C: float
+    points: list[PathPoint] = field(default_factory=list)
+
+    def values(self, measure: str = "error") -> list[float]:
+        """The measure on each fold."""
+        key = measure_named(measure).key
+        return [float((point.measures or {})[key]) for point in self.points]
+
+    def mean(self, measure: str = "error") -> float:
+        """Over the folds."""
+        return float(np.mean(self.values(measure)))
+
+    def standard_error(self, measure: str = "error") -> float:
+        """Of the mean: from the spread over folds, or the number of samples if there is one fold.
+
+        NaN where neither tells: macro-F1 on a single fold.
+        """
+        asked, values = measure_named(measure), self.values(measure)
+        if len(values) > 1:
+            return float(np.std(values, ddof=1) / math.sqrt(len(values)))
+        if not asked.counts:
+            return math.nan
+        count = int((self.points[0].measures or {})["samples"])
+        return math.sqrt(max(0.0, values[0] * (1 - values[0])) / count)
+
+    @property
+    def seconds(self) -> float:
+        """Of training, all folds together."""
+        return sum(point.seconds for point in self.points)
+
+    @property
+    def density(self) -> float:
+        """Share of non-zero weights, mean over the folds."""
+        return float(np.mean([point.density for point in self.points]))
+
+    @property
+    def converged(self) -> bool:
+        return all(point.converged for point in self.points)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All numbers: of each measure the mean and its standard error."""
+        row: dict[str, Any] = {
+            "formulation": self.formulation,
+            "C": self.C,
+            "folds": len(self.points),
+            "converged": self.converged,
+            "gap": max(point.gap for point in self.points),
+            "density": self.density,
+            "seconds": self.seconds,
+        }
+        for name, measure in MEASURES.items():
+            row[measure.key] = self.mean(name)
+            row[f"{measure.key}_se"] = self.standard_error(name)
+        return row
+
+
+class Tuning:
+    """How formulations and values of C fared, from `multimargin.tune`.
+
+    Attributes
+    ----------
+    measure : str
+        What they are compared by.
+    top_k : int
+        Of the top-k accuracy.
+    folds : int
+        Splits that were asked for.
+    seen_once : int
+        Labels of a single sample, which were in no held-out part.
+    left_out : dict of str to str
+        Formulations that were not tried because nobody had asked for them, and why.
+    """
+
+    def __init__(
+        self,
+        measure: str,
+        top_k: int,
+        folds: int,
+        seen_once: int = 0,
+        left_out: dict[str, str] | None = None,
+    ) -> None:
+        self._measure: Measure = measure_named(measure)
+        self.measure = self._measure.name
+        self.top_k = top_k
+        self.folds = folds
+        self.seen_once = seen_once
+        self.left_out = left_out or {}
+        self._found: dict[tuple[str, float], Candidate] = {}
+
+    def add(self, formulation: str, point: PathPoint) -> None:
+        """Take note of one fit."""
+        key = (formulation, point.C)
+        self._found.setdefault(key, Candidate(*key)).points.append(point)
+
+    @property
+    def candidates(self) -> list[Candidate]:
+        """In the order in which they were tried; after an interruption some lack folds."""
+        return list(self._found.values())
+
+    def __getitem__(self, key: tuple[str, float]) -> Candidate:
+        """The candidate of a formulation and a C."""
+        return self._found[key]
+
+    def __repr__(self) -> str:
+        found = len(self._found)
+        return f"<Tuning by {self.measure}: {found} candidates, {self.folds} fold(s)>"
+
+    def best(self) -> Candidate:
+        """The candidate with the best mean, of those with most folds; of equals the first."""
+        compared = self._compared()
+        best = compared[0]
+        for one in compared[1:]:
+            if self._measure.better(one.mean(self.measure), best.mean(self.measure)):
+                best = one
+        return best
+
+    def simplest(self) -> Candidate:
+        """The sparsest candidate within one standard error of the best: a smaller, faster model.
+
+        The best itself where the standard error is not known.
+        """
+        best = self.best()
+        error = best.standard_error(self.measure)
+        if math.isnan(error):
+            return best
+        sign = 1 if self._measure.smaller_is_better else -1
+        limit = sign * best.mean(self.measure) + error
+        near = [one for one in self._compared() if sign * one.mean(self.measure) <= limit]
+        return min(near, key=lambda one: (one.density, one.C))
+
+    def at_edge(self) -> str:
+        """Whether the best C is the "smallest" or the "largest" tried, so that others may be better."""
+        best = self.best()
+        Cs = sorted(one.C for one in self._compared() if one.formulation == best.formulation)
+        if len(Cs) < 2:
+            return ""
+        return {Cs[0]: "smallest", Cs[-1]: "largest"}.get(best.C, "")
+
+    def _compared(self) -> list[Candidate]:
+        if not self._found:
+            raise ValueError("nothing was measured")
+        most = max(len(one.points) for one in self.candidates)
+        return [one for one in self.candidates if len(one.points) == most]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dict per candidate, as data frames take them."""
+        return [one.as_dict() for one in self.candidates]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, as JSON can hold it."""
+        best, simplest = self.best(), self.simplest()
+        return {
+            "measure": self.measure,
+            "top_k": self.top_k,
+            "folds": self.folds,
+            "labels_seen_once": self.seen_once,
+            "left_out": self.left_out,
+            "best": {"formulation": best.formulation, "C": best.C},
+            "simplest": {"formulation": simplest.formulation, "C": simplest.C},
+            "candidates": self.rows(),
+        }
+
+    def curves(self) -> list[Curve]:
+        """One per formulation, the best candidate marked."""
+        best, found = self.best(), []
+        for name in dict.fromkeys(one.formulation for one in self._compared()):
+            those = sorted(
+                (one for one in self._compared() if one.formulation == name), key=lambda one: one.C
+            )
+            errors = [one.standard_error(self.measure) for one in those]
+            found.append(
+                Curve(
+                    name,
+                    [one.C for one in those],
+                    [one.mean(self.measure) for one in those],
+                    None if any(map(math.isnan, errors)) else errors,
+                    those.index(best) if best in those else None,
+                )
+            )
+        return found
+
+    @property
+    def label(self) -> str:
+        """Of the measure, for a plot."""
+        return self._measure.title.format(k=self.top_k)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the measure over C with a band of one standard error; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+        """
+        return draw(self.curves(), self.label, ax=ax)
