@@ -121,7 +121,8 @@ def fit(
         With ``random_state=None`` rank 0 draws a seed for all. ``n_jobs=-1`` is a rank's part of
         its host's processors.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        All samples, or what a `TextClassifier` takes; see `load` for how ranks of a host share them.
+        All samples, or what a `TextClassifier` takes; see `load` for how ranks of a host share
+        them.
     y : array-like of shape (n_samples,)
     sample_weight : array-like of shape (n_samples,), default=None
     checkpoint : path-like, default=None
