@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from multimargin._atomic import check_writable
+from multimargin._measures import measures
 from multimargin._model_file import save_model
 from multimargin.cli._common import EXIT_NOT_CONVERGED, EXIT_OK, add_threads, n_jobs, print_table
-from multimargin._measures import measures
 from multimargin.text import TextClassifier
 
 _TOP = 5
