@@ -261,7 +261,7 @@ def _json(tuning: Tuning, interrupted: bool) -> dict[str, Any]:
     result = tuning.as_dict()
     # JSON has no NaN, which print_json mends in numbers of the first level only.
     result["candidates"] = [
-        {key: None if value != value else value for key, value in row.items()}
+        {key: None if isinstance(v, float) and math.isnan(v) else v for key, v in row.items()}
         for row in result["candidates"]
     ]
     return {**result, "interrupted": interrupted}
