@@ -210,11 +210,9 @@ def _print_parts(model_path: Path, texts: list[str], loads: list[Load]) -> None:
     from multimargin.serving._answers import Answers
     from multimargin.serving._application import served_model
     from multimargin.serving._question import Question, read_question
-    from multimargin.serving._single_scores import SingleScores
 
     model = served_model(model_path)
     answers = Answers(model)
-    single = SingleScores(model.coef_, model.intercept_)
     bodies = [json.dumps({"text": text, "explain": True}).encode() for text in texts]
     rows = [model._checked([text]) for text in texts]
     why = [answers.answer(Question([text], 5, True)) for text in texts]
@@ -227,7 +225,7 @@ def _print_parts(model_path: Path, texts: list[str], loads: list[Load]) -> None:
 
     read = milliseconds(lambda body: read_question(body, Limits(), answers.n_classes), bodies)
     features = milliseconds(lambda text: model._checked([text]), texts)
-    best = milliseconds(lambda row: single.top(row, 5), rows)
+    best = milliseconds(lambda row: answers._scores.top(row, 5), rows)
     plain = milliseconds(lambda text: answers.answer(Question([text], 5, False)), texts)
     explained = milliseconds(lambda text: answers.answer(Question([text], 5, True)), texts)
     encoded = milliseconds(json.dumps, why)

@@ -1,7 +1,6 @@
 """What decided a prediction: exact sums, right signs, text for people."""
 
 import json
-import pickle
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -10,12 +9,9 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 
 from multimargin import MulticlassSVC, TextClassifier, load_model, save_model
 from multimargin._feature_names import feature_names
-from multimargin.inspection import index_features
-from multimargin.inspection._feature_index import FeatureIndex
 
 FORMULATIONS = ["ww", "cs", "llw", "ovr"]
 WORDS = ["red", "green", "round", "sour", "sweet", "hard", "soft", "old"]
@@ -226,7 +222,7 @@ def test_mapped_and_indexed_models_say_the_same(tmp_path, sparse, dtype):
     mapped = load_model(tmp_path / "m")
     expected = [model.explain(X[i], n_best=9) for i in range(30)]
     assert [mapped.explain(X[i], n_best=9) for i in range(30)] == expected
-    index_features(mapped)
+    assert (mapped._few_rows._weights is not None) == sparse  # by feature from now on
     for n_best in (2, 5, 9):
         for i in range(30):
             labels, scores = model.predict_topk(X[i], n_best)
@@ -235,32 +231,6 @@ def test_mapped_and_indexed_models_say_the_same(tmp_path, sparse, dtype):
             assert found.best == list(zip(labels[0].tolist(), scores[0].tolist(), strict=True))
     empty = sp.csr_matrix((1, X.shape[1]), dtype=dtype)
     assert mapped.explain(empty) == model.explain(empty)
-
-
-def test_index_is_of_the_weights_it_was_made_of():
-    model, X, y = fitted(5)
-    index_features(model)
-    assert isinstance(model._feature_index, FeatureIndex)
-    assert not hasattr(pickle.loads(pickle.dumps(model)), "_feature_index")
-    assert not hasattr(clone(model), "_feature_index")
-    model.set_params(C=0.01).fit(X, y[::-1])
-    fresh = MulticlassSVC(C=0.01, random_state=0).fit(X, y[::-1])
-    assert [model.explain(x) for x in X[:10]] == [fresh.explain(x) for x in X[:10]]
-
-
-def test_index_leaves_ties_of_all_classes_to_the_scan():
-    """Classes without weights are as good as each other, thousands of them."""
-    model = MulticlassSVC()
-    n = 3000
-    model.classes_ = np.arange(n)
-    model.coef_ = sp.csr_matrix((n, 4))
-    model.intercept_ = np.zeros(n)
-    model.n_features_in_ = 4
-    expected = model.explain([1.0, 0, 0, 0])
-    assert expected.label == 0
-    index_features(model)
-    assert model._feature_index.top(np.array([0]), np.array([1.0]), 5) is None
-    assert model.explain([1.0, 0, 0, 0]) == expected
 
 
 def test_weights_out_of_order():
@@ -277,8 +247,6 @@ def test_weights_out_of_order():
     model.coef_ = backwards
     assert [model.explain(x) for x in X[:10]] == expected
     assert model.top_features("class 1", 3) == top
-    index_features(model)
-    assert [model.explain(x) for x in X[:10]] == expected
 
 
 # ---------------------------------------------------------------- top features

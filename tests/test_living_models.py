@@ -56,14 +56,14 @@ def asked_often(path, X):
     model = load_model(path)
     for i in range(12):
         model.predict(X[i])
-    assert model._few_rows._by_feature is not None
+    assert model._few_rows._weights is not None
     return model
 
 
 def test_weights_by_feature_give_the_same_bits(fitted, path):
     _, X, _ = fitted
     plain, often = load_model(path), asked_often(path, X)
-    assert plain._few_rows._by_feature is None
+    assert plain._few_rows._weights is None
     assert plain.decision_function(X).tobytes() == often.decision_function(X).tobytes()
     for one, other in zip(plain.predict_topk(X, 4), often.predict_topk(X, 4), strict=True):
         assert np.array_equal(one, other)
@@ -125,7 +125,7 @@ def test_copies_and_pickles_leave_the_second_form_behind(fitted, path):
     _, X, _ = fitted
     model = asked_often(path, X)
     for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
-        assert twin._few_rows._by_feature is None
+        assert twin._few_rows._weights is None
         assert np.array_equal(twin.predict(X), model.predict(X))
 
 
@@ -400,3 +400,15 @@ def test_train_writes_float16(files, capsys):
         assert run(capsys, "train", files / "train.svm", files / name, "--quiet", *options)[0] == 0
     assert (files / "b").stat().st_size < (files / "a").stat().st_size
     assert "float16" in run(capsys, "info", files / "b")[1]
+
+
+def test_entries_that_come_twice_are_added():
+    """The coefficients may be a user's own matrix."""
+    model = MulticlassSVC(sparse_coef=True, random_state=0)
+    X, y = np.eye(6)[[0, 1, 2, 3, 4, 5] * 3], np.repeat(["a", "b", "c"], 6)
+    model.fit(X, y)
+    expected = model.decision_function(X)
+    coef = model.coef_
+    halves = np.repeat(coef.data / 2, 2), np.repeat(coef.indices, 2), coef.indptr * 2
+    model.coef_ = sp.csr_matrix(halves, shape=coef.shape)
+    assert np.array_equal(model.decision_function(X), expected)

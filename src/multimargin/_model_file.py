@@ -16,8 +16,8 @@ from sklearn.exceptions import NotFittedError
 
 from multimargin._array_file import FORMAT_VERSION, ModelFileError, read_arrays, write_arrays
 from multimargin._dual_file import pack_dual, unpack_dual
-from multimargin._prediction import FewRows
 from multimargin._stored_weights import check_stored, stored, used
+from multimargin._weights_by_feature import FewRows
 
 if TYPE_CHECKING:
     from multimargin._estimator import MulticlassSVC

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,68 +11,10 @@ from numpy.typing import NDArray
 
 from multimargin import _core
 from multimargin._problem import as_core_csr
+from multimargin._weights_by_feature import FewRows, WeightsByFeature
 
 # Dense input is turned into CSR this many rows at a time.
 _DENSE_ROWS = 65_536
-# Up to here the columns of the rows' features are less work than blocks of all classes. With 12,582
-# classes and 6 million weights a call takes about 100 ms and 0.03 ms per row by blocks, and 0.06 ms
-# per row by columns.
-_FEW_ROWS = 2000
-_CALLS_BEFORE = 8  # that take as long as it takes to arrange the weights by feature
-
-
-class ByFeature(NamedTuple):
-    """The weights of a model once more, feature by feature."""
-
-    coef: NDArray[Any]
-    coef_classes: NDArray[np.int32]
-    coef_indptr: NDArray[np.int32]
-
-
-class FewRows:
-    """Weights by feature for models that are asked about few samples again and again.
-
-    Only for sparse weights that nobody can change in place, such as those of a loaded model. They
-    are made after a few calls and take as much memory as the model, in this process alone.
-    """
-
-    def __init__(self) -> None:
-        self._calls = 0
-        self._coef: Any = None
-        self._by_feature: ByFeature | None = None
-
-    def __reduce__(self) -> tuple[type[FewRows], tuple[()]]:
-        return FewRows, ()  # copies and pickles begin anew
-
-    def columns(self, coef: Any, rows: int) -> ByFeature | None:
-        """The weights by feature, if they are there or worth it for this call."""
-        if rows > _FEW_ROWS or not sp.issparse(coef) or _writable(coef):
-            return None
-        if self._coef is not coef:
-            self._calls, self._coef, self._by_feature = 0, coef, None
-        self._calls += 1
-        if self._by_feature is None and self._calls > _CALLS_BEFORE:
-            self._by_feature = _by_feature(coef)
-        return self._by_feature
-
-
-def _writable(coef: Any) -> bool:
-    return any(part.flags.writeable for part in (coef.data, coef.indices, coef.indptr))
-
-
-def _by_feature(coef: Any) -> ByFeature | None:
-    fits = coef.dtype in (np.float32, np.float64) and coef.nnz <= np.iinfo(np.int32).max
-    if not fits or coef.format != "csr":
-        return None
-    # A file that was not verified may hold anything, which scipy does not look at; whoever
-    # predicts by class says so.
-    if coef.nnz and not 0 <= coef.indices.min() <= coef.indices.max() < coef.shape[1]:
-        return None
-    columns = coef.tocsc()
-    index = np.int32
-    return ByFeature(
-        columns.data, columns.indices.astype(index, copy=False), columns.indptr.astype(index)
-    )
 
 
 class LinearScores:
@@ -104,6 +46,9 @@ class LinearScores:
         self._coef: dict[str, Any]
         if self._sparse:
             coef = coef.tocsr()
+            if not coef.has_canonical_format:  # a user's own: the core takes each entry for all
+                coef = coef.copy()
+                coef.sum_duplicates()
             if coef.nnz > np.iinfo(np.int32).max:
                 raise ValueError(f"coef_ has {coef.nnz} non-zeros; at most 2**31 - 1 can be used")
             self._coef = {
@@ -140,11 +85,13 @@ class LinearScores:
                 _core.top_dense(**self._arguments(part), **outputs)
         return best, score
 
-    def _columns(self, part: Any) -> ByFeature | None:
+    def _columns(self, part: Any) -> WeightsByFeature | None:
         few_rows = self._few_rows
-        return None if few_rows is None else few_rows.columns(self._given, part.shape[0])
+        return None if few_rows is None else few_rows.weights(self._given, part.shape[0])
 
-    def _arguments(self, part: sp.csr_matrix, columns: ByFeature | None = None) -> dict[str, Any]:
+    def _arguments(
+        self, part: sp.csr_matrix, columns: WeightsByFeature | None = None
+    ) -> dict[str, Any]:
         # A handful of rows is done before threads are there.
         threads = self._threads if columns is None else min(self._threads, 1 + part.shape[0] // 32)
         return {

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from multimargin._estimator import MulticlassSVC
-from multimargin._prediction import FewRows
 from multimargin._stored_weights import check_stored, stored
+from multimargin._weights_by_feature import FewRows
 from multimargin._weights_form import nonzeros
 
 __all__ = ["PruningCost", "prune", "pruning_costs"]

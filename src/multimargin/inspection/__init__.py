@@ -7,7 +7,6 @@ The functions here look at many samples at once.
 from multimargin.inspection._class_report import ClassReport, class_report
 from multimargin.inspection._confusions import ConfusedPair, Confusions, Family, confusions
 from multimargin.inspection._explanation import Contribution, Explanation, Part
-from multimargin.inspection._feature_index import index_features
 from multimargin.inspection._margins import Margins, margins
 from multimargin.inspection._similar import similar_classes
 from multimargin.inspection._support_set import SupportSet, support_set
@@ -26,7 +25,6 @@ __all__ = [
     "TopFeatures",
     "class_report",
     "confusions",
-    "index_features",
     "margins",
     "similar_classes",
     "support_set",

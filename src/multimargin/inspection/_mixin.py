@@ -16,12 +16,11 @@ from multimargin._prediction import best_k_labels
 from multimargin._problem import as_core_csr
 from multimargin.inspection._class_weights import ClassWeights
 from multimargin.inspection._explanation import Contribution, Explanation, Part
-from multimargin.inspection._feature_index import FeatureIndex
 from multimargin.inspection._labels import class_index, native
 from multimargin.inspection._top_features import TopFeatures
 
 _RANKS = ("for", "size")
-_NOT_KEPT = ("_feature_index", "_listed_names")
+_NOT_KEPT = ("_listed_names",)
 
 
 class InspectionMixin:
@@ -44,9 +43,9 @@ class InspectionMixin:
         """Say which features of a sample decided between its class and another.
 
         A score is a sum over features, so each has an exact part in it. To find the best classes,
-        the weights of all are scanned, which takes most of the time where there are thousands: see
-        `multimargin.inspection.index_features` for a model that explains many samples. With both
-        classes named and ``n_best=0`` only theirs are read.
+        the weights of all are scanned, which takes most of the time where there are thousands; a
+        model from `load_model` keeps them by feature after a few calls, and is faster from then
+        on. With both classes named and ``n_best=0`` only theirs are read.
 
         Parameters
         ----------
@@ -166,11 +165,6 @@ class InspectionMixin:
 
     def _best(self, known: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """The ``k`` best classes by their places, and their scores."""
-        index: FeatureIndex | None = getattr(self, "_feature_index", None)
-        if index is not None and len(self.classes_) > 2 and index.belongs_to(self):
-            found = index.top(known.indices, known.data, k)
-            if found is not None:
-                return found
         best, scores = best_k_labels(
             self._scores(),  # type: ignore[attr-defined]
             np.arange(len(self.classes_)),

@@ -6,16 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from multimargin._prediction import LinearScores, Scores, best_k_labels
+from multimargin._prediction import LinearScores, best_k_labels
 from multimargin._threads import thread_count
+from multimargin._weights_by_feature import FewRows, WeightsByFeature, weights_by_feature
 from multimargin.inspection._class_weights import ClassWeights
 from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._question import Question
-from multimargin.serving._single_scores import SingleScores
 from multimargin.serving._spans import Spans
 
-# From so many texts on, a pass over the whole model is faster than looking up their words.
-_MANY_TEXTS = 64
 # Features that an explanation names; the others are summed up.
 _MOST_FEATURES = 50
 # Digits of scores in JSON: single precision has no more.
@@ -29,20 +27,24 @@ class Answers:
     ----------
     model : TextClassifier
         Fitted, of texts alone.
-    columns : Columns, default=None
-        Its weights by feature, if they are sparse and made already.
+    columns : WeightsByFeature, default=None
+        Its weights by feature, if they are made already.
     threads : int, default=1
         Threads for many texts.
     """
 
-    def __init__(self, model: Any, columns: Any = None, threads: int = 1) -> None:
+    def __init__(
+        self, model: Any, columns: WeightsByFeature | None = None, threads: int = 1
+    ) -> None:
         self._model = model
         self._labels: list[Any] = [_plain(label) for label in model.classes_.tolist()]
         self._place = {label: place for place, label in enumerate(self._labels)}
         self._names: list[str] = model.features_.get_feature_names_out().tolist()
         self._spans = Spans(_text_options(model).counter())
-        self._few = SingleScores(model.coef_, model.intercept_, columns)
-        self._many = LinearScores(model.coef_, model.intercept_, thread_count(threads))
+        if columns is None and not isinstance(model.coef_, np.ndarray):
+            columns = weights_by_feature(model.coef_)
+        few_rows = FewRows.of(model.coef_, columns)
+        self._scores = LinearScores(model.coef_, model.intercept_, thread_count(threads), few_rows)
         self._halved = model._halves_scores()
         self._weights = ClassWeights(model)
         self.answer(Question(["warm up"], 1, True))  # builds what is built at first use
@@ -58,12 +60,11 @@ class Answers:
         if not question.texts:
             return {"results": []}
         X = self._model._checked(question.texts)
-        scores: Scores = self._few if X.shape[0] < _MANY_TEXTS else self._many
         k = question.k
         # An explanation needs the runner-up, too.
         found = max(k, min(2, self.n_classes)) if question.explain else k
         places = np.arange(self.n_classes)
-        best, score = best_k_labels(scores, places, X, found, halved=self._halved)
+        best, score = best_k_labels(self._scores, places, X, found, halved=self._halved)
         results = []
         for row, text in enumerate(question.texts):
             result: dict[str, Any] = {

@@ -17,6 +17,7 @@ from typing import Any
 
 import scipy.sparse as sp
 
+from multimargin._weights_by_feature import weights_by_feature
 from multimargin.serving._application import application, require_serving, served_model
 from multimargin.serving._columns import read_columns, write_columns
 from multimargin.serving._guard import HOST_NAME
@@ -155,10 +156,11 @@ class Server:
         with tempfile.TemporaryDirectory(prefix="multimargin-serve-") as folder:
             columns = None
             coef = served_model(self.model).coef_
-            if sp.issparse(coef):
+            weights = weights_by_feature(coef) if sp.issparse(coef) else None
+            if weights is not None:
                 # Once, in a file that all processes map, as they do the model.
                 columns = str(Path(folder) / "columns")
-                write_columns(coef, self.model, Path(columns))
+                write_columns(weights, self.model, Path(columns))
             app = functools.partial(self._app, columns, os.getpid())
             started()
             run_processes(self._config(app, factory=True), listening)
