@@ -356,7 +356,7 @@ def test_failing_disk_is_no_corruption(data_file, monkeypatch):
         def __exit__(self, *_):
             return False
 
-    monkeypatch.setattr(_svmlight, "_packed", lambda *_: Failing())
+    monkeypatch.setattr(_svmlight, "packed", lambda *_: Failing())
     with pytest.raises(OSError, match="Input/output"):
         load_svmlight(data_file(gzip.compress(TEXT)))
 
@@ -472,7 +472,7 @@ def test_dump_compresses_by_suffix(tmp_path, suffix):
     dump_svmlight(path, X, y)
     assert_same(load_svmlight(path, dtype=np.float64, n_features=50), (sp.csr_matrix(X), y))
     first = path.read_bytes()
-    assert (_svmlight._compression("", first[:10]) or "") == suffix
+    assert (_svmlight.compression("", first[:10]) or "") == suffix
     dump_svmlight(path, X, y)
     assert path.read_bytes() == first  # nothing in it depends on time or name
 

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import lzma
 import mmap
 import os
-import secrets
 import stat
-import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any, Literal, cast
+from typing import IO, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from . import _core
+from multimargin import _core
+from multimargin._atomic import atomic_write
+from multimargin._compressed import (
+    MAGIC,
+    MAGIC_BYTES,
+    DataFileError,
+    compression,
+    explained,
+    packed,
+)
 
 __all__ = ["DataFileError", "dump_svmlight", "load_svmlight"]
 
-# What a compressed file starts with. Ten bytes of bzip2's, because "BZh9" alone
-# could be a label.
-_MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh\x001AY&SY", ".xz": b"\xfd7zXZ\x00"}
-_EMPTY_BZIP2 = b"\x17rE8P\x90"  # in place of "1AY&SY" when there is no data at all
-_MAGIC_BYTES = max(len(magic) for magic in _MAGIC.values())
-
 _MAX_LABEL_BYTES = 1024
-
-
-class DataFileError(ValueError):
-    """A data file that cannot be read; the message names the file and, where known, the line."""
 
 
 def load_svmlight(
@@ -177,11 +171,11 @@ def open_bytes(name: str) -> Iterator[bytes | mmap.mmap]:
         regular = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
         if not regular:  # a pipe can neither be mapped nor rewound
             file = io.BytesIO(stream.read())
-        start = file.read(_MAGIC_BYTES)
+        start = file.read(MAGIC_BYTES)
         file.seek(0)
-        compression = _compression(name, start)
-        if compression is not None:
-            yield _decompress(name, file, compression)
+        packing = compression(name, start)
+        if packing is not None:
+            yield _decompress(name, file, packing)
         elif not start:
             raise DataFileError(f"{name}: the file is empty")
         elif regular:
@@ -191,62 +185,17 @@ def open_bytes(name: str) -> Iterator[bytes | mmap.mmap]:
             yield file.read()
 
 
-def _compression(name: str, start: bytes) -> str | None:
-    """Return the suffix of the compression in use, None for plain text."""
-    for suffix, magic in _MAGIC.items():
-        if _has_magic(start, magic):
-            return suffix
-    suffix = Path(name).suffix.lower()
-    if suffix not in _MAGIC:
-        return None
-    # Cut off inside the magic itself: only the name can tell.
-    magic = _MAGIC[suffix]
-    cut_off = len(start) < len(magic) and _has_magic(start, magic[: len(start)])
-    return suffix if cut_off else None
-
-
-def _has_magic(start: bytes, magic: bytes) -> bool:
-    if magic[:3] == b"BZh" and len(magic) > 3:  # the fourth byte is the level
-        block = start[4 : len(magic)]
-        marks = (magic[4:], _EMPTY_BZIP2[: len(magic) - 4])
-        return start[:3] == b"BZh" and start[3:4].isdigit() and block in marks
-    return start[: len(magic)] == magic
-
-
-def _packed(file: IO[bytes], suffix: str, mode: Literal["rb", "wb"]) -> IO[bytes]:
-    """Wrap a file so that reading decompresses, or writing compresses."""
-    if suffix == ".gz":
-        # No name and no time inside: the same data gives the same bytes.
-        return cast(IO[bytes], gzip.GzipFile("", mode, fileobj=file, mtime=0))
-    if suffix == ".bz2":
-        return cast(IO[bytes], bz2.BZ2File(file, mode))
-    return cast(IO[bytes], lzma.LZMAFile(file, mode))
-
-
 def _decompress(name: str, file: IO[bytes], suffix: str) -> bytes:
-    kind = suffix[1:]
-    if file.seek(0, io.SEEK_END) < len(_MAGIC[suffix]):
+    if file.seek(0, io.SEEK_END) < len(MAGIC[suffix]):
         raise DataFileError(f"{name}: truncated: the file ends inside its first bytes")
     file.seek(0)
-    try:
-        with _packed(file, suffix, "rb") as unpacked:
-            return unpacked.read()
-    except EOFError:
-        raise DataFileError(
-            f"{name}: truncated: the {kind} data ends too early; copy or download it again"
-        ) from None
-    except (lzma.LZMAError, zlib.error, OSError) as error:
-        # A disk that fails also raises OSError, but then with an errno.
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise DataFileError(
-            f"{name}: corrupt {kind} data ({error}); copy or download it again"
-        ) from None
+    with explained(name, suffix), packed(file, suffix, "rb") as unpacked:
+        return unpacked.read()
 
 
 def _suffix_hint(name: str, source: bytes | mmap.mmap) -> str:
     suffix = Path(name).suffix.lower()
-    if isinstance(source, mmap.mmap) and suffix in _MAGIC:
+    if isinstance(source, mmap.mmap) and suffix in MAGIC:
         return f" (the name ends in {suffix} but the content is no {suffix[1:]} data: corrupt?)"
     return ""
 
@@ -295,9 +244,9 @@ def dump_svmlight(path: str | os.PathLike[str], X: Any, y: ArrayLike) -> None:
     if len(labels) != matrix.shape[0]:
         raise ValueError(f"X has {matrix.shape[0]} rows but y has {len(labels)} labels")
     suffix = Path(path).suffix.lower()
-    with _replacing(os.fspath(path)) as file, ExitStack() as stack:
-        compress = suffix in _MAGIC
-        out = stack.enter_context(_packed(file, suffix, "wb")) if compress else file
+    with atomic_write(path) as file, ExitStack() as stack:
+        compress = suffix in MAGIC
+        out = stack.enter_context(packed(file, suffix, "wb")) if compress else file
         for lines in _text_blocks(matrix, labels):
             out.write(lines)
 
@@ -373,19 +322,3 @@ def _value_texts(values: NDArray[Any]) -> list[str]:
         return [repr(value) for value in values.tolist()]
     # str of a NumPy scalar is the shortest text for its own precision.
     return [str(value) for value in values]
-
-
-@contextmanager
-def _replacing(name: str) -> Iterator[IO[bytes]]:
-    """Open a temporary file that takes the place of `name` on success."""
-    target = Path(name).resolve()  # through a link, not over it
-    temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin._svmlight import DataFileError
+from multimargin._compressed import DataFileError
 from multimargin.tables import Table
 from multimargin.text._raw_columns import is_missing
 

@@ -8,12 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from multimargin._svmlight import DataFileError
+from multimargin._compressed import DataFileError
 from multimargin.tables._table import Table
-
-
-class MissingColumnError(DataFileError):
-    """A column that is not there."""
 
 
 class Gathered:
@@ -55,7 +51,7 @@ def require_columns(place: str, wanted: Sequence[str], there: Sequence[str]) -> 
             hint = f"; did you mean {near[0]!r}?" if near else "."
             listed = ", ".join(repr(each) for each in there[:20])
             more = f" and {len(there) - 20} more" if len(there) > 20 else ""
-            raise MissingColumnError(
+            raise DataFileError(
                 f"{place}: there is no column {name!r}{hint} There are {listed}{more}"
             )
         if there.count(name) > 1:

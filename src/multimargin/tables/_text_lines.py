@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import contextlib
-import gzip
 import io
-import lzma
 import os
 import stat
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
-from multimargin._svmlight import _MAGIC_BYTES, DataFileError, _compression
+from multimargin._compressed import MAGIC_BYTES, DataFileError, compression, explained, packed
 
 # A line of more is no line: the file is binary, or has no line ends.
 LONGEST_LINE = 1 << 26
@@ -29,39 +25,16 @@ def opened(name: str) -> Iterator[IO[bytes]]:
         stream: IO[bytes] = file
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a pipe cannot be read twice
             stream = io.BytesIO(file.read())
-        start = stream.read(_MAGIC_BYTES)
+        start = stream.read(MAGIC_BYTES)
         if not start:
             raise DataFileError(f"{name}: the file is empty")
         stream.seek(0)
-        kind = _compression(name, start)
-        with _explained(name, kind):
-            yield _unpacked(stream, kind)
-
-
-def _unpacked(stream: IO[bytes], kind: str | None) -> IO[bytes]:
-    if kind == ".gz":
-        return cast(IO[bytes], gzip.GzipFile(fileobj=stream, mode="rb"))
-    if kind == ".bz2":
-        return cast(IO[bytes], bz2.BZ2File(stream))
-    return cast(IO[bytes], lzma.LZMAFile(stream)) if kind == ".xz" else stream
-
-
-@contextlib.contextmanager
-def _explained(name: str, kind: str | None) -> Iterator[None]:
-    try:
-        yield
-    except EOFError:
-        raise DataFileError(
-            f"{name}: truncated: the {(kind or '.gz')[1:]} data ends too early; copy or download "
-            "it again"
-        ) from None
-    except (lzma.LZMAError, zlib.error, OSError) as error:
-        # A disk that fails also raises OSError, but then with an errno.
-        if kind is None or (isinstance(error, OSError) and error.errno is not None):
-            raise
-        raise DataFileError(
-            f"{name}: corrupt {kind[1:]} data ({error}); copy or download it again"
-        ) from None
+        kind = compression(name, start)
+        if kind is None:
+            yield stream
+        else:
+            with explained(name, kind):
+                yield packed(stream, kind, "rb")
 
 
 @contextlib.contextmanager

@@ -1,0 +1,79 @@
+"""Compressed data files: which compression it is, and what is wrong with one."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Literal, cast
+
+# What a compressed file starts with. Ten bytes of bzip2's, because "BZh9" alone
+# could be a label.
+MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh\x001AY&SY", ".xz": b"\xfd7zXZ\x00"}
+MAGIC_BYTES = max(len(magic) for magic in MAGIC.values())
+_EMPTY_BZIP2 = b"\x17rE8P\x90"  # in place of "1AY&SY" when there is no data at all
+
+
+class DataFileError(ValueError):
+    """A data file that cannot be read; the message names the file and, where known, the line."""
+
+
+def compression(name: str, start: bytes) -> str | None:
+    """Return the suffix of the compression in use, None for plain text.
+
+    Parameters
+    ----------
+    name : str
+    start : bytes
+        The first `MAGIC_BYTES` of the file.
+    """
+    for suffix, magic in MAGIC.items():
+        if _has_magic(start, magic):
+            return suffix
+    suffix = Path(name).suffix.lower()
+    if suffix not in MAGIC:
+        return None
+    # Cut off inside the magic itself: only the name can tell.
+    magic = MAGIC[suffix]
+    cut_off = len(start) < len(magic) and _has_magic(start, magic[: len(start)])
+    return suffix if cut_off else None
+
+
+def _has_magic(start: bytes, magic: bytes) -> bool:
+    if magic[:3] == b"BZh" and len(magic) > 3:  # the fourth byte is the level
+        block = start[4 : len(magic)]
+        marks = (magic[4:], _EMPTY_BZIP2[: len(magic) - 4])
+        return start[:3] == b"BZh" and start[3:4].isdigit() and block in marks
+    return start[: len(magic)] == magic
+
+
+def packed(file: IO[bytes], suffix: str, mode: Literal["rb", "wb"]) -> IO[bytes]:
+    """Wrap a file so that reading decompresses, or writing compresses."""
+    if suffix == ".gz":
+        # No name and no time inside: the same data gives the same bytes.
+        return cast(IO[bytes], gzip.GzipFile("", mode, fileobj=file, mtime=0))
+    if suffix == ".bz2":
+        return cast(IO[bytes], bz2.BZ2File(file, mode))
+    return cast(IO[bytes], lzma.LZMAFile(file, mode))
+
+
+@contextmanager
+def explained(name: str, suffix: str) -> Iterator[None]:
+    """What fails while a compressed file is read becomes a `DataFileError`."""
+    try:
+        yield
+    except EOFError:
+        raise DataFileError(
+            f"{name}: truncated: the {suffix[1:]} data ends too early; copy or download it again"
+        ) from None
+    except (lzma.LZMAError, zlib.error, OSError) as error:
+        # A disk that fails also raises OSError, but then with an errno.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise DataFileError(
+            f"{name}: corrupt {suffix[1:]} data ({error}); copy or download it again"
+        ) from None
