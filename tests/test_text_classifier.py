@@ -206,6 +206,11 @@ def test_weights_and_warm_starts():
     assert passes <= 2
 
 
+def test_warm_starts_know_texts_with_and_without_their_column():
+    model = TextClassifier(text="title", random_state=0, warm_start=True).fit(TEXTS, LABELS)
+    assert model.fit({"title": TEXTS}, LABELS).n_known_samples_ == len(TEXTS)
+
+
 def test_distributed_fit_of_one_process():
     model = TextClassifier(text="title", random_state=0)
     trained = distributed.fit(model, columns(), LABELS)

@@ -14,9 +14,9 @@ from multimargin._problem import Problem
 from multimargin._progress import Weights
 from multimargin._sample_keys import Keys, text_keys
 from multimargin._training import Solved
-from multimargin.text._features import TextFeatures
+from multimargin.text._features import TextFeatures, named_columns
 from multimargin.text._options import check_options
-from multimargin.text._raw_columns import column_of, names_of
+from multimargin.text._raw_columns import names_of
 
 # The parameters of the features, which both classes have.
 _FEATURES = tuple(TextFeatures().get_params())
@@ -183,12 +183,9 @@ violation_, converged_, n_bundles_, history_, model_density_
 
     def _raw_keys(self, X: Any) -> Keys | None:
         # Features change with the words and frequencies of the other samples; texts do not.
-        if sp.issparse(X):
-            return None
-        names = [n for each in (self.text, self.numeric, self.categorical) for n in names_of(each)]
-        if not names:
-            return text_keys(X)
-        columns = [column_of(X, name) for name in names]
+        texts = names_of(self.text)
+        names = (*texts, *names_of(self.numeric), *names_of(self.categorical))
+        columns = named_columns(X, texts, names).values()
         return text_keys("\x1f".join(map(str, row)) for row in zip(*columns, strict=True))
 
     def _linear_model(

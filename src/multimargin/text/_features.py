@@ -266,13 +266,14 @@ def _columns(
     X: Any, texts: tuple[str, ...], numeric: tuple[str, ...], categorical: tuple[str, ...]
 ) -> dict[str, list[Any]]:
     """The columns by their names; texts without columns are named by the empty string."""
-    columns = _named_columns(X, texts, (*texts, *numeric, *categorical))
+    columns = named_columns(X, texts, (*texts, *numeric, *categorical))
     if not same_length(columns):
         raise ValueError("X has no samples: found 0 sample(s) while a minimum of 1 is required.")
     return columns
 
 
-def _named_columns(X: Any, texts: tuple[str, ...], names: tuple[str, ...]) -> dict[str, list[Any]]:
+def named_columns(X: Any, texts: tuple[str, ...], names: tuple[str, ...]) -> dict[str, list[Any]]:
+    """The columns of these names, those of texts among them; without names, `X` is texts."""
     if not names:
         return {"": texts_of(X)}
     if not has_columns(X):
