@@ -11,21 +11,21 @@ from multimargin._weights_by_feature import WeightsByFeature
 _KIND = "weights-by-feature"
 
 
-def write_columns(weights: WeightsByFeature, model_path: str, path: Path) -> None:
-    """Write the weights of the model in this file."""
-    meta = {"kind": _KIND, "model": _identity(model_path)}
+def write_columns(weights: WeightsByFeature, model: list[int], path: Path) -> None:
+    """Write the weights of the model file of this `identity`, asked for before it was opened."""
+    meta = {"kind": _KIND, "model": model}
     write_arrays(path, meta, weights._asdict(), durable=False)
 
 
 def read_columns(path: str, model_path: str) -> WeightsByFeature | None:
     """Map what `write_columns` has written; None if the model file is another one by now."""
     meta, arrays = read_arrays(path)
-    if meta["model"] != _identity(model_path):
+    if meta["model"] != identity(model_path):
         return None
     return WeightsByFeature(*(arrays[name] for name in WeightsByFeature._fields))
 
 
-def _identity(path: str) -> list[int]:
+def identity(path: str) -> list[int]:
     """What changes when a file is replaced."""
     about = os.stat(path)  # noqa: PTH116
     return [about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns]

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from multimargin._weights_by_feature import weights_by_feature
 from multimargin.serving._application import application, require_serving, served_model
-from multimargin.serving._columns import read_columns, write_columns
+from multimargin.serving._columns import identity, read_columns, write_columns
 from multimargin.serving._guard import HOST_NAME
 from multimargin.serving._limits import Limits
 
@@ -155,12 +155,14 @@ class Server:
 
         with tempfile.TemporaryDirectory(prefix="multimargin-serve-") as folder:
             columns = None
+            # Before the model is opened: whoever replaces the file meanwhile makes another one.
+            opened = identity(self.model)
             coef = served_model(self.model).coef_
             weights = weights_by_feature(coef) if sp.issparse(coef) else None
             if weights is not None:
                 # Once, in a file that all processes map, as they do the model.
                 columns = str(Path(folder) / "columns")
-                write_columns(weights, self.model, Path(columns))
+                write_columns(weights, opened, Path(columns))
             app = functools.partial(self._app, columns, os.getpid())
             started()
             run_processes(self._config(app, factory=True), listening)
