@@ -86,6 +86,9 @@ def test_explain_a_row(folder, capsys, monkeypatch):
     assert found["contributions"][0]["feature"] == "feature 2"
     named = output(capsys, "explain", "numbers", "--data", "train.svm", "--row=2", "--against=3")
     assert "ahead of 3" in named
+    behind = output(capsys, "explain", "numbers", "--data", "train.svm", "--row=2", "--class=3")
+    assert "behind 2" in behind
+    assert "by -" not in behind
 
 
 def test_explain_says_what_is_missing(folder, capsys):

@@ -126,6 +126,11 @@ class Explanation:
         return self.score - self.runner_up_score
 
     @property
+    def standing(self) -> str:
+        """Whether `label` is "ahead of" or "behind" `runner_up`: one that was asked for may be."""
+        return "ahead of" if self.difference >= 0 else "behind"
+
+    @property
     def n_rest(self) -> int:
         return self.n_known - len(self.contributions)
 
@@ -167,8 +172,8 @@ class Explanation:
 
     def __str__(self) -> str:
         head = (
-            f"{self.label}  {self.score:+.4f}, ahead of {self.runner_up}  "
-            f"{self.runner_up_score:+.4f} by {self.difference:.4f}"
+            f"{self.label}  {self.score:+.4f}, {self.standing} {self.runner_up}  "
+            f"{self.runner_up_score:+.4f} by {abs(self.difference):.4f}"
         )
         if not self.n_known:
             head += f"\n{self._nothing_known()}"
@@ -179,7 +184,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         rows = [[name, *map(_signed, numbers)] for name, *numbers in self._rows()]
         titles = ["feature", str(self.label), str(self.runner_up), "difference"]
-        caption = f"{self.label}, ahead of {self.runner_up} by {self.difference:.4f}"
+        caption = f"{self.label}, {self.standing} {self.runner_up} by {abs(self.difference):.4f}"
         if not self.n_known:
             caption += f". {self._nothing_known()}"
         return html_table(titles, rows, caption)

@@ -37,8 +37,8 @@ def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
         fontsize="small",
     )
     ax.set_title(
-        f"{_short(explanation.label, 40)}, ahead of {_short(explanation.runner_up, 40)} "
-        f"by {explanation.difference:.3f}",
+        f"{_short(explanation.label, 40)}, {explanation.standing} "
+        f"{_short(explanation.runner_up, 40)} by {abs(explanation.difference):.3f}",
         fontsize="medium",
         wrap=True,
     )
