@@ -1,5 +1,6 @@
 """The command on tables: from a CSV of texts and labels to predictions, and what may be wrong."""
 
+import argparse
 import csv
 import gzip
 import json
@@ -238,10 +239,12 @@ def test_columns_of_other_names(trained, capsys):
 
 def test_labels_are_optional_where_they_are_not_needed(trained, capsys):
     model = distributed.load_model("m")
-    X, y = read_data_for(model, "m", "test.csv", threads=None)
+    args = argparse.Namespace(model="m", data="test.csv", threads=None)
+    X, y = read_data_for(model, args, labelled=True)
     assert model.predict(X).tolist() == y.tolist() == LABELS
     write(trained / "q.csv", [("bark",)], ("text",))
-    X, y = read_data_for(model, "m", "q.csv", threads=None)
+    args.data = "q.csv"
+    X, y = read_data_for(model, args, labelled=False)
     assert (model.predict(X).tolist(), y) == (["dog"], None)
 
 

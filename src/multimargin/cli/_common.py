@@ -64,10 +64,14 @@ def show_warning(
 
 def print_json(result: dict[str, Any]) -> None:
     """Print one JSON object to stdout; numbers that JSON lacks become null."""
-    print(json.dumps({key: _finite(value) for key, value in result.items()}))
+    print(json.dumps(_finite(result)))
 
 
 def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -182,36 +186,34 @@ def read_data(
 
 
 def read_data_for(
-    model: distributed.DistributedModel,
-    model_path: str,
-    path: str,
-    *,
-    threads: int | None,
-    **table: Any,
+    model: distributed.DistributedModel, args: argparse.Namespace, *, labelled: bool
 ) -> tuple[Any, Any]:
-    """Read a file for prediction, treated as the training data of the model was.
+    """Read DATA for prediction, treated as the training data of the model was.
 
     Features that the model has never seen have no coefficients and are left out.
 
     Parameters
     ----------
-    table : dict
-        For models that take tables: ``text``, ``label``, ``labelled``, ``format``, ``encoding``,
-        ``skip_unlabelled`` as of `multimargin.cli._raw_data.read_raw`.
+    model : DistributedModel
+    args : Namespace
+        With ``model``, ``data``, ``threads`` and what `add_column_options` adds.
+    labelled : bool
+        Whether a table must have labels, or has none that are looked at.
 
     Returns
     -------
     X : csr_matrix; or a Table or an array of texts for a model that has `features_`
     y : ndarray, or None where a table has no labels
     """
+    names = ("text", "label", "format", "encoding", "skip_unlabelled")
+    table = {name: value for name in names if (value := getattr(args, name, None))}
+    model_path, path = args.model, args.data
     if hasattr(model, "features_"):
-        return read_raw(model, model_path, path, **table)
-    for name in ("text", "label", "format", "encoding", "skip_unlabelled"):
-        if table.get(name):
-            raise ValueError(
-                f"--{name.replace('_', '-')} is for models of tables; {model_path} takes LIBSVM "
-                "text"
-            )
+        return read_raw(model, model_path, path, labelled=labelled, **table)
+    for name in table:
+        raise ValueError(
+            f"--{name.replace('_', '-')} is for models of tables; {model_path} takes LIBSVM text"
+        )
     if table_format(path) is not None:
         raise ValueError(
             f"{path} is a table, but {model_path} was trained on LIBSVM text and knows no words"
@@ -220,7 +222,7 @@ def read_data_for(
         path,
         **_known_preprocessing(model.preprocessing_, model_path),
         n_features=model.n_features_in_,
-        n_threads=threads,
+        n_threads=args.threads,
         ignore_extra_features=True,
         comm=model.comm,
     )

@@ -16,17 +16,11 @@ from multimargin._atomic import check_writable
 from multimargin._measures import measures
 from multimargin._model_file import save_model
 from multimargin.cli._common import EXIT_NOT_CONVERGED, EXIT_OK, add_threads, n_jobs, print_table
+from multimargin.serving._examples import DEFINITIONS
 from multimargin.text import TextClassifier
 
 _TOP = 5
-_DEFINITIONS = (
-    "a small dog kept as a pet",
-    "a stringed instrument that is played with a bow",
-    "someone who bakes bread for a living",
-    "a port city in southern France",
-    "an inflammation of the skin",
-    "run very fast over a short distance",
-)
+_MORE = ("run very fast over a short distance",)  # a verb, of which the page offers none
 _PARTS = {"n": "noun", "v": "verb", "a": "adjective", "r": "adverb"}
 
 
@@ -71,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     if args.save is not None:
         save_model(model, args.save)
         print(f"The model is saved as {args.save}.")
-    for definition in _DEFINITIONS:
+    for definition in (*DEFINITIONS, *_MORE):
         print(f"\n{definition}")
         _answer(model, definition)
     if not args.script:

@@ -53,18 +53,7 @@ def run(args: argparse.Namespace) -> int:
     """Load, predict, compare; under ``mpiexec`` each rank scores its classes."""
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
     model = distributed.load_model(args.model, verify=True, n_jobs=n_jobs(args))
-    X, y = read_data_for(
-        model,
-        args.model,
-        args.data,
-        threads=args.threads,
-        text=args.text,
-        label=args.label,
-        labelled=True,
-        format=args.format,
-        encoding=args.encoding,
-        skip_unlabelled=args.skip_unlabelled,
-    )
+    X, y = read_data_for(model, args, labelled=True)
     X = features_of(model, X)
     k = min(args.top_k, len(model.classes_))
     started = time.perf_counter()

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     if args.plot:
         refuse_same_file(args.plot, args.model, *([args.data] if args.data else []))
         check_figure(args.plot)
-    model = load_model(args.model).set_params(n_jobs=n_jobs(args))
+    model = load_model(args.model, verify=True).set_params(n_jobs=n_jobs(args))
     explanation = model.explain(
         _sample(args, model),
         args.k,
@@ -114,16 +114,7 @@ def _row_of_file(args: argparse.Namespace) -> Any:
     if args.row is None:
         raise ValueError(f"say which sample of {args.data} to explain: --row N, the first is 1")
     model = distributed.load_model(args.model, comm=SerialCommunicator())
-    X, _ = read_data_for(
-        model,
-        args.model,
-        args.data,
-        threads=args.threads,
-        text=args.text,
-        labelled=False,
-        format=args.format,
-        encoding=args.encoding,
-    )
+    X, _ = read_data_for(model, args, labelled=False)
     samples = model.features_.transform(X) if hasattr(model, "features_") else X
     if args.row > samples.shape[0]:
         raise ValueError(

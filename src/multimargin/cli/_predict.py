@@ -66,16 +66,7 @@ def run(args: argparse.Namespace) -> int:
             check_writable(args.output)
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
     model = distributed.load_model(args.model, verify=True, n_jobs=n_jobs(args), comm=comm)
-    X, _ = read_data_for(
-        model,
-        args.model,
-        args.data,
-        threads=args.threads,
-        text=args.text,
-        labelled=False,
-        format=args.format,
-        encoding=args.encoding,
-    )
+    X, _ = read_data_for(model, args, labelled=False)
     lines = predicted_lines(model, features_of(model, X), args.top_k, format)
     if comm.rank == 0:
         _write(lines, args.output, to_file)

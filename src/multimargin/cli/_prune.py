@@ -111,18 +111,7 @@ def _data(args: argparse.Namespace) -> tuple[Any, Any]:
     if args.data is None:
         return None, None
     shared = distributed.load_model(args.model, n_jobs=n_jobs(args), comm=SerialCommunicator())
-    X, y = read_data_for(
-        shared,
-        args.model,
-        args.data,
-        threads=args.threads,
-        text=args.text,
-        label=args.label,
-        labelled=True,
-        format=args.format,
-        encoding=args.encoding,
-        skip_unlabelled=args.skip_unlabelled,
-    )
+    X, y = read_data_for(shared, args, labelled=True)
     return features_of(shared, X), known_labels(shared.classes_, y)
 
 

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from multimargin._agreement import agreed
 from multimargin.cli._labels import labelled_rows
-from multimargin.tables import Table, read_table
+from multimargin.tables import read_table
 from multimargin.tables._read import FORMATS, table_format
-from multimargin.tables._records import MissingColumnError
 
 
 def read_raw(
@@ -18,9 +17,9 @@ def read_raw(
     model_path: str,
     path: str,
     *,
+    labelled: bool,
     text: tuple[str, ...] | None = None,
     label: str | None = None,
-    labelled: bool | None = None,
     format: str | None = None,
     encoding: str | None = None,
     skip_unlabelled: bool = False,
@@ -31,12 +30,12 @@ def read_raw(
     ----------
     model : DistributedModel
         With `features_`.
+    labelled : bool
+        Whether labels are read; then there must be some.
     text : tuple of str, default=None
         The column with the texts, where it has another name than in the training data.
     label : str, default=None
         The column with the labels; by default the one of the training data.
-    labelled : bool or None, default=None
-        Whether there must be labels. None: they are read if there is such a column.
     skip_unlabelled : bool, default=False
         Whether to leave rows without a label out.
 
@@ -52,11 +51,12 @@ def read_raw(
             f"--format {'|'.join(FORMATS)}"
         )
     wanted, renamed = _columns(model, model_path, text)
-    column = label or model.preprocessing_.get("label")
+    column = (label or model.preprocessing_.get("label")) if labelled else None
     if labelled and column is None:
         raise ValueError("say which column holds the labels: --label COLUMN")
     with agreed(model.comm):
-        table, column = _read(path, wanted, column, labelled, format, encoding)
+        more = [] if column is None else [column]
+        table = read_table(path, [*wanted, *more], format=format, encoding=encoding or "utf-8")
         y = None
         if column is not None:
             table, y, _ = labelled_rows(table, column, skip_unlabelled=skip_unlabelled)
@@ -89,22 +89,3 @@ def _columns(
         listed = ", ".join(repr(name) for name in needed)
         raise ValueError(f"{model_path} was trained on the columns {listed}; --text cannot rename")
     return [text[0]], text[0]
-
-
-def _read(
-    path: str,
-    wanted: list[str],
-    label: str | None,
-    labelled: bool | None,
-    format: str | None,
-    encoding: str | None,
-) -> tuple[Table, str | None]:
-    encoding = encoding or "utf-8"
-    if label is None or labelled is False:
-        return read_table(path, wanted, format=format, encoding=encoding), None
-    if labelled:
-        return read_table(path, [*wanted, label], format=format, encoding=encoding), label
-    try:
-        return read_table(path, [*wanted, label], format=format, encoding=encoding), label
-    except MissingColumnError:  # that of the labels; or another one, of which this tells
-        return read_table(path, wanted, format=format, encoding=encoding), None

@@ -69,18 +69,7 @@ def run(args: argparse.Namespace) -> int:
     model = distributed.load_model(
         args.model, verify=True, n_jobs=n_jobs(args), comm=SerialCommunicator()
     )
-    X, y = read_data_for(
-        model,
-        args.model,
-        args.data,
-        threads=args.threads,
-        text=args.text,
-        label=args.label,
-        labelled=True,
-        format=args.format,
-        encoding=args.encoding,
-        skip_unlabelled=args.skip_unlabelled,
-    )
+    X, y = read_data_for(model, args, labelled=True)
     truth, predicted = _comparable(y, model.predict(features_of(model, X)))
     falling = args.sort in ("support", "predicted")
     report = class_report(truth, predicted).sorted_by(args.sort, descending=falling)

@@ -1,4 +1,4 @@
-"""Texts that the page offers to begin with."""
+"""Texts that the page of the WordNet model offers, and that `multimargin demo` asks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 # A class that only the WordNet model of `multimargin demo` has.
 _OF_WORDNET = "dog.n#n02084071"
-_DEFINITIONS = (
+DEFINITIONS = (
     "a small dog kept as a pet",
     "a stringed instrument that is played with a bow",
     "someone who bakes bread for a living",
@@ -17,4 +17,4 @@ _DEFINITIONS = (
 
 def examples_of(model: Any) -> tuple[str, ...]:
     """Examples for a model whose kind is known, or none."""
-    return _DEFINITIONS if _OF_WORDNET in model.classes_ else ()
+    return DEFINITIONS if _OF_WORDNET in model.classes_ else ()
