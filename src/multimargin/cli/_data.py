@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from multimargin._atomic import atomic_write
+from multimargin._text_table import text_table
 from multimargin.cli._common import EXIT_ERROR, EXIT_OK, note, print_json
 from multimargin.datasets._catalog import CATALOG, CatalogEntry
 from multimargin.datasets._fetch import FetchError, fetch_set, verify_set
@@ -16,7 +17,7 @@ from multimargin.datasets._sets import SHIPPED, default_folder, file_of
 from multimargin.tables._write import table_lines
 
 _COLUMNS = ("name", "train", "test", "classes", "features", "on disk")
-_NUMBERS = (1, 2, 3, 4)
+_NAMES = (0, 5)
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -156,17 +157,12 @@ def _described(entry: CatalogEntry, folder: Path, verify: bool) -> dict[str, Any
 
 def _print(described: list[dict[str, Any]], folder: Path) -> None:
     """A line of numbers for each set, and what it is and where below it."""
-    rows = [_COLUMNS, *(_row(each) for each in described)]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(_COLUMNS))]
+    table = text_table(_COLUMNS, [_row(each) for each in described], _NAMES)
     texts = ["", *(_text(each) for each in described)]
     columns = min(max(shutil.get_terminal_size().columns, 60), 120)
     print(f"in {folder}:\n")
-    for row, text in zip(rows, texts, strict=True):
-        cells = (
-            f"{cell:>{width}}" if k in _NUMBERS else f"{cell:<{width}}"
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        print("  ".join(cells).rstrip())
+    for row, text in zip(table.splitlines(), texts, strict=True):
+        print(row)
         # Addresses stay in one piece, to be copied.
         for line in textwrap.wrap(
             text, columns - 4, break_long_words=False, break_on_hyphens=False

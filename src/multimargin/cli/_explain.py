@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from multimargin import distributed
 from multimargin._communicator import SerialCommunicator
+from multimargin._figure_file import check_figure, new_figure, write_figure
 from multimargin._measures import as_class
 from multimargin._model_file import load_model
 from multimargin.cli._common import (
@@ -21,7 +22,6 @@ from multimargin.cli._common import (
     read_data_for,
     refuse_same_file,
 )
-from multimargin.cli._figure_file import check_figure, new_figure, write_figure
 from multimargin.cli._samples import add_column_options
 from multimargin.inspection import Explanation
 

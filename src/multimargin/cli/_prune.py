@@ -13,6 +13,7 @@ from multimargin._communicator import SerialCommunicator
 from multimargin._model_file import load_model, save_model
 from multimargin._pruning import Judge, PruningCost, prune, pruning_costs
 from multimargin._stored_weights import STORED
+from multimargin._text_table import text_table
 from multimargin.cli._common import (
     EXIT_OK,
     add_threads,
@@ -142,10 +143,8 @@ def _report(args: argparse.Namespace, costs: list[PruningCost]) -> None:
         lines[0][0] += " as is"
     if chosen:
         lines[-1][0] += " chosen"
-    lines.insert(0, ["kept", "threshold", "weights", "on disk", "error", "agreement"])
-    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-    for line in lines:
-        print("  ".join(text.rjust(width) for text, width in zip(line, widths, strict=True)))
+    titles = ["kept", "threshold", "weights", "on disk", "error", "agreement"]
+    print(text_table(titles, lines, left=()))
     if args.out is not None:
         before, after = (Path(name).stat().st_size for name in (args.model, args.out))
         note(f"{args.out}: {after:,} bytes; {args.model} has {before:,}")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from multimargin import distributed
 from multimargin._atomic import check_writable
 from multimargin._communicator import SerialCommunicator
+from multimargin._figure_file import check_figure, new_figure, write_figure
 from multimargin.cli._common import (
     EXIT_OK,
     add_threads,
@@ -21,7 +22,6 @@ from multimargin.cli._common import (
     read_data_for,
     refuse_same_file,
 )
-from multimargin.cli._figure_file import check_figure, new_figure, write_figure
 from multimargin.cli._samples import add_column_options
 from multimargin.inspection import ClassReport, Confusions, class_report, confusions
 

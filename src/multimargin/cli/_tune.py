@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import csv
-import io
 import math
 import sys
 import time
@@ -16,7 +14,9 @@ from tqdm import tqdm
 from multimargin import distributed
 from multimargin._atomic import atomic_write, check_writable
 from multimargin._communicator import SerialCommunicator
+from multimargin._figure_file import check_figure
 from multimargin._model_file import save_model
+from multimargin._text_table import text_table
 from multimargin.cli._common import (
     EXIT_INTERRUPTED,
     EXIT_NOT_CONVERGED,
@@ -41,9 +41,10 @@ from multimargin.cli._samples import (
 from multimargin.formulations import FORMULATIONS
 from multimargin.selection._grid import check_formulation, checked_penalties
 from multimargin.selection._measure import MEASURES
-from multimargin.selection._plots import check_plot_file, write_plot
+from multimargin.selection._plots import write_plot
 from multimargin.selection._tune import Tuner
 from multimargin.selection._tuning import Candidate, Tuning
+from multimargin.tables._write import table_lines
 
 _DESCRIPTION = """\
 Compare formulations and values of C by training on one part of DATA and measuring on the rest.
@@ -180,10 +181,7 @@ def _check_files(args: argparse.Namespace) -> None:
     takes_table(args)
     read = [args.data] + ([args.validation] if args.validation else [])
     if args.plot is not None:
-        try:
-            check_plot_file(args.plot)
-        except ImportError as error:
-            raise RuntimeError(str(error)) from None
+        check_figure(args.plot)
     for path in (args.plot, args.csv, args.model):
         if path is not None:
             refuse_same_file(path, *read)
@@ -243,34 +241,21 @@ def _refit(args: argparse.Namespace, template: Any, X: Any, y: Any, best: Candid
 def _write(args: argparse.Namespace, tuning: Tuning, interrupted: bool) -> None:
     if args.csv is not None:
         rows = tuning.rows()
-        text = io.StringIO(newline="")
-        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        lines = table_lines("csv", list(rows[0]), (list(row.values()) for row in rows))
         with atomic_write(args.csv) as file:
-            file.write(text.getvalue().encode())
+            file.writelines(line.encode() for line in lines)
     if args.plot is not None:
         write_plot(args.plot, tuning.curves(), tuning.label)
     if args.json:
-        print_json(_json(tuning, interrupted))
+        print_json({**tuning.as_dict(), "interrupted": interrupted})
     else:
         _print(tuning)
-
-
-def _json(tuning: Tuning, interrupted: bool) -> dict[str, Any]:
-    result = tuning.as_dict()
-    # JSON has no NaN, which print_json mends in numbers of the first level only.
-    result["candidates"] = [
-        {key: None if isinstance(v, float) and math.isnan(v) else v for key, v in row.items()}
-        for row in result["candidates"]
-    ]
-    return {**result, "interrupted": interrupted}
 
 
 def _print(tuning: Tuning) -> None:
     best, simplest = tuning.best(), tuning.simplest()
     head = ["", "C", "error %", "micro-F1", "macro-F1", f"top-{tuning.top_k} %"]
-    lines = [[*head, "density %", "seconds", ""]]
+    titles, lines = [*head, "density %", "seconds", ""], []
     for one in tuning.candidates:
         marks = ["best"] if one is best else []
         marks += ["simplest within 1 SE"] if one is simplest and one is not best else []
@@ -289,11 +274,7 @@ def _print(tuning: Tuning) -> None:
                 ", ".join(marks),
             ]
         )
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    for line in lines:
-        cells = [line[0].ljust(widths[0])]
-        cells += [c.rjust(w) for c, w in zip(line[1:-1], widths[1:-1], strict=True)]
-        print("  ".join([*cells, line[-1]]).rstrip())
+    print(text_table(titles, lines, left=(0, len(titles) - 1)))
     print()
     rows = {"best": _named(best, tuning)}
     if simplest is not best:

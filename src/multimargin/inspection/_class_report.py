@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import os
 from collections.abc import Iterator
@@ -14,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin._atomic import atomic_write
+from multimargin._text_table import elided, text_table
 from multimargin.inspection._counting import codes, predicted_labels
 from multimargin.inspection._html_table import html_table
 from multimargin.inspection._labels import class_index, native
-from multimargin.inspection._text_table import elided, text_table
+from multimargin.tables._write import table_lines
 
 _COLUMNS = ("label", "precision", "recall", "f1", "support", "predicted")
 _SHOWN = 30
@@ -191,13 +190,8 @@ class ClassReport:
         path : path-like
         """
         with atomic_write(path) as file:
-            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-            writer = csv.writer(text)
-            writer.writerow(_COLUMNS)
-            for row in self._rows():
-                writer.writerow(["" if cell is None else cell for cell in _named(row).values()])
-            text.flush()
-            text.detach()  # the file is closed by its owner
+            rows = (list(_named(row).values()) for row in self._rows())
+            file.writelines(line.encode() for line in table_lines("csv", _COLUMNS, rows))
 
     def to_frame(self) -> Any:
         """All rows as a pandas data frame, with the labels as its index.

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multimargin._text_table import elided, text_table
 from multimargin.inspection._counting import Codes, codes, predicted_labels
 from multimargin.inspection._html_table import html_table
 from multimargin.inspection._labels import class_index, native
 from multimargin.inspection._similar import cosines, nearest
-from multimargin.inspection._text_table import elided, text_table
 
 Groups = Mapping[Any, Hashable] | Callable[[Any], Hashable]
 
@@ -253,9 +253,9 @@ class Confusions:
 
     def __str__(self) -> str:
         titles, rows = self._table()
-        return (
-            f"{self._summary()}\n{text_table(titles, rows, names=2)}" if rows else self._summary()
-        )
+        if not rows:
+            return self._summary()
+        return f"{self._summary()}\n{text_table(titles, rows, left=(0, 1))}"
 
     def _repr_html_(self) -> str:
         return html_table(*self._table(), self._summary())

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin.inspection._text_table import elided
+from multimargin._figure_file import axes_or_new
+from multimargin._text_table import elided
 
 if TYPE_CHECKING:
     from multimargin.inspection._class_report import ClassReport
@@ -139,17 +140,7 @@ def plot_confusions(found: Confusions, labels: Any = None, ax: Any = None) -> An
 
 
 def _axes(ax: Any, *, height: float = 4.0, width: float = 6.4) -> Any:
-    """The axes given, or those of a new figure."""
-    if ax is not None:
-        return ax
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError(
-            'plots need matplotlib, which cannot be imported: pip install "multimargin[plot]"'
-        ) from error
-    _, ax = plt.subplots(figsize=(width, height), layout="constrained")
-    return ax
+    return axes_or_new(ax, width, height)
 
 
 def _bars(ax: Any, bars: list[tuple[str, float]], quiet: int = 0) -> None:

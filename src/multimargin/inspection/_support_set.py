@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from multimargin._problem import as_core_csr
 from multimargin._solution import Alpha, DenseAlpha
+from multimargin._text_table import elided, text_table
 from multimargin.formulations import FORMULATIONS
 from multimargin.inspection._labels import class_index, native
-from multimargin.inspection._text_table import elided, text_table
 
 _SHOWN = 10
 

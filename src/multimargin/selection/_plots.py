@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from multimargin._atomic import atomic_write, check_writable
+from multimargin._figure_file import axes_or_new, new_figure, write_figure
 
-FILE_TYPES = ("png", "svg", "pdf")
 # As in the figures of `multimargin reproduce`: told apart with any kind of colour vision.
 _COLOURS = ("#0072b2", "#d55e00", "#00875f", "#a8518a", "#b37400")
+_SIZE = (6.4, 4.2)
 _MARKERS = ("o", "s", "^", "D", "v")
 
 
@@ -28,24 +26,9 @@ class Curve:
     marked: int | None = None
 
 
-def require_matplotlib() -> None:
-    """Raise ImportError, with the remedy, where nothing can be drawn."""
-    try:
-        import matplotlib.figure  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            f"plots need matplotlib, which cannot be imported ({error}): "
-            "pip install 'multimargin[plot]'"
-        ) from error
-
-
 def draw(curves: Sequence[Curve], label: str, ax: Any = None) -> Any:
     """Draw curves over a logarithmic axis of C; returns the matplotlib Axes."""
-    require_matplotlib()
-    if ax is None:
-        from matplotlib import pyplot
-
-        _, ax = pyplot.subplots(figsize=(6.4, 4.2), layout="constrained")
+    ax = axes_or_new(ax, *_SIZE)
     for number, curve in enumerate(curves):
         colour = _COLOURS[number % len(_COLOURS)]
         marker = _MARKERS[number % len(_MARKERS)]
@@ -66,34 +49,8 @@ def draw(curves: Sequence[Curve], label: str, ax: Any = None) -> Any:
     return ax
 
 
-def check_plot_file(path: str | os.PathLike[str]) -> None:
-    """Raise what writing a plot there would raise, before anything is computed."""
-    _type_of(path)
-    require_matplotlib()
-    check_writable(path)
-
-
-def write_plot(
-    path: str | os.PathLike[str], curves: Sequence[Curve], label: str, title: str = ""
-) -> None:
+def write_plot(path: str | os.PathLike[str], curves: Sequence[Curve], label: str) -> None:
     """Draw curves into a file; its name says of which type."""
-    kind = _type_of(path)
-    require_matplotlib()
-    from matplotlib.figure import Figure
-
-    # Not pyplot's: that would keep the figure, and might look for a display.
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-    ax = draw(curves, label, ax=figure.subplots())
-    ax.set_title(title)
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, dpi=160)
-    with atomic_write(path) as file:
-        file.write(buffer.getvalue())
-
-
-def _type_of(path: str | os.PathLike[str]) -> str:
-    kind = Path(path).suffix.lower().removeprefix(".")
-    if kind not in FILE_TYPES:
-        allowed = ", ".join(f".{one}" for one in FILE_TYPES)
-        raise ValueError(f"{os.fspath(path)}: the name of a plot must end in one of {allowed}")
-    return kind
+    figure = new_figure(*_SIZE)
+    draw(curves, label, ax=figure.subplots())
+    write_figure(figure, path)

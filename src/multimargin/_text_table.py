@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 
-def text_table(titles: Sequence[str], rows: Sequence[Sequence[str]], names: int = 1) -> str:
+def text_table(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,)
+) -> str:
     """Lines with columns of names to the left and of numbers to the right.
 
     Parameters
@@ -13,14 +15,14 @@ def text_table(titles: Sequence[str], rows: Sequence[Sequence[str]], names: int 
     titles : sequence of str
     rows : sequence of sequence of str
         As long as the titles.
-    names : int, default=1
-        The first so many columns are names.
+    left : collection of int, default=(0,)
+        The columns of names.
     """
     table = [titles, *rows]
     widths = [max(len(row[j]) for row in table) for j in range(len(titles))]
     return "\n".join(
         "  ".join(
-            cell.rjust(width) if j >= names else cell.ljust(width)
+            cell.ljust(width) if j in left else cell.rjust(width)
             for j, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in table
