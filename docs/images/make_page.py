@@ -14,9 +14,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tests"))
 
 from chromium import chromium, why_not  # noqa: E402
-from served import live  # noqa: E402
-
 from multimargin.serving import Limits  # noqa: E402
+from served import live  # noqa: E402
 
 TEXT = "tropical tree with edible yellow fruit and hard wood"
 PICTURES = {

@@ -97,6 +97,15 @@ class Tuning:
         Labels of a single sample, which were in no held-out part.
     left_out : dict of str to str
         Formulations that were not tried because nobody had asked for them, and why.
+
+    Examples
+    --------
+    >>> import multimargin
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = multimargin.tune(X, y, formulations="ww", Cs=[0.01, 1], folds=3, random_state=0)
+    >>> found.at_edge()  # a larger C may be better
+    'largest'
     """
 
     def __init__(
