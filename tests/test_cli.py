@@ -17,9 +17,9 @@ from sklearn.utils import Bunch
 
 from multimargin import _atomic, cli, distributed
 from multimargin._estimator import MulticlassSVC
+from multimargin._measures import measures
 from multimargin._model_file import load_model, read_arrays, save_model, write_arrays
 from multimargin.cli import main
-from multimargin._measures import measures
 
 N_FEATURES = 12
 

@@ -78,9 +78,9 @@ class Alpha:
         ratio = np.repeat(problem.box / self.box, np.diff(self.pair))
         growth = _common_ratio(problem.box, self.box)
         if growth is not None and self.norm2 is not None:
-            total = np.sum(self.value, dtype=np.float64)
-            total -= np.sum(self.value[self.pair[:-1]], dtype=np.float64)
-            ratio = _grown(growth, total, np.float64(self.norm2))
+            everything = float(np.sum(self.value, dtype=np.float64))
+            own = float(np.sum(self.value[self.pair[:-1]], dtype=np.float64))
+            ratio = _grown(growth, np.array(everything - own), np.array(self.norm2))
         ceiling = np.repeat(problem.box, np.diff(self.pair))
         scaled: NDArray[Any] = np.minimum(self.value * ratio, ceiling).astype(problem.X.dtype)
         if not FORMULATIONS[problem.formulation].separable:
@@ -189,7 +189,7 @@ class Limits:
 def _squared_norms(weights: Weights) -> NDArray[Any]:
     """Of each machine's weights, the constant feature's included."""
     coef: Any = weights.coef
-    if sp.issparse(coef):
+    if not isinstance(coef, np.ndarray):
         sums = np.asarray(coef.multiply(coef).sum(axis=1, dtype=np.float64)).reshape(-1)
     else:
         sums = np.einsum("ij,ij->i", coef, coef, dtype=np.float64)

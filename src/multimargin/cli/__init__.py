@@ -27,6 +27,7 @@ from multimargin.cli import (
     _reproduce,
     _serve,
     _train,
+    _tune,
 )
 from multimargin.cli._common import (
     EXIT_ERROR,
@@ -64,6 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for module in (
         _train,
+        _tune,
         _predict,
         _evaluate,
         _report,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -72,7 +73,7 @@ def checked_penalties(Cs: Any) -> tuple[float, ...]:
         if not isinstance(C, Real) or isinstance(C, bool) or not 0 < float(C) < np.inf:
             raise ValueError(f"Cs must hold positive finite numbers, got {C!r}")
     values = sorted(float(C) for C in given)
-    twice = [a for a, b in zip(values, values[1:], strict=False) if a == b]
+    twice = [a for a, b in pairwise(values) if a == b]
     if twice:
         raise ValueError(f"Cs holds {twice[0]:g} twice: give each value once")
     return tuple(values)

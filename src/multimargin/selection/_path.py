@@ -97,7 +97,9 @@ def path(
             features = fit.model._checked(samples[0])
         scores = None if samples is None else measured(fit.model, features, samples[1], top_k)
         points.append(point_of(fit, scores))
-        if keep == "none" or (keep == "best" and best_point(tuple(points), measure) is not points[-1]):
+        if keep == "none" or (
+            keep == "best" and best_point(tuple(points), measure) is not points[-1]
+        ):
             points[-1] = replace(points[-1], model=None)
         elif keep == "best":
             points[:-1] = [replace(point, model=None) for point in points[:-1]]

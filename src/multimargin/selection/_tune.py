@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -189,7 +190,7 @@ class Tuner:
             pairs = [holdout_of(self._y, holdout, seed)]
         else:
             pairs = folds_of(self._y, _FOLDS if folds is None else _whole(folds), seed)
-        return [lambda train=train, test=test: self._parts(train, test) for train, test in pairs]
+        return [partial(self._parts, *pair) for pair in pairs]
 
     def _parts(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> _Parts:
         X, y, weight = self._X, self._y, self._weight

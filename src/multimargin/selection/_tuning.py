@@ -152,21 +152,24 @@ class Tuning:
         return best
 
     def simplest(self) -> Candidate:
-        """The sparsest candidate within one standard error of the best: a smaller, faster model.
+        """The smallest C of the best formulation within one standard error of the best.
 
-        The best itself where the standard error is not known.
+        It is the most regularised model that cannot be told from the best one; the best itself
+        where the standard error is not known.
         """
         best = self.best()
         error = best.standard_error(self.measure)
-        if math.isnan(error):
-            return best
         sign = 1 if self._measure.smaller_is_better else -1
-        limit = sign * best.mean(self.measure) + error
-        near = [one for one in self._compared() if sign * one.mean(self.measure) <= limit]
-        return min(near, key=lambda one: (one.density, one.C))
+        limit = sign * best.mean(self.measure) + (0.0 if math.isnan(error) else error)
+        near = [
+            one
+            for one in self._compared()
+            if one.formulation == best.formulation and sign * one.mean(self.measure) <= limit
+        ]
+        return best if math.isnan(error) else min(near, key=lambda one: one.C)
 
     def at_edge(self) -> str:
-        """Whether the best C is the "smallest" or the "largest" tried, so that others may be better."""
+        """The best C is the "smallest" or "largest" tried, so that others may be better; or ""."""
         best = self.best()
         Cs = sorted(one.C for one in self._compared() if one.formulation == best.formulation)
         if len(Cs) < 2:

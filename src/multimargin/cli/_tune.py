@@ -1,0 +1,317 @@
+"""``multimargin tune``: which formulation, and which C."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import csv
+import io
+import math
+import sys
+import time
+from typing import Any
+
+from tqdm import tqdm
+
+from multimargin import distributed
+from multimargin._atomic import atomic_write, check_writable
+from multimargin._communicator import SerialCommunicator
+from multimargin._model_file import save_model
+from multimargin.cli._common import (
+    EXIT_INTERRUPTED,
+    EXIT_NOT_CONVERGED,
+    EXIT_OK,
+    add_threads,
+    n_jobs,
+    note,
+    positive_float,
+    positive_int,
+    print_json,
+    print_table,
+    refuse_same_file,
+    seed,
+)
+from multimargin.cli._samples import (
+    DATA_HELP,
+    add_data_options,
+    read_training,
+    recorded,
+    takes_table,
+)
+from multimargin.formulations import FORMULATIONS
+from multimargin.selection._grid import check_formulation, checked_penalties
+from multimargin.selection._measure import MEASURES
+from multimargin.selection._plots import check_plot_file, write_plot
+from multimargin.selection._tune import Tuner
+from multimargin.selection._tuning import Candidate, Tuning
+
+_DESCRIPTION = """\
+Compare formulations and values of C by training on one part of DATA and measuring on the rest.
+Models of a formulation are trained from the smallest C to the largest, each from the one before.
+Splits keep the shares of the labels; a label seen once stays in training. Features of texts are
+made from the training part alone.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand to the command."""
+    parser = commands.add_parser(
+        "tune", help="choose the formulation and C", description=_DESCRIPTION
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("data", metavar="DATA", help=DATA_HELP)
+    add = parser.add_argument
+    add(
+        "--formulations",
+        type=_formulations,
+        metavar="A,B",
+        help=f"of {','.join(FORMULATIONS)}, or all (default: all whose models are sparse or take "
+        "less than 1 GiB)",
+    )
+    add(
+        "--C",
+        type=_penalties,
+        metavar="C",
+        help="values such as 0.1,1,10 or a range LOW:HIGH:COUNT such as 0.01:10:7 "
+        "(default: ten values that depend on formulation and number of classes)",
+    )
+    split = parser.add_mutually_exclusive_group()
+    split.add_argument(
+        "--folds", type=positive_int, metavar="K", help="cross-validation (default: 5 folds)"
+    )
+    split.add_argument(
+        "--holdout", type=_share, metavar="S", help="hold out this share once, such as 0.2"
+    )
+    split.add_argument("--validation", metavar="FILE", help="measure on this file, train on DATA")
+    add(
+        "--measure",
+        choices=tuple(MEASURES),
+        default="error",
+        help="what decides; the table has all (default: error)",
+    )
+    add("--top-k", type=positive_int, default=5, metavar="K", help="of top-k (default: 5)")
+    add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance (default: 0.01)")
+    add("--no-intercept", action="store_true", help="scores without a constant term")
+    add("--class-weight", choices=("balanced",), help="weigh classes by their inverse frequency")
+    add("--plot", metavar="FILE", help="draw the measure over C: a .png, .svg or .pdf file")
+    add("--csv", metavar="FILE", help="write the table there too")
+    add("--model", metavar="MODEL", help="train the best on all of DATA and save it as MODEL")
+    add("--seed", type=seed, default=0, metavar="N", help="of splits and orders (default: 0)")
+    add_threads(parser)
+    add("--quiet", action="store_true", help="no progress")
+    add("--json", action="store_true", help="print the results as one JSON object")
+    add_data_options(parser)
+
+
+def _formulations(text: str) -> tuple[str, ...]:
+    names = tuple(FORMULATIONS) if text == "all" else tuple(text.split(","))
+    try:
+        return tuple(dict.fromkeys(check_formulation(name.strip()) for name in names))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}; or 'all'") from None
+
+
+def _penalties(text: str) -> tuple[float, ...]:
+    try:
+        if ":" in text:
+            low, high, count = text.split(":")
+            first, last, steps = float(low), float(high), int(count)
+            if steps < 2 or not 0 < first < last < math.inf:
+                raise ValueError("a range is LOW:HIGH:COUNT, rising, of two values or more")
+            ratio = math.log(last / first) / (steps - 1)
+            return checked_penalties([first * math.exp(k * ratio) for k in range(steps)])
+        return checked_penalties([float(value) for value in text.split(",")])
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not like 0.1,1,10 or 0.01:10:7: {error}"
+        ) from None
+
+
+def _share(text: str) -> float:
+    value = positive_float(text)
+    if value >= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1")
+    return value
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, compare, print; after Ctrl-C with what was measured until then."""
+    _check_files(args)
+    comm = SerialCommunicator()
+    X, y, template = read_training(args, comm)
+    template.set_params(
+        tol=args.tol,
+        fit_intercept=not args.no_intercept,
+        class_weight=args.class_weight,
+        n_jobs=n_jobs(args),
+        random_state=args.seed,
+    )
+    tuner = Tuner(
+        X,
+        y,
+        estimator=template,
+        formulations=args.formulations,
+        Cs=args.C,
+        folds=args.folds,
+        holdout=args.holdout,
+        validation=_validation(args, X),
+        measure=args.measure,
+        top_k=args.top_k,
+        split_seed=args.seed,
+    )
+    interrupted = False
+    try:
+        _compare(tuner, args)
+    except KeyboardInterrupt:
+        if not tuner.tuning.candidates:
+            raise
+        interrupted = True
+    _write(args, tuner.tuning, interrupted)
+    if interrupted:
+        note("interrupted: this is what was measured until then")
+        return EXIT_INTERRUPTED
+    if args.model is None:
+        return EXIT_OK
+    return _refit(args, template, X, y, tuner.tuning.best())
+
+
+def _check_files(args: argparse.Namespace) -> None:
+    """Better known before the fits than after."""
+    takes_table(args)
+    read = [args.data] + ([args.validation] if args.validation else [])
+    if args.plot is not None:
+        try:
+            check_plot_file(args.plot)
+        except ImportError as error:
+            raise RuntimeError(str(error)) from None
+    for path in (args.plot, args.csv, args.model):
+        if path is not None:
+            refuse_same_file(path, *read)
+            check_writable(path)
+
+
+def _validation(args: argparse.Namespace, X: Any) -> tuple[Any, Any] | None:
+    if args.validation is None:
+        return None
+    if takes_table(args):
+        other = copy.copy(args)
+        other.data = args.validation
+        table, labels, _ = read_training(other, SerialCommunicator())
+        return table, labels
+    # Features that no training sample has would have no weights.
+    return distributed.load(
+        args.validation,
+        **recorded(args),
+        n_features=X.shape[1],
+        n_threads=args.threads,
+        ignore_extra_features=True,
+        comm=SerialCommunicator(),
+    )
+
+
+def _compare(tuner: Tuner, args: argparse.Namespace) -> None:
+    tuning = tuner.tuning
+    if tuning.seen_once and not args.quiet:
+        note(f"note: {tuning.seen_once:,} labels are seen once: they are in training only")
+    if not args.quiet:
+        for name, why in tuning.left_out.items():
+            note(f"note: {name} is left out, since {why}; --formulations {name} tries it")
+    with tqdm(total=tuner.steps, file=sys.stderr, disable=args.quiet, unit="fit") as bar:
+
+        def step(found: Candidate) -> None:
+            bar.set_postfix_str(f"{found.formulation}, C={found.C:.3g}", refresh=False)
+            bar.update()
+
+        tuner.run(step)
+
+
+def _refit(args: argparse.Namespace, template: Any, X: Any, y: Any, best: Candidate) -> int:
+    began = time.perf_counter()
+    model = template.set_params(formulation=best.formulation, C=best.C).fit(X, y)
+    save_model(model, args.model, preprocessing=recorded(args))
+    if not args.quiet:
+        note(
+            f"{best.formulation} with C={best.C:.6g}, trained on all {len(y):,} samples in "
+            f"{time.perf_counter() - began:.1f} s: {args.model}"
+        )
+    return EXIT_OK if model.converged_ else EXIT_NOT_CONVERGED
+
+
+# ---------------------------------------------------------------- results
+
+
+def _write(args: argparse.Namespace, tuning: Tuning, interrupted: bool) -> None:
+    if args.csv is not None:
+        rows = tuning.rows()
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        with atomic_write(args.csv) as file:
+            file.write(text.getvalue().encode())
+    if args.plot is not None:
+        write_plot(args.plot, tuning.curves(), tuning.label)
+    if args.json:
+        print_json(_json(tuning, interrupted))
+    else:
+        _print(tuning)
+
+
+def _json(tuning: Tuning, interrupted: bool) -> dict[str, Any]:
+    result = tuning.as_dict()
+    # JSON has no NaN, which print_json mends in numbers of the first level only.
+    result["candidates"] = [
+        {key: None if isinstance(v, float) and math.isnan(v) else v for key, v in row.items()}
+        for row in result["candidates"]
+    ]
+    return {**result, "interrupted": interrupted}
+
+
+def _print(tuning: Tuning) -> None:
+    best, simplest = tuning.best(), tuning.simplest()
+    head = ["", "C", "error %", "micro-F1", "macro-F1", f"top-{tuning.top_k} %"]
+    lines = [[*head, "density %", "seconds", ""]]
+    for one in tuning.candidates:
+        marks = ["best"] if one is best else []
+        marks += ["simplest within 1 SE"] if one is simplest and one is not best else []
+        marks += [f"{len(one.points)} of {tuning.folds} folds"] * (len(one.points) < tuning.folds)
+        marks += ["tolerance not reached"] * (not one.converged)
+        lines.append(
+            [
+                one.formulation,
+                f"{one.C:.3g}",
+                _spread(one, "error", 100),
+                _spread(one, "micro-f1"),
+                _spread(one, "macro-f1"),
+                _spread(one, "top-k", 100),
+                f"{100 * one.density:.3g}",
+                f"{one.seconds:.2f}",
+                ", ".join(marks),
+            ]
+        )
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        cells = [line[0].ljust(widths[0])]
+        cells += [c.rjust(w) for c, w in zip(line[1:-1], widths[1:-1], strict=True)]
+        print("  ".join([*cells, line[-1]]).rstrip())
+    print()
+    rows = {"best": _named(best, tuning)}
+    if simplest is not best:
+        rows["simplest within one standard error"] = _named(simplest, tuning)
+    print_table(rows)
+    if edge := tuning.at_edge():
+        note(f"note: the best C is the {edge} that was tried; others may be better (--C)")
+
+
+def _named(one: Candidate, tuning: Tuning) -> str:
+    value = one.mean(tuning.measure)
+    shown = f"{tuning.label} {value:.4f}"
+    return f"--formulation {one.formulation} --C {one.C:.6g}  ({shown})"
+
+
+def _spread(one: Candidate, measure: str, factor: float = 1.0) -> str:
+    """Mean and standard error, to a digit that means something."""
+    digits = 2 if factor > 1 else 4
+    mean, error = factor * one.mean(measure), factor * one.standard_error(measure)
+    shown = f"{mean:.{digits}f}"
+    return shown if math.isnan(error) else f"{shown} ±{error:.{digits}f}"
