@@ -287,6 +287,8 @@ def test_public_names() -> None:
         "load_lshtc",
         "load_set",
         "load_wordnet_hypernyms",
+        "load_wordnet_texts",
         "load_wordnet_tfidf",
         "make_hierarchical_text",
+        "wordnet_parents",
     ]

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -124,6 +125,8 @@ def test_class_and_rival_can_be_named():
     assert model.explain(X[0], label=worst[2]).runner_up == worst[0]
     assert model.explain(X[0], against=worst[4]).label == worst[0]
     assert [label for label, _ in model.explain(X[0], n_best=4).best] == worst[:4].tolist()
+    alone = model.explain(X[0], label=worst[3], against=worst[4], n_best=0)
+    assert alone == replace(found, best=[])
 
 
 def test_known_contribution_of_two_classes():

@@ -10,7 +10,7 @@ import numpy as np
 
 from multimargin._feature_names import has_feature_names
 from multimargin._measures import as_class
-from multimargin._model_file import FORMAT_VERSION, load_model, read_arrays
+from multimargin._model_file import FORMAT_VERSION, decoded, load_model, read_arrays
 from multimargin.cli._common import EXIT_OK, positive_int, print_json, print_table
 from multimargin.inspection import similar_classes
 
@@ -67,6 +67,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result)
     else:
+        result["params"] = {name: decoded(value) for name, value in meta["params"].items()}
         print_table({name.replace("_", " "): _text(value) for name, value in result.items()})
     return EXIT_OK
 

@@ -94,7 +94,7 @@ def confusions(given: Any, *rest: Any, groups: Groups | None = None, k: int = 20
     groups : mapping or callable, default=None
         The parent of each label. Labels without one (not in the mapping, or None) have no
         siblings. If not given but a model is, the siblings of a class are the ten with the most
-        similar weights; that takes some seconds for thousands of classes.
+        similar weights, see `similar_classes`; for ten thousand classes that takes some seconds.
     k : int, default=20
         How many pairs, at most.
 

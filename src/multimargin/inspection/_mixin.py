@@ -43,9 +43,10 @@ class InspectionMixin:
     ) -> Explanation:
         """Say which features of a sample decided between its class and another.
 
-        A score is a sum over features, so each has an exact part in it. Only the weights of the
-        two classes are read; see `multimargin.inspection.index_features` for models of thousands
-        of classes that explain many samples.
+        A score is a sum over features, so each has an exact part in it. To find the best classes,
+        the weights of all are scanned, which takes most of the time where there are thousands: see
+        `multimargin.inspection.index_features` for a model that explains many samples. With both
+        classes named and ``n_best=0`` only theirs are read.
 
         Parameters
         ----------
@@ -87,8 +88,10 @@ class InspectionMixin:
         if rank not in _RANKS:
             raise ValueError(f"rank must be 'for' or 'size', got {rank!r}")
         known = self._one_sample(x)
-        wanted = max(2, min(n_best, len(self.classes_)))
-        best, scores = self._best(known, wanted)
+        if label is not None and against is not None and n_best == 0:
+            best, scores = np.empty(0, dtype=np.intp), np.empty(0)  # nothing left to be found
+        else:
+            best, scores = self._best(known, max(2, min(n_best, len(self.classes_))))
         own = int(best[0]) if label is None else class_index(self.classes_, label)
         if against is None:
             other = int(best[1] if best[0] == own else best[0])
