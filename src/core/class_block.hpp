@@ -38,6 +38,17 @@ class ClassBlock {
     rows_[static_cast<std::size_t>(row) * lanes<T>() + lane] = value;
   }
 
+  // Room for the weights of these features, one row each in their order, from row 1 on; what is
+  // in it has to be written. Used in place of add().
+  T* rows_for(const std::vector<std::int32_t>& features) {
+    reserve(features.size() + 1);
+    for (int l = 0; l < lanes<T>(); ++l) rows_[l] = 0;
+    used_ = features;
+    std::int32_t row = 0;
+    for (const std::int32_t j : features) row_of_[j] = ++row;
+    return rows_.data() + lanes<T>();
+  }
+
   void set_intercept(int lane, T value) { intercept_[lane] = value; }
 
   BlockView<T> view() const {

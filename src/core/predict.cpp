@@ -10,13 +10,14 @@ namespace multimargin {
 
 namespace {
 
-// For few rows most of the model is not needed: only their features are filled in.
+// Only the features that rows have are filled in. With many rows and sparse weights those are
+// nearly all, and not worth asking for each weight.
 constexpr std::int64_t kFewRows = 256;
 
 template <class T, class I>
-std::vector<char> wanted_features(const Csr<T, I>& X, std::int64_t features) {
+std::vector<char> wanted_features(const Csr<T, I>& X, std::int64_t features, bool always) {
   std::vector<char> wanted;
-  if (X.rows > kFewRows || X.rows == 0) return wanted;
+  if ((X.rows > kFewRows && !always) || X.rows == 0) return wanted;
   wanted.assign(features, 0);
   for (std::int64_t t = X.begin(0); t < X.end(X.rows - 1); ++t) wanted[X.indices[t]] = 1;
   return wanted;
@@ -33,12 +34,10 @@ class Filler {
   }
 
   void operator()(ClassBlock<T>& block, std::int32_t first, std::int32_t classes) const {
+    if (coef_.dense != nullptr) transpose(block.rows_for(used_), first, classes);
     for (std::int32_t k = 0; k < classes; ++k) {
       const std::int64_t c = first + k;
-      if (coef_.dense != nullptr) {
-        const T* row = coef_.dense + c * coef_.features;
-        for (const std::int32_t j : used_) block.add(k, j, row[j]);
-      } else {
+      if (coef_.dense == nullptr) {
         const std::int64_t begin = coef_.csr.begin(c);
         if (begin < 0 || coef_.csr.end(c) < begin || coef_.csr.end(c) > coef_.stored)
           throw std::out_of_range("coef_ has a corrupt indptr: corrupt model");
@@ -49,6 +48,20 @@ class Filler {
   }
 
  private:
+  // The weights of a dense model, a few features at a time: what is read and written stays near.
+  void transpose(T* rows, std::int32_t first, std::int32_t classes) const {
+    constexpr std::size_t kTile = 32;
+    for (std::size_t begin = 0; begin < used_.size(); begin += kTile) {
+      const std::size_t end = std::min(used_.size(), begin + kTile);
+      for (std::int32_t k = 0; k < classes; ++k) {
+        const T* row = coef_.dense + (static_cast<std::int64_t>(first) + k) * coef_.features;
+        for (std::size_t r = begin; r < end; ++r) rows[r * lanes<T>() + k] = row[used_[r]];
+      }
+      for (std::int32_t k = classes; k < lanes<T>(); ++k)
+        for (std::size_t r = begin; r < end; ++r) rows[r * lanes<T>() + k] = 0;
+    }
+  }
+
   void add(ClassBlock<T>& block, int lane, const std::int32_t* feature, const T* value,
            std::int64_t count) const {
     for (std::int64_t t = 0; t < count; ++t)
@@ -112,8 +125,10 @@ bool predict_top(const Csr<T, I>& X, const Coefficients<T>& coef, std::int32_t k
   const bool whole =
       coef.columns.data != nullptr
           ? each_row(X.rows, coef, team, stop, use_row)
-          : block_product<T>(team, X.rows, coef.features, static_cast<std::int32_t>(coef.classes),
-                             Filler<T>(coef, wanted_features(X, coef.features)), use, stop);
+          : block_product<T>(
+                team, X.rows, coef.features, static_cast<std::int32_t>(coef.classes),
+                Filler<T>(coef, wanted_features(X, coef.features, coef.dense != nullptr)), use,
+                stop);
   const std::int64_t tasks = (X.rows + kRowsPerChunk - 1) / kRowsPerChunk;
   team.for_each(tasks, [&](int, std::int64_t task) {
     std::vector<std::pair<T, std::int32_t>> row(k);
@@ -144,7 +159,8 @@ bool predict_scores(const Csr<T, I>& X, const Coefficients<T>& coef, int threads
       std::copy(score, score + coef.classes, score_out + i * coef.classes);
     });
   return block_product<T>(team, X.rows, coef.features, static_cast<std::int32_t>(coef.classes),
-                          Filler<T>(coef, wanted_features(X, coef.features)), use, stop);
+                          Filler<T>(coef, wanted_features(X, coef.features, coef.dense != nullptr)),
+                          use, stop);
 }
 
 #define MM_PREDICT(T, I)                                                                       \

@@ -19,7 +19,7 @@ struct Coefficients {
   Csr<T, std::int32_t> csr;  // used when the others are not there
   const T* dense = nullptr;
   Csr<T, std::int32_t> columns;  // "row" j: the classes that feature j has weights for
-  std::int64_t stored = 0;  // entries of csr
+  std::int64_t stored = 0;       // entries of csr
   std::int64_t classes = 0;
   std::int64_t features = 0;
   const T* intercept = nullptr;  // [classes]
