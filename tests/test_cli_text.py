@@ -10,8 +10,9 @@ import pytest
 from sklearn.utils import Bunch
 
 from mpi import mpiexec, needs_mpi
-from multimargin import TextClassifier, load_model, read_table, save_model
+from multimargin import TextClassifier, distributed, load_model, read_table, save_model
 from multimargin.cli import main
+from multimargin.cli._common import read_data_for
 
 WORDS = {"New York": "skyscraper subway", "rose": "petal thorn", "dog": "bark tail"}
 TRAIN = ["train", "train.csv", "m", "--text", "text", "--label", "label", "--quiet"]
@@ -233,6 +234,15 @@ def test_columns_of_other_names(trained, capsys):
     assert "no column 'label'" in error_line(capsys)
     assert main([*command, "--label", "truth", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["error"] == 0
+
+
+def test_labels_are_optional_where_they_are_not_needed(trained, capsys):
+    model = distributed.load_model("m")
+    X, y = read_data_for(model, "m", "test.csv", threads=None)
+    assert model.predict(X).tolist() == y.tolist() == LABELS
+    write(trained / "q.csv", [("bark",)], ("text",))
+    X, y = read_data_for(model, "m", "q.csv", threads=None)
+    assert (model.predict(X).tolist(), y) == (["dog"], None)
 
 
 def test_a_model_trained_on_texts_without_columns(folder, capsys):
