@@ -160,6 +160,8 @@ def _of_apt(_folder: Path) -> Browser:
 
 
 def _browser(executable: str, env: dict[str, str] | None = None) -> Browser:
+    if not Path(executable).exists():
+        raise UnavailableError(f"{executable} is not there")
     return {"executable": executable, "env": env or {}}
 
 

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import http.client
 import json
+import logging
 import os
 import shutil
 import signal
@@ -45,7 +46,7 @@ def ask(url, text="a small dog", **more):
     return response.json()["results"][0]
 
 
-def eventually(holds, seconds=15):
+def eventually(holds, seconds=60):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError, httpx.HTTPError):
@@ -266,6 +267,18 @@ def test_slow_but_steady_clients_are_served(hasty):
             assert b'"dog"' in _until(raw, b"}]}")
 
 
+def test_clients_that_go_away(hasty, monkeypatch):
+    complaints = []
+    logger = logging.getLogger("uvicorn.error")
+    monkeypatch.setattr(logger, "handle", lambda record: complaints.append(record.getMessage()))
+    for _ in range(3):
+        with socket.create_connection(hasty) as raw:
+            raw.sendall(HEAD + b"Content-Length: 100\r\n\r\n{")
+            time.sleep(0.05)
+    assert httpx.get(f"http://{hasty[0]}:{hasty[1]}/health").status_code == 200
+    assert complaints == []
+
+
 def test_requests_in_one_piece_are_all_answered(hasty):
     with socket.create_connection(hasty) as raw:
         raw.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3)
@@ -348,6 +361,11 @@ def test_who_can_connect(model_file, monkeypatch, capsys):
     assert "localhost" in (local._hosts() or ())
     assert everywhere._hosts() is None
     assert Server("m", host="0.0.0.0", allow_hosts=["Me"])._hosts() == {"me"}
+
+
+def test_names_are_checked(model_file, capsys):
+    assert main(["serve", str(model_file), "--allow-host", "example.org:80"]) == 1
+    assert "without a port" in capsys.readouterr().err
 
 
 def test_limits_reach_the_server(model_file, monkeypatch):

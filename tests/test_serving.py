@@ -298,6 +298,8 @@ JSON = {"content-type": "application/json"}
         (b'{"text": "a", "explain": true, "against": ["dog"]}', 422, "label of a class"),
         (b'{"text": "a", "explain": true, "against": "horse"}', 422, "no class 'horse'"),
         (b'{"text": "a", "explain": true, "against": 1}', 422, "no class 1"),
+        (b'{"text": ' + b"[" * 900 + b"]" * 900 + b"}", 422, "must be a string: an array"),
+        (b'{"text": {"a": "b"}}', 422, "must be a string: an object"),
         (b'{"text": "a", "file": "/etc/passwd"}', 422, "'file' is not known"),
     ],
 )

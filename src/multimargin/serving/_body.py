@@ -33,15 +33,15 @@ async def read_body(request: Any, limits: Limits) -> bytes:
     announced = request.headers.get("content-length", "")
     if announced.isascii() and announced.isdigit() and int(announced[:20]) > limits.max_bytes:
         raise _too_large(limits)
-    parts: list[bytes] = []
-    size = 0
+    from starlette.requests import ClientDisconnect
+
+    body = bytearray()  # in one piece: a body can come in as many parts as it has bytes
     try:
         async with asyncio.timeout(limits.body_seconds):
             async for part in request.stream():
-                size += len(part)
-                if size > limits.max_bytes:
+                body += part
+                if len(body) > limits.max_bytes:
                     raise _too_large(limits)
-                parts.append(part)
     except TimeoutError:
         raise RequestError(
             408,
@@ -49,7 +49,9 @@ async def read_body(request: Any, limits: Limits) -> bytes:
             f"the body did not arrive within {limits.body_seconds:g} s",
             headers=_CLOSE,
         ) from None
-    return b"".join(parts)
+    except ClientDisconnect:
+        raise RequestError(400, "gone", "the client went away") from None  # nobody reads this
+    return bytes(body)
 
 
 def _too_large(limits: Limits) -> RequestError:

@@ -53,5 +53,7 @@ class RequestError(Exception):
 
 def shown(value: object, most: int = 60) -> str:
     """Something out of a request, short enough for a message."""
-    text = json.dumps(value, ensure_ascii=True) if not isinstance(value, str) else repr(value)
+    if isinstance(value, list | dict):  # may be nested as deeply as can be read, but not written
+        return "an array" if isinstance(value, list) else "an object"
+    text = repr(value) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -32,8 +32,8 @@ _HEADERS = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
 
-# A name or an address, and perhaps a port.
-_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:]+)(?::\d+)?")
+HOST_NAME = re.compile(r"\[[0-9a-f:.]+\]|[^:/@\s]+")  # or an address, lower case
+_HOST = re.compile(rf"({HOST_NAME.pattern})(?::\d+)?")
 
 
 class Guard:

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,11 +19,14 @@ import scipy.sparse as sp
 
 from multimargin.serving._application import application, require_serving, served_model
 from multimargin.serving._columns import read_columns, write_columns
+from multimargin.serving._guard import HOST_NAME
 from multimargin.serving._limits import Limits
 
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 # Connections end after so many idle seconds; requests that are under way at the end get as many.
 _IDLE_SECONDS = 5
+# In which a process has to start, on a slow and busy machine; then it is replaced.
+_START_SECONDS = 120
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,11 @@ class Server:
     allow_hosts: Sequence[str] = ()
     proxy: str | None = None
     examples: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for name in self.allow_hosts:
+            if not HOST_NAME.fullmatch(name.lower()):
+                raise ValueError(f"{name!r} is not a name of a host: give it without a port")
 
     def run(self, started: Callable[[str], None] = lambda url: None) -> None:
         """Serve until SIGTERM, or until SIGINT, which raises KeyboardInterrupt.
@@ -121,16 +130,22 @@ class Server:
             limit_concurrency=self.limits.connections,
             timeout_keep_alive=_IDLE_SECONDS,
             timeout_graceful_shutdown=_IDLE_SECONDS,
+            # A process that is still importing cannot say that it is well.
+            timeout_worker_healthcheck=_START_SECONDS,
             workers=self.processes,
         )
 
     def _serve_alone(self, app: Any, listening: socket.socket) -> None:
         import uvicorn
 
+        server = uvicorn.Server(self._config(app, factory=False))
+        if threading.current_thread() is not threading.main_thread():
+            server.run(sockets=[listening])  # signals are others' affair there
+            return
         # uvicorn ends in good order and raises the signal again: SIGTERM is no failure then.
         before = signal.signal(signal.SIGTERM, lambda number, frame: None)
         try:
-            uvicorn.Server(self._config(app, factory=False)).run(sockets=[listening])
+            server.run(sockets=[listening])
         finally:
             signal.signal(signal.SIGTERM, before)
 

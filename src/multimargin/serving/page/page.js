@@ -214,8 +214,8 @@ function showAnswer(text, result) {
   showClasses(classes, explanation);
   showExplanation(explanation);
   page["nothing-known"].hidden = result.known_features > 0;
-  page.why.hidden = result.known_features === 0;
-  page.key.hidden = result.known_features === 0;
+  // Classes in the order of their intercepts, or of the alphabet, would look like an answer.
+  for (const part of ["classes", "why", "key"]) page[part].hidden = result.known_features === 0;
   page.answer.hidden = false;
   page.answer.classList.remove("stale");
   page.invitation.hidden = true;
