@@ -29,6 +29,11 @@ class Candidate:
     C: float
     points: list[PathPoint] = field(default_factory=list)
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """For an estimator: ``MulticlassSVC(**candidate.parameters)``."""
+        return {"formulation": self.formulation, "C": self.C}
+
     def values(self, measure: str = "error") -> list[float]:
         """The measure on each fold."""
         key = measure_named(measure).key
@@ -195,8 +200,8 @@ class Tuning:
             "folds": self.folds,
             "labels_seen_once": self.seen_once,
             "left_out": self.left_out,
-            "best": {"formulation": best.formulation, "C": best.C},
-            "simplest": {"formulation": simplest.formulation, "C": simplest.C},
+            "best": best.parameters,
+            "simplest": simplest.parameters,
             "candidates": self.rows(),
         }
 
