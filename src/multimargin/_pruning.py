@@ -223,7 +223,7 @@ def rounded(model: Model, weights: str | None) -> Model:
     if narrow is values:
         return model
     result = copy(model)
-    wide = narrow.astype(np.float32)
+    wide: Any = narrow.astype(np.float32)
     if not isinstance(model.coef_, np.ndarray):
         wide = sp.csr_matrix((wide, model.coef_.indices, model.coef_.indptr), model.coef_.shape)
     result.coef_ = wide
@@ -232,12 +232,12 @@ def rounded(model: Model, weights: str | None) -> Model:
 
 def coefficient_bytes(coef: Any, weights: str | None) -> int:
     """What they take in a model file."""
-    itemsize = coef.dtype.itemsize
+    itemsize = int(coef.dtype.itemsize)
     if weights is not None:
         itemsize = min(itemsize, np.dtype(weights).itemsize)
     if isinstance(coef, np.ndarray):
         return int(coef.size) * itemsize
-    return int(coef.nnz) * (itemsize + 4) + 4 * (coef.shape[0] + 1)
+    return int(coef.nnz) * (itemsize + 4) + 4 * (int(coef.shape[0]) + 1)
 
 
 def _prune_to_loss(
