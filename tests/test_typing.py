@@ -65,11 +65,13 @@ def found(tmp_path_factory):
     return done.stdout, errors
 
 
+@pytest.mark.xdist_group("typing")
 def test_a_users_program_is_strictly_typed(found):
     said, errors = found
     assert {file for file, _, _ in errors} == {"wrong.py"}, said
 
 
+@pytest.mark.xdist_group("typing")
 def test_mistakes_are_seen(found):
     said, errors = found
     expected = {
@@ -119,7 +121,7 @@ def public_functions():
                     yield f"{name}.{attribute}", inspect.unwrap(method)
 
 
-@pytest.mark.parametrize(("name", "function"), public_functions())
+@pytest.mark.parametrize(("name", "function"), [*public_functions()])
 def test_public_functions_say_what_they_take_and_return(name, function):
     for parameter in inspect.signature(function).parameters.values():
         if parameter.name not in {"self", "cls"}:
