@@ -54,7 +54,7 @@ demo: $(VENV)/.installed-demo
 	@$(BIN)/multimargin demo --script
 
 test: $(VENV)/.installed-test
-	@$(BIN)/python -m pytest -n $(TEST_JOBS) --dist loadgroup
+	@$(BIN)/python -m pytest -n $(TEST_JOBS)
 
 lint: $(VENV)/.installed-lint
 	@$(BIN)/ruff check src tests benchmarks

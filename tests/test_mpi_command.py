@@ -12,8 +12,7 @@ from mpi import mpiexec, needs_mpi
 from multimargin import load_model
 from multimargin.cli import main
 
-# One worker makes what all of them look at.
-pytestmark = [needs_mpi, pytest.mark.xdist_group("mpi_command")]
+pytestmark = needs_mpi
 
 RANKS = (1, 2, 3)
 MODELS = {

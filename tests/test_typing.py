@@ -65,13 +65,11 @@ def found(tmp_path_factory):
     return done.stdout, errors
 
 
-@pytest.mark.xdist_group("typing")
 def test_a_users_program_is_strictly_typed(found):
     said, errors = found
     assert {file for file, _, _ in errors} == {"wrong.py"}, said
 
 
-@pytest.mark.xdist_group("typing")
 def test_mistakes_are_seen(found):
     said, errors = found
     expected = {
