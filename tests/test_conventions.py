@@ -110,7 +110,9 @@ def weighted_model(**params):
 def test_weights_reach_the_last_step_of_a_pipeline(numbers):
     X, y, weight = numbers
     with config_context(enable_metadata_routing=True):
-        chain = make_pipeline(StandardScaler().set_fit_request(sample_weight=True), weighted_model())
+        chain = make_pipeline(
+            StandardScaler().set_fit_request(sample_weight=True), weighted_model()
+        )
         chain.fit(X, y, sample_weight=weight)
         scaled = StandardScaler().fit(X, sample_weight=weight).transform(X)
         alone = MulticlassSVC(random_state=0, tol=1e-6).fit(scaled, y, sample_weight=weight)

@@ -1,6 +1,7 @@
 """The wheel that `make test` built: what is in it, and that it works in a clean environment."""
 
 import email
+import importlib.util
 import subprocess
 import sys
 import tomllib
@@ -17,7 +18,16 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 SMOKE = ROOT / "tests" / "smoke.py"
 NEEDED = {"numpy", "scipy", "scikit-learn", "joblib", "threadpoolctl", "tqdm"}
 # What nobody needs to import the package, or to train and predict from the command line.
-OPTIONAL = ("matplotlib", "mpi4py", "onnx", "onnxruntime", "pandas", "pyarrow", "starlette", "uvicorn")
+OPTIONAL = (
+    "matplotlib",
+    "mpi4py",
+    "onnx",
+    "onnxruntime",
+    "pandas",
+    "pyarrow",
+    "starlette",
+    "uvicorn",
+)
 
 
 def source_files():
@@ -123,7 +133,11 @@ def test_it_works_in_a_clean_environment(clean, tmp_path):
     assert imported.stderr == ""
     assert Path(imported.stdout).is_relative_to(clean.parent.parent)
     done = subprocess.run(
-        [clean, "-I", "-W", "error", SMOKE], cwd=tmp_path, capture_output=True, text=True, check=False
+        [clean, "-I", "-W", "error", SMOKE],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith("fine\n")
@@ -142,3 +156,23 @@ def test_importing_the_package_imports_nothing_optional():
         [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == ("\n", "")
+
+
+def test_wheels_are_configured_for_every_python():
+    """As cibuildwheel reads it: what it would build, and nothing else."""
+    if importlib.util.find_spec("cibuildwheel") is None:
+        pytest.skip('cibuildwheel is missing (pip install "multimargin[test]")')
+    systems = {
+        "linux": ["manylinux_x86_64", "manylinux_aarch64", "musllinux_x86_64", "musllinux_aarch64"],
+        "macos": ["macosx_x86_64", "macosx_arm64"],
+    }
+    for system, platforms in systems.items():
+        command = [sys.executable, "-m", "cibuildwheel", "--print-build-identifiers"]
+        done = subprocess.run(
+            [*command, "--platform", system, str(ROOT)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        pythons = ("cp311", "cp312", "cp313", "cp314")
+        assert set(done.stdout.split()) == {f"{p}-{place}" for p in pythons for place in platforms}
+    least = PROJECT["requires-python"]
+    assert least == ">=3.11", "and so begins the list in [tool.cibuildwheel]"
