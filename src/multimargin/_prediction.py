@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from multimargin import _core
 from multimargin._problem import as_core_csr
+from multimargin._split_columns import SplitColumns
 
 # Dense input is turned into CSR this many rows at a time.
 _DENSE_ROWS = 65_536
-# Up to here the columns of the rows' features are less work than blocks of all classes. With 12,582
-# classes and 6 million weights a call takes about 100 ms and 0.03 ms per row by blocks, and 0.06 ms
-# per row by columns.
-_FEW_ROWS = 2000
-_CALLS_BEFORE = 8  # that take as long as it takes to arrange the weights by feature
+# With 12,582 classes and 6 million weights a call takes about 90 ms and 0.025 ms per row by blocks of
+# classes (12 ms for one row), and 0.021 ms per row by features; to arrange the weights by feature
+# takes as long as this many calls.
+_CALLS_BEFORE = 8
 
 
 class ByFeature(NamedTuple):
@@ -27,13 +27,15 @@ class ByFeature(NamedTuple):
     coef: NDArray[Any]
     coef_classes: NDArray[np.int32]
     coef_indptr: NDArray[np.int32]
+    slot: NDArray[np.int32]
+    matrix: NDArray[Any]
 
 
-class FewRows:
-    """Weights by feature for models that are asked about few samples again and again.
+class AskedAgain:
+    """Weights by feature for models that are asked again and again, about few samples at a time.
 
     Only for sparse weights that nobody can change in place, such as those of a loaded model. They
-    are made after a few calls and take as much memory as the model, in this process alone.
+    are made after a few calls and take about as much memory as the model, in this process alone.
     """
 
     def __init__(self) -> None:
@@ -41,12 +43,12 @@ class FewRows:
         self._coef: Any = None
         self._by_feature: ByFeature | None = None
 
-    def __reduce__(self) -> tuple[type[FewRows], tuple[()]]:
-        return FewRows, ()  # copies and pickles begin anew
+    def __reduce__(self) -> tuple[type[AskedAgain], tuple[()]]:
+        return AskedAgain, ()  # copies and pickles begin anew
 
-    def columns(self, coef: Any, rows: int) -> ByFeature | None:
+    def columns(self, coef: Any) -> ByFeature | None:
         """The weights by feature, if they are there or worth it for this call."""
-        if rows > _FEW_ROWS or not sp.issparse(coef) or _writable(coef):
+        if not sp.issparse(coef) or _writable(coef):
             return None
         if self._coef is not coef:
             self._calls, self._coef, self._by_feature = 0, coef, None
@@ -68,11 +70,10 @@ def _by_feature(coef: Any) -> ByFeature | None:
     # predicts by class says so.
     if coef.nnz and not 0 <= coef.indices.min() <= coef.indices.max() < coef.shape[1]:
         return None
-    columns = coef.tocsc()
-    index = np.int32
-    return ByFeature(
-        columns.data, columns.indices.astype(index, copy=False), columns.indptr.astype(index)
-    )
+    split = SplitColumns(coef)
+    classes = split.lists.indices.astype(np.int32, copy=False)
+    indptr = split.lists.indptr.astype(np.int32, copy=False)
+    return ByFeature(split.lists.data, classes, indptr, split.slot, split.matrix)
 
 
 class LinearScores:
@@ -83,7 +84,7 @@ class LinearScores:
     coef : ndarray or csr_matrix of shape (n_outputs, n_features)
     intercept : ndarray of shape (n_outputs,)
     threads : int
-    few_rows : FewRows, default=None
+    asked_again : AskedAgain, default=None
         What is kept between calls for few samples.
     """
 
@@ -92,9 +93,9 @@ class LinearScores:
         coef: Any,
         intercept: NDArray[Any],
         threads: int,
-        few_rows: FewRows | None = None,
+        asked_again: AskedAgain | None = None,
     ) -> None:
-        self._given, self._few_rows = coef, few_rows
+        self._given, self._asked_again = coef, asked_again
         self._threads = threads
         self._isa = _core.best_isa()
         self._dtype = coef.dtype if coef.dtype in (np.float32, np.float64) else np.float64
@@ -118,7 +119,7 @@ class LinearScores:
         """All scores, shape (n_samples, n_outputs)."""
         out = np.empty((X.shape[0], self._shape[0]), dtype=self._dtype)
         for rows, part in self._parts(X):
-            if (columns := self._columns(part)) is not None:
+            if (columns := self._columns()) is not None:
                 _core.scores_by_feature(**self._arguments(part, columns), out=out[rows])
             elif self._sparse:
                 _core.scores_sparse(**self._arguments(part), cols=self._shape[1], out=out[rows])
@@ -132,7 +133,7 @@ class LinearScores:
         score = np.empty((X.shape[0], k), dtype=self._dtype)
         for rows, part in self._parts(X):
             outputs: dict[str, Any] = {"cls_out": best[rows], "score_out": score[rows]}
-            if (columns := self._columns(part)) is not None:
+            if (columns := self._columns()) is not None:
                 _core.top_by_feature(**self._arguments(part, columns), **outputs)
             elif self._sparse:
                 _core.top_sparse(**self._arguments(part), cols=self._shape[1], **outputs)
@@ -140,9 +141,9 @@ class LinearScores:
                 _core.top_dense(**self._arguments(part), **outputs)
         return best, score
 
-    def _columns(self, part: Any) -> ByFeature | None:
-        few_rows = self._few_rows
-        return None if few_rows is None else few_rows.columns(self._given, part.shape[0])
+    def _columns(self) -> ByFeature | None:
+        asked_again = self._asked_again
+        return None if asked_again is None else asked_again.columns(self._given)
 
     def _arguments(self, part: sp.csr_matrix, columns: ByFeature | None = None) -> dict[str, Any]:
         # A handful of rows is done before threads are there.
