@@ -234,7 +234,7 @@ def _unpack(
         _damaged(path, f"intercept of shape {model.intercept_.shape} for {n_classes} classes")
     for name, kind in _NUMBERS.items():
         if name in meta["results"]:
-            setattr(model, name, kind(_decode_value(meta["results"][name])))
+            setattr(model, name, kind(decoded(meta["results"][name])))
     model.preprocessing_ = dict(meta["preprocessing"])
     if "pruned" in meta:
         model.pruned_ = dict(meta["pruned"])
@@ -443,16 +443,17 @@ def _encode_value(value: Any) -> Any:
     raise _NotPlainError
 
 
-def _decode_value(value: Any) -> Any:
+def decoded(value: Any) -> Any:
+    """The value that `_encode_value` made JSON of."""
     if isinstance(value, list):
-        return [_decode_value(each) for each in value]
+        return [decoded(each) for each in value]
     if not isinstance(value, dict):
         return value
     if "float" in value:
         return float(value["float"])
     if "tuple" in value:
-        return tuple(_decode_value(each) for each in value["tuple"])
-    return {_decode_value(k): _decode_value(v) for k, v in value["dict"]}
+        return tuple(decoded(each) for each in value["tuple"])
+    return {decoded(k): decoded(v) for k, v in value["dict"]}
 
 
 def _encode_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -475,4 +476,4 @@ def _encode_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]
 def _set_params(model: Any, encoded: Mapping[str, Any]) -> None:
     # A parameter that this version lacks steers training alone: prediction does without it.
     known = model.get_params(deep=False)
-    model.set_params(**{k: _decode_value(v) for k, v in encoded.items() if k in known})
+    model.set_params(**{k: decoded(v) for k, v in encoded.items() if k in known})

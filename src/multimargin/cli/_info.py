@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from multimargin._model_file import FORMAT_VERSION, load_model, read_arrays
+from multimargin._model_file import FORMAT_VERSION, decoded, load_model, read_arrays
 from multimargin.cli._common import EXIT_OK, print_json, print_table
 
 
@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result)
     else:
+        result["params"] = {name: decoded(value) for name, value in meta["params"].items()}
         print_table({name.replace("_", " "): _text(value) for name, value in result.items()})
     return EXIT_OK
 

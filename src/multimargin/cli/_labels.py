@@ -62,12 +62,12 @@ def _typed(labels: Sequence[str]) -> NDArray[Any]:
         return np.array([int(label) for label in labels], dtype=np.int64)
     longest = max(len(label) for label in labels)
     # One long label must not take the room of a long label in every row.
-    return np.array(labels, dtype=object if longest > 256 else None)
+    return np.array(labels, dtype=object if longest > 64 else None)
 
 
 def check_two_classes(path: str, column: str, y: NDArray[Any]) -> None:
     """Refuse to train where there is nothing to tell apart."""
-    if len(np.unique(y)) < 2:
+    if (y == y[0]).all():
         raise DataFileError(
             f"{path}: all {len(y):,} rows have the label {y[0]!s:.60} in column {column!r}; "
             "training needs at least two different labels"

@@ -10,6 +10,7 @@ from multimargin._agreement import agreed
 from multimargin.cli._labels import labelled_rows
 from multimargin.tables import Table, read_table
 from multimargin.tables._read import FORMATS, table_format
+from multimargin.tables._records import MissingColumnError
 
 
 def read_raw(
@@ -103,7 +104,7 @@ def _read(
         return read_table(path, wanted, format=format, encoding=encoding), None
     if labelled:
         return read_table(path, [*wanted, label], format=format, encoding=encoding), label
-    table = read_table(path, format=format, encoding=encoding)
-    if label not in table:
+    try:
+        return read_table(path, [*wanted, label], format=format, encoding=encoding), label
+    except MissingColumnError:  # that of the labels; or another one, of which this tells
         return read_table(path, wanted, format=format, encoding=encoding), None
-    return table, label

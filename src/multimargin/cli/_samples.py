@@ -118,7 +118,7 @@ def _add_vectorizer_options(group: argparse._ArgumentGroup) -> None:
 
 def names(text: str) -> tuple[str, ...]:
     """Parse names of columns."""
-    found = tuple(name.strip() for name in text.split(","))
+    found = tuple(text.split(","))
     if not all(found):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of columns such as a,b")
     return found

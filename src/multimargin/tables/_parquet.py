@@ -33,7 +33,7 @@ def read_parquet(name: str, columns: Sequence[str] | None) -> Table:
         values = {column: arrow.column(column).to_pylist() for column in wanted}
     except DataFileError:
         raise
-    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
         # A disk that fails also raises OSError, but then with an errno.
         if isinstance(error, OSError) and error.errno is not None:
             raise

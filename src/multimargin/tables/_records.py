@@ -12,6 +12,10 @@ from multimargin._svmlight import DataFileError
 from multimargin.tables._table import Table
 
 
+class MissingColumnError(DataFileError):
+    """A column that is not there."""
+
+
 class Gathered:
     """Columns that grow row by row."""
 
@@ -51,7 +55,7 @@ def require_columns(place: str, wanted: Sequence[str], there: Sequence[str]) -> 
             hint = f"; did you mean {near[0]!r}?" if near else "."
             listed = ", ".join(repr(each) for each in there[:20])
             more = f" and {len(there) - 20} more" if len(there) > 20 else ""
-            raise DataFileError(
+            raise MissingColumnError(
                 f"{place}: there is no column {name!r}{hint} There are {listed}{more}"
             )
         if there.count(name) > 1:

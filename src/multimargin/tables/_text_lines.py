@@ -90,7 +90,7 @@ def text_lines(name: str, encoding: str) -> Iterator[Iterator[str]]:
 def _known(encoding: str) -> str:
     try:
         codec = codecs.lookup(encoding)
-        b"".decode(encoding)  # refuses codecs that are not of text, such as "hex"
+        io.TextIOWrapper(io.BytesIO(), codec.name)  # refuses those that are not of text, as "hex"
     except (LookupError, ValueError, TypeError, UnicodeError):
         raise ValueError(
             f"encoding {encoding!r} is not known; such as utf-8, latin-1, cp1252, utf-16, gb18030 "

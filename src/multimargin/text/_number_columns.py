@@ -47,10 +47,11 @@ class NumberColumns:
             known = column[~np.isnan(column)]
             if len(known):
                 mean[j] = known.mean()
-                deviation = known.std()
-                # Of a constant column, rounding alone.
-                small = deviation <= 1e-12 * max(1.0, abs(mean[j]))
-                scale[j] = 1.0 if small else deviation
+                scale[j] = known.std()
+                if known.min() == known.max():  # rounding would be all that is left
+                    mean[j], scale[j] = known[0], 1.0
+                elif scale[j] <= 1e-12 * abs(mean[j]):
+                    scale[j] = 1.0
         fitted = cls(names, mean, scale)
         return fitted, fitted._standardised(numbers)
 

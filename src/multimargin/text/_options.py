@@ -27,7 +27,7 @@ def check_options(given: Any) -> None:
     stop = given.stop_words
     _require(
         given,
-        stop is None or stop == "english" or (not isinstance(stop, str) and _are_names(stop)),
+        stop is None or stop == "english" or (isinstance(stop, list | tuple) and _are_names(stop)),
         "stop_words",
         "None, 'english' or a list of words",
     )
