@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from multimargin._estimator import MulticlassSVC
 from multimargin._stored_weights import check_stored, stored
-from multimargin._weights_by_feature import FewRows
+from multimargin._weights_by_feature import AskedAgain
 from multimargin._weights_form import nonzeros
 
 __all__ = ["PruningCost", "prune", "pruning_costs"]
@@ -286,8 +286,8 @@ def _cut(model: Model, threshold: float) -> Model:
         pruned.__dict__.pop(name, None)
     parts = (coef.data[kept], coef.indices[kept], indptr)
     pruned.coef_ = sp.csr_matrix(parts, shape=coef.shape)
-    if hasattr(model, "_few_rows"):
-        pruned._few_rows = FewRows()
+    if hasattr(model, "_asked_again"):
+        pruned._asked_again = AskedAgain()
     pruned.model_density_ = int(before[-1]) / max(1, coef.shape[0] * coef.shape[1])
     earlier = getattr(model, "pruned_", {})
     pruned.pruned_ = {
