@@ -15,9 +15,9 @@ from multimargin._split_columns import SplitColumns
 
 # Dense input is turned into CSR this many rows at a time.
 _DENSE_ROWS = 65_536
-# With 12,582 classes and 6 million weights a call takes about 90 ms and 0.025 ms per row by blocks of
-# classes (12 ms for one row), and 0.021 ms per row by features; to arrange the weights by feature
-# takes as long as this many calls.
+# With 12,582 classes and 6 million weights a call takes about 90 ms and 0.025 ms per row by blocks
+# of classes (12 ms for one row), and 0.021 ms per row by features; to arrange the weights by
+# feature takes as long as this many calls.
 _CALLS_BEFORE = 8
 
 
@@ -85,7 +85,7 @@ class LinearScores:
     intercept : ndarray of shape (n_outputs,)
     threads : int
     asked_again : AskedAgain, default=None
-        What is kept between calls for few samples.
+        What is kept between calls.
     """
 
     def __init__(
