@@ -26,7 +26,7 @@ class LinearScores:
     intercept : ndarray of shape (n_outputs,)
     threads : int
     asked_again : AskedAgain, default=None
-        What is kept between calls for few samples.
+        What is kept between calls.
     """
 
     def __init__(

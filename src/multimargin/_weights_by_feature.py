@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from multimargin._split_columns import SplitColumns
 
-# With 12,582 classes and 6 million weights a call takes about 90 ms and 0.025 ms per row by blocks of
-# classes (12 ms for one row), and 0.021 ms per row by features; to arrange the weights by feature
-# takes as long as this many calls.
+# With 12,582 classes and 6 million weights a call takes about 90 ms and 0.025 ms per row by blocks
+# of classes (12 ms for one row), and 0.021 ms per row by features; to arrange the weights by
+# feature takes as long as this many calls.
 _CALLS_BEFORE = 8
 
 
