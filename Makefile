@@ -60,7 +60,7 @@ $(VENV)/chromium/chromium.json: tests/get_chromium.py | $(VENV)/.installed-test
 	@$(BIN)/python $< $(@D)
 
 test: $(VENV)/.installed-test $(VENV)/chromium/chromium.json
-	@$(BIN)/python -m pytest -n $(TEST_JOBS) --dist loadgroup
+	@$(BIN)/python -m pytest -n $(TEST_JOBS)
 
 lint: $(VENV)/.installed-lint
 	@$(BIN)/ruff check src tests benchmarks examples docs

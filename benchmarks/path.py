@@ -135,8 +135,8 @@ def main() -> int:
         data = _quick_wordnet(path) if name == "quick" else load(name, path)
         title = f"{WORDNET}, {_QUICK_SAMPLES:,} samples" if name == "quick" else name
         for formulation in args.formulations.split(","):
-            print(f"{title}: {formulation}", file=sys.stderr, flush=True)
             line, facts = _measured(title, data, formulation, args)
+            print("  ".join(line), file=sys.stderr, flush=True)
             lines.append(line)
             content["runs"] += [facts] if facts is not None else []
     print_columns(lines, right=frozenset({4}))

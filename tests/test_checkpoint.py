@@ -444,7 +444,7 @@ def test_kills_at_any_moment_leave_a_complete_one(tmp_path):
         "PYTHONPATH": f"{tests}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
     }
     reported = 0
-    for _ in range(6):
+    for _ in range(4):
         writer = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-c", WRITER, str(folder)],
             stdout=subprocess.PIPE,

@@ -60,8 +60,9 @@ def expected_failures(estimator):
             if name != "ww"
         ),
         MulticlassSVC("ovr", loss="squared_hinge"),
-        MulticlassSVC("llw", solver="alternating"),
-        MulticlassSVC("llw", solver="extrapolated", n_reductions=3),
+        # These are slow on data that is not scaled: what is checked here is not how far they come.
+        MulticlassSVC("llw", solver="alternating", max_iter=500),
+        MulticlassSVC("llw", solver="extrapolated", n_reductions=3, max_iter=500),
     ],
     expected_failed_checks=expected_failures,
     xfail_strict=False,

@@ -553,7 +553,7 @@ def test_a_callback_of_rank_0_ends_all_ranks():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_tolerance_that_single_precision_cannot_reach(name):
     """Whatever ends it, the best certificate is near what rounding allows."""
-    problem = some_problem(name, np.float32)
+    problem = some_problem(name, np.float32, n_classes=12, n=80, d=50)
     found = league(problem, 2, bundles=4, tol=1e-12, max_passes=1000)
     assert abs(found.solutions[0].gap) < 1e-4
     check_certified(problem, found, rel=1e-5)

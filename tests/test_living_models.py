@@ -21,6 +21,7 @@ from multimargin import (
 )
 from multimargin._array_file import read_arrays
 from multimargin._prediction import LinearScores
+from multimargin._split_columns import SplitColumns
 from multimargin._stored_weights import stored
 from multimargin.cli import main
 
@@ -56,14 +57,14 @@ def asked_often(path, X):
     model = load_model(path)
     for i in range(12):
         model.predict(X[i])
-    assert model._few_rows._weights is not None
+    assert model._asked_again._weights is not None
     return model
 
 
 def test_weights_by_feature_give_the_same_bits(fitted, path):
     _, X, _ = fitted
     plain, often = load_model(path), asked_often(path, X)
-    assert plain._few_rows._weights is None
+    assert plain._asked_again._weights is None
     assert plain.decision_function(X).tobytes() == often.decision_function(X).tobytes()
     for one, other in zip(plain.predict_topk(X, 4), often.predict_topk(X, 4), strict=True):
         assert np.array_equal(one, other)
@@ -74,10 +75,13 @@ def test_weights_by_feature_give_the_same_bits(fitted, path):
 @pytest.mark.parametrize("classes", [3, 64, 130])
 def test_all_forms_of_weights_give_the_same_bits(isa, dtype, classes):
     rng = np.random.default_rng(classes)
-    coef = sp.random(classes, 40, 0.3, format="csr", random_state=1, dtype=dtype)
+    coef = sp.random(classes, 40, 0.1, format="lil", random_state=1, dtype=dtype)
     X = sp.random(50, 40, 0.2, format="csr", random_state=2, dtype=dtype)
     intercept = rng.normal(size=classes).astype(dtype)
-    columns = coef.tocsc()
+    coef[:, 3] = 0.25  # a frequent feature
+    coef = coef.tocsr()
+    split = SplitColumns(coef)
+    assert 0 < split.n_dense < 40
     given = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "isa": isa, "threads": 2}
     by_class = np.empty((50, classes), dtype)
     _core.scores_sparse(
@@ -92,9 +96,11 @@ def test_all_forms_of_weights_give_the_same_bits(isa, dtype, classes):
     by_feature, dense = np.empty_like(by_class), np.empty_like(by_class)
     _core.scores_by_feature(
         **given,
-        coef=columns.data,
-        coef_classes=columns.indices,
-        coef_indptr=columns.indptr,
+        coef=split.lists.data,
+        coef_classes=split.lists.indices,
+        coef_indptr=split.lists.indptr,
+        slot=split.slot,
+        matrix=split.matrix,
         intercept=intercept,
         out=by_feature,
     )
@@ -125,7 +131,7 @@ def test_copies_and_pickles_leave_the_second_form_behind(fitted, path):
     _, X, _ = fitted
     model = asked_often(path, X)
     for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
-        assert twin._few_rows._weights is None
+        assert twin._asked_again._weights is None
         assert np.array_equal(twin.predict(X), model.predict(X))
 
 

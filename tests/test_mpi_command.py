@@ -14,7 +14,7 @@ from multimargin.cli import main
 
 pytestmark = needs_mpi
 
-RANKS = (1, 2, 3, 4)
+RANKS = (1, 2, 3)
 MODELS = {
     "ww": ["--formulation", "ww"],
     "cs": ["--formulation", "cs"],

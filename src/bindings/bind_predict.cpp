@@ -41,15 +41,23 @@ Coefficients<T> dense_coefficients(const Matrix<const T>& dense, const In<T>& in
   return c;
 }
 
-// By feature: the coefficients of each column of the model.
+// By feature, as multimargin._split_columns makes them.
 template <class T>
 Coefficients<T> coefficients_by_feature(const In<T>& data, const In<std::int32_t>& classes,
-                                        const In<std::int32_t>& indptr, const In<T>& intercept) {
+                                        const In<std::int32_t>& indptr,
+                                        const In<std::int32_t>& slot, const Matrix<const T>& matrix,
+                                        const In<T>& intercept) {
   Coefficients<T> c;
   c.classes = static_cast<std::int64_t>(intercept.size());
-  c.columns = csr_view(data, classes, indptr, c.classes);
-  c.features = c.columns.rows;
+  c.by_feature.lists = csr_view(data, classes, indptr, c.classes);
+  c.by_feature.slot = slot.data();
+  c.by_feature.matrix = matrix.data();
+  c.by_feature.rows = static_cast<std::int64_t>(matrix.shape(0)) - 1;
+  c.features = c.by_feature.lists.rows;
   c.intercept = intercept.data();
+  if (static_cast<std::int64_t>(slot.size()) != c.features ||
+      static_cast<std::int64_t>(matrix.shape(1)) != c.classes || matrix.shape(0) < 1)
+    throw nb::value_error("one slot per feature and one column per class are needed");
   return c;
 }
 
@@ -112,25 +120,29 @@ void bind_one(nb::module_& m) {
   m.def(
       "top_by_feature",
       [](In<T> data, In<I> indices, In<I> indptr, In<T> coef, In<std::int32_t> coef_classes,
-         In<std::int32_t> coef_indptr, In<T> intercept, int isa, int threads,
-         Matrix<std::int32_t> cls_out, Matrix<T> score_out) {
-        const auto by_feature = coefficients_by_feature(coef, coef_classes, coef_indptr, intercept);
+         In<std::int32_t> coef_indptr, In<std::int32_t> slot, Matrix<const T> matrix,
+         In<T> intercept, int isa, int threads, Matrix<std::int32_t> cls_out, Matrix<T> score_out) {
+        const auto by_feature =
+            coefficients_by_feature(coef, coef_classes, coef_indptr, slot, matrix, intercept);
         top(csr_view(data, indices, indptr, by_feature.features), by_feature, isa, threads, cls_out,
             score_out);
       },
       "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "coef"_a.noconvert(),
-      "coef_classes"_a.noconvert(), "coef_indptr"_a.noconvert(), "intercept"_a.noconvert(), "isa"_a,
-      "threads"_a, "cls_out"_a.noconvert(), "score_out"_a.noconvert());
+      "coef_classes"_a.noconvert(), "coef_indptr"_a.noconvert(), "slot"_a.noconvert(),
+      "matrix"_a.noconvert(), "intercept"_a.noconvert(), "isa"_a, "threads"_a,
+      "cls_out"_a.noconvert(), "score_out"_a.noconvert());
   m.def(
       "scores_by_feature",
       [](In<T> data, In<I> indices, In<I> indptr, In<T> coef, In<std::int32_t> coef_classes,
-         In<std::int32_t> coef_indptr, In<T> intercept, int isa, int threads, Matrix<T> out) {
-        const auto by_feature = coefficients_by_feature(coef, coef_classes, coef_indptr, intercept);
+         In<std::int32_t> coef_indptr, In<std::int32_t> slot, Matrix<const T> matrix,
+         In<T> intercept, int isa, int threads, Matrix<T> out) {
+        const auto by_feature =
+            coefficients_by_feature(coef, coef_classes, coef_indptr, slot, matrix, intercept);
         scores(csr_view(data, indices, indptr, by_feature.features), by_feature, isa, threads, out);
       },
       "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "coef"_a.noconvert(),
-      "coef_classes"_a.noconvert(), "coef_indptr"_a.noconvert(), "intercept"_a.noconvert(), "isa"_a,
-      "threads"_a, "out"_a.noconvert());
+      "coef_classes"_a.noconvert(), "coef_indptr"_a.noconvert(), "slot"_a.noconvert(),
+      "matrix"_a.noconvert(), "intercept"_a.noconvert(), "isa"_a, "threads"_a, "out"_a.noconvert());
   m.def(
       "scores_sparse",
       [](In<T> data, In<I> indices, In<I> indptr, In<T> coef, In<std::int32_t> coef_indices,

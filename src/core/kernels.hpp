@@ -72,8 +72,8 @@ struct ProductKernels {
                  std::int64_t begin, std::int64_t end);
   // Scores of row i from weights by feature; adds in the order of the block products, so that
   // the bits are the same. `score` is aligned, with room for whole blocks.
-  void (*row_by_columns)(const Csr<T, I>&, const Csr<T, std::int32_t>& columns, const T* intercept,
-                         std::int64_t classes, std::int64_t i, T* score);
+  void (*row_by_features)(const Csr<T, I>&, const FeatureView<T>&, const T* intercept,
+                          std::int64_t classes, std::int64_t i, T* score);
   // Keeps the best of them.
   void (*top_of_row)(const T* score, std::int64_t classes, const BestView<T>&, std::int64_t i);
 };

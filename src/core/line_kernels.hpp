@@ -150,7 +150,9 @@ std::int64_t line_pass(const Csr<T, I>& X, const LineView<T>& v, const LinePass<
     fresh = active && violation > zero + pass.idle ? fresh : s.a;
     const V step = fresh - s.a;
     const M out = (s.a == zero && s.m < -threshold) || (s.a >= ceiling && s.m > threshold);
-    const std::uint32_t moved = bits_of(step != zero);
+    // Clang has types of its own for comparisons: only the named one says which `bits_of`.
+    const M changed = step != zero;
+    const std::uint32_t moved = bits_of(changed);
     std::uint32_t leaving = bits_of(out);
     if (pass.still_low != nullptr) leaving |= count_stillness(pass, i, moved);
     pass.active[i] = static_cast<std::uint16_t>(pass.active[i] & ~leaving);
@@ -195,7 +197,8 @@ void line_recompute(const Csr<T, I>& X, const LineView<T>& v, std::int64_t begin
     V step = -*reinterpret_cast<const V*>(v.alpha + i * v.alpha_stride);
     const std::int32_t mine = v.y[i] - v.first_class;
     if (mine >= 0 && mine < line_lanes<T>()) step[mine] = Loss::own ? -step[mine] : T(0);
-    if (bits_of(step != V{}) != 0) State::add(X, v, i, step);
+    const typename MaskVector<T>::type changed = step != V{};
+    if (bits_of(changed) != 0) State::add(X, v, i, step);
   }
 }
 

@@ -77,7 +77,7 @@ class Filler {
   std::vector<std::int32_t> used_;  // features of a dense model that are filled in
 };
 
-// Rows one by one, each with the columns of its features: nothing of the model's size is touched.
+// Rows one by one, each with the weights of its features: nothing of the model's size is touched.
 template <class T, class Use>
 bool each_row(std::int64_t rows, const Coefficients<T>& coef, Team& team,
               const std::function<bool()>& stop, const Use& use) {
@@ -119,11 +119,11 @@ bool predict_top(const Csr<T, I>& X, const Coefficients<T>& coef, std::int32_t k
     kernels.top(X, block, best, begin, end);
   };
   const auto use_row = [&](std::int64_t i, T* score) {
-    kernels.row_by_columns(X, coef.columns, coef.intercept, coef.classes, i, score);
+    kernels.row_by_features(X, coef.by_feature, coef.intercept, coef.classes, i, score);
     kernels.top_of_row(score, coef.classes, best, i);
   };
   const bool whole =
-      coef.columns.data != nullptr
+      coef.by_feature.slot != nullptr
           ? each_row(X.rows, coef, team, stop, use_row)
           : block_product<T>(
                 team, X.rows, coef.features, static_cast<std::int32_t>(coef.classes),
@@ -153,9 +153,9 @@ bool predict_scores(const Csr<T, I>& X, const Coefficients<T>& coef, int threads
   const auto use = [&](const BlockView<T>& block, std::int64_t begin, std::int64_t end) {
     kernels.scores(X, block, score_out, coef.classes, begin, end);
   };
-  if (coef.columns.data != nullptr)
+  if (coef.by_feature.slot != nullptr)
     return each_row(X.rows, coef, team, stop, [&](std::int64_t i, T* score) {
-      kernels.row_by_columns(X, coef.columns, coef.intercept, coef.classes, i, score);
+      kernels.row_by_features(X, coef.by_feature, coef.intercept, coef.classes, i, score);
       std::copy(score, score + coef.classes, score_out + i * coef.classes);
     });
   return block_product<T>(team, X.rows, coef.features, static_cast<std::int32_t>(coef.classes),

@@ -12,14 +12,14 @@
 
 namespace multimargin {
 
-// Coefficients: sparse by class (csr), dense by class (row-major), or sparse by feature (columns),
-// which is fast for few rows.
+// Coefficients: sparse by class (csr), dense by class (row-major), or by feature, which is fast
+// for few rows.
 template <class T>
 struct Coefficients {
   Csr<T, std::int32_t> csr;  // used when the others are not there
   const T* dense = nullptr;
-  Csr<T, std::int32_t> columns;  // "row" j: the classes that feature j has weights for
-  std::int64_t stored = 0;       // entries of csr
+  FeatureView<T> by_feature;  // used when it is there
+  std::int64_t stored = 0;    // entries of csr
   std::int64_t classes = 0;
   std::int64_t features = 0;
   const T* intercept = nullptr;  // [classes]

@@ -197,14 +197,21 @@ void scores(const Csr<T, I>& X, const BlockView<T>& block, T* out, std::int64_t 
 }
 
 template <class T, class I>
-void row_by_columns(const Csr<T, I>& X, const Csr<T, std::int32_t>& columns, const T* intercept,
-                    std::int64_t classes, std::int64_t i, T* score) {
+void row_by_features(const Csr<T, I>& X, const FeatureView<T>& features, const T* intercept,
+                     std::int64_t classes, std::int64_t i, T* __restrict score) {
   for (std::int64_t c = 0; c < classes; ++c) score[c] = intercept[c];
+  const Csr<T, std::int32_t>& lists = features.lists;
   for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
     const T x = X.data[t];
-    const std::int64_t end = columns.end(X.indices[t]);
-    for (std::int64_t e = columns.begin(X.indices[t]); e < end; ++e)
-      score[columns.indices[e]] += x * columns.data[e];
+    const std::int64_t j = X.indices[t];
+    if (features.slot[j] < features.rows) {
+      const T* w = features.matrix + features.slot[j] * classes;
+      for (std::int64_t c = 0; c < classes; ++c) score[c] += x * w[c];
+    } else {
+      const std::int64_t end = lists.end(j);
+      for (std::int64_t e = lists.begin(j); e < end; ++e)
+        score[lists.indices[e]] += x * lists.data[e];
+    }
   }
 }
 
@@ -220,7 +227,7 @@ void top_of_row(const T* score, std::int64_t classes, const BestView<T>& best, s
 
 template <class F, class T, class I>
 ProductKernels<T, I> make_product_kernels() {
-  return {&scan<F, T, I>, &top<T, I>, &scores<T, I>, &row_by_columns<T, I>, &top_of_row<T>};
+  return {&scan<F, T, I>, &top<T, I>, &scores<T, I>, &row_by_features<T, I>, &top_of_row<T>};
 }
 
 }  // namespace MM_ISA

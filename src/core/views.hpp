@@ -64,6 +64,16 @@ struct BlockView {
   std::int32_t classes;
 };
 
+// All weights by feature: those of frequent features as rows of a matrix with one column per class,
+// those of others as lists of classes.
+template <class T>
+struct FeatureView {
+  Csr<T, std::int32_t> lists;          // "row" j: classes and weights of feature j
+  const std::int32_t* slot = nullptr;  // [features] row of the matrix, or `rows` for none
+  const T* matrix = nullptr;
+  std::int64_t rows = 0;  // of the matrix
+};
+
 // A block of classes fills four vectors of 64 bytes: it stays in registers.
 template <class T>
 constexpr int lanes() {

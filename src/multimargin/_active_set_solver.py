@@ -175,6 +175,7 @@ class ActiveSetSolver(BaseSolver):
         problem = self._problem
         n, k = len(problem.y), problem.n_classes
         if start is not None:
+            start = start.without_zeros()
             self._arena.begin(Lists(start.pair, start.cls, start.scaled_to(problem)))
         elif k <= _FEW_CLASSES and 4 * k * problem.X.nnz <= _ALL_ACTIVE_BYTES:
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)

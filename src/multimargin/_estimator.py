@@ -460,7 +460,7 @@ class MulticlassSVC(
 
     def _scores(self) -> LinearScores:
         threads = thread_count(self.n_jobs)
-        return LinearScores(self.coef_, self.intercept_, threads, self.__dict__.get("_few_rows"))
+        return LinearScores(self.coef_, self.intercept_, threads, self.__dict__.get("_asked_again"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

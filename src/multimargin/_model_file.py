@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from multimargin._array_file import FORMAT_VERSION, ModelFileError, read_arrays, write_arrays
 from multimargin._dual_file import pack_dual, unpack_dual
 from multimargin._stored_weights import check_stored, stored, used
-from multimargin._weights_by_feature import FewRows
+from multimargin._weights_by_feature import AskedAgain
 
 if TYPE_CHECKING:
     from multimargin._estimator import MulticlassSVC
@@ -239,7 +239,7 @@ def _unpack(
     n_classes = model.classes_.size
     rows = 1 if n_classes == 2 else n_classes
     model.coef_ = _unpack_coef(path, (rows, model.n_features_in_), meta["coef"], arrays, verify)
-    model._few_rows = FewRows()
+    model._asked_again = AskedAgain()
     model.intercept_ = arrays["intercept"]
     if model.intercept_.shape != (rows,) or model.intercept_.dtype.kind != "f":
         _damaged(path, f"intercept of shape {model.intercept_.shape} for {n_classes} classes")

@@ -15,14 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from multimargin._atomic import atomic_write
 from multimargin._estimator import MulticlassSVC
 from multimargin._onnx_graph import Graph
+from multimargin._split_columns import SplitColumns, is_dense
 
 __all__ = ["export_onnx"]
 
 _INPUTS = ("dense", "sparse")
 _OPSET = 18
-# A column with weights for this share of the classes or more is stored with its zeros, which takes
-# twice the room at most.
-_DENSE_SHARE = 4
 _MOST_BYTES = 2**31 - 2**20  # an ONNX file is one protobuf message, whose limit is 2 GiB
 
 
@@ -107,7 +105,7 @@ def _check_size(coef: Any) -> None:
         size = 4 * coef.size
     else:
         per_column = np.bincount(sp.csr_matrix(coef).indices, minlength=coef.shape[1])
-        dense = per_column * _DENSE_SHARE >= coef.shape[0]
+        dense = is_dense(per_column, coef.shape[0])
         size = 4 * int(dense.sum()) * coef.shape[0] + 8 * int(per_column[~dense].sum())
     if size > _MOST_BYTES:
         raise ValueError(
@@ -141,7 +139,7 @@ def _scores(graph: Graph, model: MulticlassSVC, inputs: str) -> str:
         X = graph.input("X", np.float32, ("n", model.coef_.shape[1]))
         matrix = np.ascontiguousarray(model.coef_.T, dtype=np.float32)
         return graph.add("Add", graph.add("MatMul", X, graph.constant("matrix", matrix)), intercept)
-    parts = _Parts(model.coef_)
+    parts = SplitColumns(model.coef_)
     added = _dense_input if inputs == "dense" else _sparse_input
     sums = added(graph, parts)
     for each in sums:
@@ -149,84 +147,58 @@ def _scores(graph: Graph, model: MulticlassSVC, inputs: str) -> str:
     return intercept
 
 
-class _Parts:
-    """The columns of a model: those with weights for many classes, and the others.
-
-    A column of the first kind is a row of a matrix, which runtimes multiply much faster than they
-    add single weights. With 12,582 classes, 164 of 37,436 features have nine tenths of the
-    weights that a text meets.
-
-    Attributes
-    ----------
-    slot : ndarray of int64, shape (n_features,)
-        Row of `matrix`, the last one, which is zero, for features that have none.
-    matrix : ndarray of float32, shape (n_dense + 1, n_rows)
-    columns : csc_matrix
-        The others; empty where a feature is in `matrix`.
-    """
-
-    def __init__(self, coef: Any) -> None:
-        rows, n_features = coef.shape
-        columns = sp.csc_matrix(coef)
-        columns.eliminate_zeros()
-        dense = np.flatnonzero(np.diff(columns.indptr) * _DENSE_SHARE >= rows)
-        self.n_dense = len(dense)
-        self.slot = np.full(n_features, self.n_dense, dtype=np.int64)
-        self.slot[dense] = np.arange(self.n_dense)
-        self.matrix = np.zeros((self.n_dense + 1, rows), dtype=np.float32)
-        self.matrix[:-1] = columns[:, dense].toarray().T
-        others = np.ones(n_features, dtype=np.float32)
-        others[dense] = 0
-        self.columns = sp.csc_matrix(columns @ sp.diags_array(others))
-        self.columns.eliminate_zeros()
-        self.rows = rows
-
-
-def _dense_input(graph: Graph, parts: _Parts) -> list[str]:
+def _dense_input(graph: Graph, parts: SplitColumns) -> list[str]:
     X = graph.input("X", np.float32, ("n", len(parts.slot)))
     sums = []
     if parts.n_dense:
         frequent = np.flatnonzero(parts.slot < parts.n_dense)
         picked = graph.add("Gather", X, graph.constant("frequent", frequent), axis=1)
-        matrix = graph.constant("matrix", parts.matrix[:-1])
+        matrix = graph.constant("matrix", parts.matrix[:-1].astype(np.float32))
         sums.append(graph.add("MatMul", picked, matrix))
     # The entries that are not zero, as (sample, feature) and value.
     place = graph.add("NonZero", X)
     value = graph.add("GatherND", X, graph.add("Transpose", place, perm=[1, 0]))
     sample, feature = graph.row(place, 0), graph.row(place, 1)
     n = graph.dimension(X, 0)
-    return [*sums, _sparse_sums(graph, parts.columns, sample, feature, value, n, parts.rows)]
+    return [
+        *sums,
+        _sparse_sums(graph, parts.lists, sample, feature, value, n),
+    ]
 
 
-def _sparse_input(graph: Graph, parts: _Parts) -> list[str]:
+def _sparse_input(graph: Graph, parts: SplitColumns) -> list[str]:
     ids = graph.input("ids", np.int64, ("n", "m"))
     values = graph.input("values", np.float32, ("n", "m"))
     n, m = graph.dimension(ids, 0), graph.dimension(ids, 1)
     sums = []
     if parts.n_dense:
-        slot = graph.add("Gather", graph.constant("slot", parts.slot), ids)
+        slot = graph.add("Gather", graph.constant("slot", parts.slot.astype(np.int64)), ids)
         width = graph.numbers("slots", [parts.n_dense + 1])
         shape = graph.add("Concat", graph.vector(n), width, axis=0)
         empty = graph.add("Expand", graph.constant("zero", np.float32(0)), shape)
         wide = graph.add("ScatterElements", empty, slot, values, axis=1, reduction="add")
-        sums.append(graph.add("MatMul", wide, graph.constant("matrix", parts.matrix)))
+        sums.append(
+            graph.add("MatMul", wide, graph.constant("matrix", parts.matrix.astype(np.float32)))
+        )
     flat = graph.numbers("flat", [-1])
     feature, value = graph.add("Reshape", ids, flat), graph.add("Reshape", values, flat)
     # Rows of length 0 have no entries, but are divided by.
     per_row = graph.add("Max", m, graph.number("one", 1))
     sample = graph.add("Div", graph.count(graph.add("Size", ids)), per_row)
-    return [*sums, _sparse_sums(graph, parts.columns, sample, feature, value, n, parts.rows)]
+    return [
+        *sums,
+        _sparse_sums(graph, parts.lists, sample, feature, value, n),
+    ]
 
 
-def _sparse_sums(
-    graph: Graph, columns: Any, sample: str, feature: str, value: str, n: str, rows: int
-) -> str:
+def _sparse_sums(graph: Graph, columns: Any, sample: str, feature: str, value: str, n: str) -> str:
     """Sums of value x weight over all weights of each sample's features, of shape (n, rows).
 
     Every entry of a sample stands for the weights of its feature, a stretch of the model's
     columns. The stretches are laid out one behind the other: where each begins is marked by a 1,
     and the running sum of these marks says for every place whose it is.
     """
+    rows = columns.shape[0]
     weight = graph.constant("weights", columns.data.astype(np.float32))
     cls = graph.constant("weight_classes", columns.indices.astype(np.int32))
     begin = graph.constant("feature_begin", columns.indptr[:-1].astype(np.int64))

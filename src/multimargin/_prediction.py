@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from multimargin import _core
 from multimargin._problem import as_core_csr
-from multimargin._weights_by_feature import FewRows, WeightsByFeature
+from multimargin._weights_by_feature import AskedAgain, WeightsByFeature
 
 # Dense input is turned into CSR this many rows at a time.
 _DENSE_ROWS = 65_536
@@ -25,8 +25,8 @@ class LinearScores:
     coef : ndarray or csr_matrix of shape (n_outputs, n_features)
     intercept : ndarray of shape (n_outputs,)
     threads : int
-    few_rows : FewRows, default=None
-        What is kept between calls for few samples.
+    asked_again : AskedAgain, default=None
+        What is kept between calls.
     """
 
     def __init__(
@@ -34,9 +34,9 @@ class LinearScores:
         coef: Any,
         intercept: NDArray[Any],
         threads: int,
-        few_rows: FewRows | None = None,
+        asked_again: AskedAgain | None = None,
     ) -> None:
-        self._given, self._few_rows = coef, few_rows
+        self._given, self._asked_again = coef, asked_again
         self._threads = threads
         self._isa = _core.best_isa()
         self._dtype = coef.dtype if coef.dtype in (np.float32, np.float64) else np.float64
@@ -63,7 +63,7 @@ class LinearScores:
         """All scores, shape (n_samples, n_outputs)."""
         out = np.empty((X.shape[0], self._shape[0]), dtype=self._dtype)
         for rows, part in self._parts(X):
-            if (columns := self._columns(part)) is not None:
+            if (columns := self._columns()) is not None:
                 _core.scores_by_feature(**self._arguments(part, columns), out=out[rows])
             elif self._sparse:
                 _core.scores_sparse(**self._arguments(part), cols=self._shape[1], out=out[rows])
@@ -77,7 +77,7 @@ class LinearScores:
         score = np.empty((X.shape[0], k), dtype=self._dtype)
         for rows, part in self._parts(X):
             outputs: dict[str, Any] = {"cls_out": best[rows], "score_out": score[rows]}
-            if (columns := self._columns(part)) is not None:
+            if (columns := self._columns()) is not None:
                 _core.top_by_feature(**self._arguments(part, columns), **outputs)
             elif self._sparse:
                 _core.top_sparse(**self._arguments(part), cols=self._shape[1], **outputs)
@@ -85,9 +85,9 @@ class LinearScores:
                 _core.top_dense(**self._arguments(part), **outputs)
         return best, score
 
-    def _columns(self, part: Any) -> WeightsByFeature | None:
-        few_rows = self._few_rows
-        return None if few_rows is None else few_rows.weights(self._given, part.shape[0])
+    def _columns(self) -> WeightsByFeature | None:
+        asked_again = self._asked_again
+        return None if asked_again is None else asked_again.weights(self._given)
 
     def _arguments(
         self, part: sp.csr_matrix, columns: WeightsByFeature | None = None

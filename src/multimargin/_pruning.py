@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from multimargin._estimator import MulticlassSVC
 from multimargin._stored_weights import check_stored, stored
-from multimargin._weights_by_feature import FewRows
+from multimargin._weights_by_feature import AskedAgain
 from multimargin._weights_form import nonzeros
 
 __all__ = ["PruningCost", "prune", "pruning_costs"]
@@ -118,7 +118,7 @@ def prune(
     >>> X, y = load_digits(return_X_y=True)
     >>> model = MulticlassSVC(random_state=0).fit(X / 16, y)
     >>> half = prune(model, keep=0.5)
-    >>> round(float(half.coef_.nnz / (model.coef_ != 0).sum()), 2)
+    >>> round(half.pruned_["weights"] / half.pruned_["weights_before"], 2)
     0.5
     >>> float((half.predict(X / 16) == y).mean()) > 0.9
     True
@@ -223,7 +223,7 @@ def rounded(model: Model, weights: str | None) -> Model:
     if narrow is values:
         return model
     result = copy(model)
-    wide = narrow.astype(np.float32)
+    wide: Any = narrow.astype(np.float32)
     if not isinstance(model.coef_, np.ndarray):
         wide = sp.csr_matrix((wide, model.coef_.indices, model.coef_.indptr), model.coef_.shape)
     result.coef_ = wide
@@ -232,12 +232,12 @@ def rounded(model: Model, weights: str | None) -> Model:
 
 def coefficient_bytes(coef: Any, weights: str | None) -> int:
     """What they take in a model file."""
-    itemsize = coef.dtype.itemsize
+    itemsize = int(coef.dtype.itemsize)
     if weights is not None:
         itemsize = min(itemsize, np.dtype(weights).itemsize)
     if isinstance(coef, np.ndarray):
         return int(coef.size) * itemsize
-    return int(coef.nnz) * (itemsize + 4) + 4 * (coef.shape[0] + 1)
+    return int(coef.nnz) * (itemsize + 4) + 4 * (int(coef.shape[0]) + 1)
 
 
 def _prune_to_loss(
@@ -286,8 +286,8 @@ def _cut(model: Model, threshold: float) -> Model:
         pruned.__dict__.pop(name, None)
     parts = (coef.data[kept], coef.indices[kept], indptr)
     pruned.coef_ = sp.csr_matrix(parts, shape=coef.shape)
-    if hasattr(model, "_few_rows"):
-        pruned._few_rows = FewRows()
+    if hasattr(model, "_asked_again"):
+        pruned._asked_again = AskedAgain()
     pruned.model_density_ = int(before[-1]) / max(1, coef.shape[0] * coef.shape[1])
     earlier = getattr(model, "pruned_", {})
     pruned.pruned_ = {

@@ -66,6 +66,15 @@ class Alpha:
         """Pairs of a sample and another class that hold the model up."""
         return int(np.count_nonzero(self.value) - np.count_nonzero(self.value[self.pair[:-1]]))
 
+    def without_zeros(self) -> Alpha:
+        """The same with no more pairs than it takes; the first scan finds what else is needed."""
+        first = self.pair[:-1]
+        kept = self.value > 0
+        kept[first] = True
+        pair = np.zeros_like(self.pair)
+        np.cumsum(np.add.reduceat(kept.astype(np.int64), first), out=pair[1:])
+        return replace(self, pair=pair, cls=self.cls[kept], value=self.value[kept])
+
     def measured(self, weights: Weights) -> Alpha:
         return replace(self, norm2=float(np.sum(_squared_norms(weights))))
 

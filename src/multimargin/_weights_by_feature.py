@@ -1,4 +1,4 @@
-"""The weights of a model by feature, for questions about few samples.
+"""The weights of a model by feature, for questions that come again and again.
 
 A model has the weights of a class together, which suits many samples at once. One sample needs the
 weights of its few features in all classes: by class that is a pass over the whole model, 12 ms for
@@ -13,19 +13,25 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-# Up to here the columns of the rows' features are less work than blocks of all classes. With 12,582
-# classes and 6 million weights a call takes about 100 ms and 0.03 ms per row by blocks, and 0.06 ms
-# per row by columns.
-_FEW_ROWS = 2000
-_CALLS_BEFORE = 8  # that take as long as it takes to arrange the weights by feature
+from multimargin._split_columns import SplitColumns
+
+# With 12,582 classes and 6 million weights a call takes about 90 ms and 0.025 ms per row by blocks
+# of classes (12 ms for one row), and 0.021 ms per row by features; to arrange the weights by
+# feature takes as long as this many calls.
+_CALLS_BEFORE = 8
 
 
 class WeightsByFeature(NamedTuple):
-    """Sparse weights: those of feature j are ``coef[coef_indptr[j] : coef_indptr[j + 1]]``."""
+    """Sparse weights: those of feature j are ``coef[coef_indptr[j] : coef_indptr[j + 1]]``.
+
+    But of frequent features they are the row ``slot[j]`` of `matrix`; see `SplitColumns`.
+    """
 
     coef: NDArray[Any]
     coef_classes: NDArray[np.int32]
     coef_indptr: NDArray[np.int32]
+    slot: NDArray[np.int32]
+    matrix: NDArray[Any]
 
 
 def weights_by_feature(coef: Any) -> WeightsByFeature | None:
@@ -37,17 +43,17 @@ def weights_by_feature(coef: Any) -> WeightsByFeature | None:
     # predicts by class says so.
     if coef.nnz and not 0 <= coef.indices.min() <= coef.indices.max() < coef.shape[1]:
         return None
-    columns = coef.tocsc()
-    return WeightsByFeature(
-        columns.data, columns.indices.astype(np.int32, copy=False), columns.indptr.astype(np.int32)
-    )
+    split = SplitColumns(coef)
+    classes = split.lists.indices.astype(np.int32, copy=False)
+    indptr = split.lists.indptr.astype(np.int32, copy=False)
+    return WeightsByFeature(split.lists.data, classes, indptr, split.slot, split.matrix)
 
 
-class FewRows:
-    """Weights by feature for models that are asked about few samples again and again.
+class AskedAgain:
+    """Weights by feature for models that are asked again and again, about few samples at a time.
 
     Only for sparse weights that nobody can change in place, such as those of a loaded model. They
-    are made after a few calls and take as much memory as the model, in this process alone.
+    are made after a few calls and take about as much memory as the model, in this process alone.
     """
 
     def __init__(self) -> None:
@@ -56,18 +62,18 @@ class FewRows:
         self._weights: WeightsByFeature | None = None
 
     @classmethod
-    def of(cls, coef: Any, weights: WeightsByFeature | None) -> FewRows:
+    def of(cls, coef: Any, weights: WeightsByFeature | None) -> AskedAgain:
         """With the weights of `coef` by feature there from the first call on."""
         made = cls()
         made._calls, made._coef, made._weights = _CALLS_BEFORE, coef, weights
         return made
 
-    def __reduce__(self) -> tuple[type[FewRows], tuple[()]]:
-        return FewRows, ()  # copies and pickles begin anew
+    def __reduce__(self) -> tuple[type[AskedAgain], tuple[()]]:
+        return AskedAgain, ()  # copies and pickles begin anew
 
-    def weights(self, coef: Any, rows: int) -> WeightsByFeature | None:
+    def weights(self, coef: Any) -> WeightsByFeature | None:
         """The weights by feature, if they are there or worth it for this call."""
-        if rows > _FEW_ROWS or not sp.issparse(coef):
+        if not sp.issparse(coef):
             return None
         if self._coef is coef and self._weights is not None:
             return self._weights

@@ -214,7 +214,8 @@ def _fitted(
     if args.keep_dual or args.start is not None:
         if args.start is not None:
             _start_from(model, args)
-        return model.set_params(warm_start=True).fit(X, y)
+        model.set_params(warm_start=True).fit(X, y)
+        return model
     return distributed.fit(
         model,
         X,

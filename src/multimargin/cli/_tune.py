@@ -225,7 +225,7 @@ def _compare(tuner: Tuner, args: argparse.Namespace) -> None:
 
 def _refit(args: argparse.Namespace, template: Any, X: Any, y: Any, best: Candidate) -> int:
     began = time.perf_counter()
-    model = template.set_params(formulation=best.formulation, C=best.C).fit(X, y)
+    model = template.set_params(**best.parameters).fit(X, y)
     save_model(model, args.model, preprocessing=recorded(args))
     if not args.quiet:
         note(

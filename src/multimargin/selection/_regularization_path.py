@@ -65,6 +65,14 @@ class RegularizationPath:
     formulation : str
     points : tuple of PathPoint
         In the order of C. The path itself can be iterated over, indexed and asked for its length.
+
+    Examples
+    --------
+    >>> import multimargin
+    >>> from sklearn.datasets import load_iris
+    >>> path = multimargin.path(*load_iris(return_X_y=True), [0.1, 1], random_state=0)
+    >>> len(path), path[-1].C, path[-1].model.C
+    (2, 1.0, 1.0)
     """
 
     def __init__(self, formulation: str, points: tuple[PathPoint, ...]) -> None:

@@ -78,7 +78,7 @@ def tune(
     Returns
     -------
     tuning : Tuning
-        Use ``tuning.best()`` and ``tuning.plot()``.
+        ``MulticlassSVC(**tuning.best().parameters)`` is the best; ``tuning.plot()`` shows all.
 
     Examples
     --------
@@ -86,8 +86,8 @@ def tune(
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> found = multimargin.tune(X, y, formulations="ww", Cs=[0.01, 1], folds=3, random_state=0)
-    >>> found.best().C
-    1.0
+    >>> found.best().parameters
+    {'formulation': 'ww', 'C': 1.0}
     >>> len(found.best().values("error"))
     3
     """

@@ -29,6 +29,11 @@ class Candidate:
     C: float
     points: list[PathPoint] = field(default_factory=list)
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """For an estimator: ``MulticlassSVC(**candidate.parameters)``."""
+        return {"formulation": self.formulation, "C": self.C}
+
     def values(self, measure: str = "error") -> list[float]:
         """The measure on each fold."""
         key = measure_named(measure).key
@@ -97,6 +102,15 @@ class Tuning:
         Labels of a single sample, which were in no held-out part.
     left_out : dict of str to str
         Formulations that were not tried because nobody had asked for them, and why.
+
+    Examples
+    --------
+    >>> import multimargin
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = multimargin.tune(X, y, formulations="ww", Cs=[0.01, 1], folds=3, random_state=0)
+    >>> found.at_edge()  # a larger C may be better
+    'largest'
     """
 
     def __init__(
@@ -186,8 +200,8 @@ class Tuning:
             "folds": self.folds,
             "labels_seen_once": self.seen_once,
             "left_out": self.left_out,
-            "best": {"formulation": best.formulation, "C": best.C},
-            "simplest": {"formulation": simplest.formulation, "C": simplest.C},
+            "best": best.parameters,
+            "simplest": simplest.parameters,
             "candidates": self.rows(),
         }
 

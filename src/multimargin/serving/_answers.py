@@ -8,7 +8,7 @@ import numpy as np
 
 from multimargin._prediction import LinearScores, best_k_labels
 from multimargin._threads import thread_count
-from multimargin._weights_by_feature import FewRows, WeightsByFeature, weights_by_feature
+from multimargin._weights_by_feature import AskedAgain, WeightsByFeature, weights_by_feature
 from multimargin.inspection._class_weights import ClassWeights
 from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._question import Question
@@ -43,8 +43,10 @@ class Answers:
         self._spans = Spans(_text_options(model).counter())
         if columns is None and not isinstance(model.coef_, np.ndarray):
             columns = weights_by_feature(model.coef_)
-        few_rows = FewRows.of(model.coef_, columns)
-        self._scores = LinearScores(model.coef_, model.intercept_, thread_count(threads), few_rows)
+        asked_again = AskedAgain.of(model.coef_, columns)
+        self._scores = LinearScores(
+            model.coef_, model.intercept_, thread_count(threads), asked_again
+        )
         self._halved = model._halves_scores()
         self._weights = ClassWeights(model)
         self.answer(Question(["warm up"], 1, True))  # builds what is built at first use

@@ -1,0 +1,124 @@
+"""A user's program, for type checkers and to be run: what the public names give is not Any."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any, assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+import multimargin
+from multimargin import (
+    DataFileError,
+    ModelFileError,
+    MulticlassSVC,
+    distributed,
+    dump_svmlight,
+    load_model,
+    load_svmlight,
+    match_class,
+    rounds,
+    save_model,
+)
+from multimargin.datasets import (
+    SetParts,
+    load_set,
+    load_wordnet_hypernyms,
+    make_hierarchical_text,
+)
+
+
+def estimator(X: csr_matrix[Any], y: NDArray[np.int64]) -> MulticlassSVC:
+    model = MulticlassSVC("cs", C=2.0, class_weight="balanced", random_state=0)
+    model = assert_type(model.fit(X, y, sample_weight=np.ones(len(y))), MulticlassSVC)
+    assert_type(model.predict(X), NDArray[Any])
+    assert_type(model.decision_function(X), NDArray[np.floating])
+    labels, scores = model.predict_topk(X, k=3)
+    assert_type(labels, NDArray[Any])
+    assert_type(scores, NDArray[np.floating])
+    assert_type(model.score(X, y), float)
+    assert_type(model.sparsify(), MulticlassSVC)
+    assert_type(model.densify(), MulticlassSVC)
+    assert_type(model.get_params(), dict[str, Any])
+    assert_type(model.set_params(C=1.0), MulticlassSVC)
+    return model
+
+
+def attributes(model: MulticlassSVC) -> None:
+    assert_type(model.classes_, NDArray[Any])
+    assert_type(model.coef_, NDArray[Any] | csr_matrix[Any])
+    assert_type(model.intercept_, NDArray[Any])
+    assert_type(model.n_features_in_, int)
+    assert_type(model.n_iter_, int)
+    assert_type(model.primal_objective_ - model.dual_objective_, float)
+    assert_type(model.dual_gap_, float)
+    assert_type(model.violation_, float)
+    assert_type(model.converged_, bool)
+    assert_type(model.n_bundles_, int | None)
+    assert_type(model.model_density_, float)
+    assert_type(model.history_[-1]["gap"], float)
+
+
+def files(folder: Path, model: MulticlassSVC, X: csr_matrix[Any], y: NDArray[np.int64]) -> None:
+    dump_svmlight(folder / "data.svm", X, y)
+    Z, labels = load_svmlight(folder / "data.svm", n_features=X.shape[1])
+    assert_type(Z, csr_matrix[Any])
+    assert_type(labels, NDArray[Any])
+    save_model(model, folder / "model", preprocessing={"normalize": "l2"})
+    assert_type(load_model(folder / "model", verify=True), MulticlassSVC)
+    try:
+        load_model(folder / "data.svm")
+    except ModelFileError as error:
+        assert_type(error, ModelFileError)
+    try:
+        load_svmlight(folder / "model")
+    except DataFileError as error:
+        assert_type(error, DataFileError)
+
+
+def several_ranks(folder: Path) -> None:
+    X, y = distributed.load(folder / "data.svm", normalize="l2")
+    assert_type(X, csr_matrix[Any])
+    trained = distributed.fit(MulticlassSVC(random_state=0), X, y)
+    assert_type(trained, distributed.DistributedModel)
+    assert_type(trained.predict(X), NDArray[Any])
+    labels, scores = trained.predict_topk(X, k=2)
+    assert_type(labels, NDArray[Any])
+    assert_type(scores, NDArray[np.floating])
+    assert_type(trained.score(X, y), float)
+    assert_type(trained.dual_gap_, float)
+    assert_type(trained.get_params(), dict[str, Any])
+    trained.save(folder / "trained")
+    assert_type(trained.gather(), MulticlassSVC | None)
+    assert_type(distributed.load_model(folder / "trained"), distributed.DistributedModel)
+
+
+def data_sets() -> None:
+    texts, topics = load_wordnet_hypernyms(subset="test", return_X_y=True)
+    assert_type(texts, csr_matrix[Any])
+    assert_type(topics, NDArray[np.str_])
+    assert_type(load_set("wordnet-hypernym", None), SetParts)
+
+
+def schedule() -> None:
+    assert_type(match_class(4, 0, 1), int | None)
+    assert_type(rounds(4), list[list[tuple[int, int]]])
+
+
+def main() -> None:
+    X, y = make_hierarchical_text(200, 200, 12, random_state=0)
+    assert_type(X, csr_matrix[Any])
+    model = estimator(X, y)
+    attributes(model)
+    with tempfile.TemporaryDirectory() as folder:
+        files(Path(folder), model, X, y)
+        several_ranks(Path(folder))
+    schedule()
+    print(assert_type(multimargin.__version__, str))
+
+
+if __name__ == "__main__":
+    main()
