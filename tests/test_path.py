@@ -230,3 +230,11 @@ def test_the_package_does_not_import_matplotlib():
     code = "import sys, multimargin; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert multimargin.path is path
+
+
+def test_models_of_a_path_can_be_fitted_further(data, tmp_path):
+    X, y, *_ = data
+    model = path(X, y, [0.1, 1], warm_start=True, random_state=0)[1].model
+    multimargin.save_model(model, tmp_path / "model", dual=True)
+    again = multimargin.load_model(tmp_path / "model").fit(X[:200], y[:200])
+    assert again.n_known_samples_ == 200

@@ -69,6 +69,10 @@ class WarmFits:
         self.classes, self._problem = problem_of(
             self._learner, as_core_csr(features), labels, sample_weight
         )
+        self._samples = None
+        if self._learner.warm_start:  # models are to be fitted further, as those of `fit`
+            keys = self._learner._raw_keys(X)
+            self._samples = self._learner._samples(self._problem, self.classes, keys)
 
     def _at(self, formulation: str, C: float) -> MulticlassSVC:
         # A copy has what was learned of the features, and shares it.
@@ -119,8 +123,8 @@ class WarmFits:
         model._take(solved, model._linear_model(solution.weights, self.classes, problem))
         seconds = time.perf_counter() - began
         alpha = solution.alpha
-        if model.warm_start:
-            model._warm_alpha = alpha
+        if self._samples is not None:
+            model._warm_alpha, model._warm_samples = alpha, self._samples
         model._warn_unless_converged(solution, stacklevel=5)
         support = alpha.support if isinstance(alpha, (Alpha, DenseAlpha)) else None
         return WarmFit(model, solution, seconds, support)
