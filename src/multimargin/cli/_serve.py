@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from multimargin._threads import thread_count
 from multimargin.cli._common import EXIT_OK, add_threads, note, positive_int
 from multimargin.serving import Limits, Server
 
@@ -82,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
         host=args.host,
         port=args.port,
         processes=args.processes,
-        threads=-1 if args.threads is None else args.threads,
+        threads=args.threads or max(1, thread_count(-1) // args.processes),
         limits=Limits(max_bytes=args.max_bytes, rate=args.rate),
         allow_hosts=args.allow_host,
         proxy=args.proxy,
