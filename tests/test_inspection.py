@@ -435,7 +435,7 @@ def test_plots_are_drawn(tmp_path):
 
 
 def test_missing_matplotlib_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     report = class_report(["a"], ["a"])
     with pytest.raises(ImportError, match=r'pip install "multimargin\[plot\]"'):
         report.plot()
