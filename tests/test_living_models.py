@@ -230,6 +230,8 @@ def test_float16_is_rounding_and_nothing_else(fitted, tmp_path, sparse):
     else:
         assert np.array_equal(loaded.coef_, expected.astype(np.float16).astype(np.float32))
     assert loaded.coef_.dtype == np.float32
+    assert loaded.n_iter_ == model.n_iter_
+    assert not hasattr(loaded, "dual_gap_") and not hasattr(loaded, "converged_")
     assert (tmp_path / "half").stat().st_size < (tmp_path / "full").stat().st_size
     assert np.mean(loaded.predict(X) == model.predict(X)) > 0.97
 

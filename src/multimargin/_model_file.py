@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from multimargin._array_file import FORMAT_VERSION, ModelFileError, read_arrays, write_arrays
 from multimargin._dual_file import pack_dual, unpack_dual
-from multimargin._stored_weights import check_stored, stored, used
+from multimargin._stored_weights import check_stored, keeps_digits, stored, used
 from multimargin._weights_by_feature import AskedAgain
 
 if TYPE_CHECKING:
@@ -45,6 +45,14 @@ _NUMBERS: dict[str, type] = {
     "violation_": float,
     "model_density_": float,
 }
+# What is true of the weights as trained, and of no rounded ones.
+_CERTIFICATE = (
+    "converged_",
+    "primal_objective_",
+    "dual_objective_",
+    "dual_gap_",
+    "violation_",
+)
 # These say how a run is carried out, not what the model is. Without them a model trained
 # with another number of threads is the same file.
 _RUN_PARAMS = ("n_jobs", "verbose")
@@ -75,7 +83,8 @@ def save_model(
     weights : {"float16", "float32"} or None, default=None
         The type of the weights on disk; None: as trained. "float16" has three digits and takes a
         third less for a sparse model, half for a dense one. Such weights are float32 again once
-        loaded, in a copy that processes do not share.
+        loaded, in a copy that processes do not share; what was certified of the weights before,
+        such as `converged_` and `dual_gap_`, is not kept.
     dual : bool, default=False
         Whether to keep the dual variables, for a `fit` of the loaded model to start from. Needs
         a model that was fitted with ``warm_start=True``.
@@ -106,7 +115,7 @@ def save_model(
     if not hasattr(model, "coef_"):
         raise NotFittedError(f"{type(model).__name__} is not fitted: call fit before saving it")
     arrays: Arrays = {}
-    meta = metadata(model, preprocessing)
+    meta = metadata(model, preprocessing, weights)
     check_stored(weights)
     meta["coef"] = _pack_coef(model.coef_, arrays, weights)
     arrays["intercept"] = np.atleast_1d(np.asarray(model.intercept_))
@@ -179,7 +188,9 @@ def _damaged(path: str | os.PathLike[str], reason: str) -> NoReturn:
     raise ModelFileError(f"{os.fspath(path)}: damaged: {reason}")
 
 
-def metadata(model: Any, preprocessing: Mapping[str, Any] | None) -> dict[str, Any]:
+def metadata(
+    model: Any, preprocessing: Mapping[str, Any] | None, weights: str | None
+) -> dict[str, Any]:
     """What JSON holds of a model, whoever has its coefficients: all but what `pack_names` adds."""
     from multimargin import __version__
 
@@ -200,6 +211,7 @@ def metadata(model: Any, preprocessing: Mapping[str, Any] | None) -> dict[str, A
             name: _encode_value(kind(getattr(model, name)))
             for name, kind in _NUMBERS.items()
             if getattr(model, name, None) is not None
+            and (keeps_digits(weights) or name not in _CERTIFICATE)
         },
         "preprocessing": dict(preprocessing or {}),
         **({"pruned": dict(model.pruned_)} if hasattr(model, "pruned_") else {}),

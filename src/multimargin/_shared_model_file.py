@@ -40,7 +40,7 @@ def save_share(
     comm : Communicator
     """
     check_stored(weights)
-    meta = metadata(model, preprocessing)
+    meta = metadata(model, preprocessing, weights)
     begin, _ = share.range_of(comm.rank)
     if sp.issparse(share.coef):
         meta["coef"] = {"format": "csr"}

@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 STORED = ("float16", "float32")
 
 
+def keeps_digits(weights: str | None) -> bool:
+    """Whether weights on disk are what was certified, but for the last bits of float32."""
+    return weights != "float16"
+
+
 def check_stored(weights: str | None) -> None:
     """Refuse types that a model file does not offer."""
     if weights is not None and weights not in STORED:
