@@ -58,6 +58,17 @@ def _codes(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.intp], in
     return codes[inverse], n_unseen
 
 
+def known_labels(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+    """Labels in the type of the classes; one that no class has stays what equals none of them."""
+    values, inverse = np.unique(y, return_inverse=True)
+    labels = np.empty(len(values), dtype=object)
+    known = set(classes.tolist())
+    for i, label in enumerate(values.tolist()):
+        named = as_class(label, classes)
+        labels[i] = named if named in known else None
+    return labels[inverse]
+
+
 def as_class(label: int | str, classes: NDArray[Any]) -> Any:
     """Return a label in the type of the classes.
 

@@ -24,6 +24,13 @@ def check_parameters(estimator: Any) -> None:
     estimator._check_more()
 
 
+def whole_number(name: str, value: Any, least: int) -> int:
+    """An integer of at least `least`, or a ValueError."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
+    return int(value)
+
+
 def _require(estimator: Any, ok: bool, name: str, allowed: str) -> None:
     if not ok:
         raise ValueError(f"{name} must be {allowed}, got {getattr(estimator, name)!r}")

@@ -129,9 +129,7 @@ def prune(
     if max_loss is not None:
         return _prune_to_loss(model, max_loss, X, y, weights)
     if keep is not None:
-        if not _number(keep) or not 0 < keep <= 1:
-            raise ValueError(f"keep must be a share above 0 and up to 1, got {keep!r}")
-        threshold = _threshold_of(_sorted_sizes(model), float(keep))
+        threshold = _threshold_of(_sorted_sizes(model), _share(keep))
     if not _number(threshold) or not 0 <= float(threshold or 0) < np.inf:
         raise ValueError(f"threshold must be a number of at least 0, got {threshold!r}")
     assert threshold is not None
@@ -178,7 +176,7 @@ def pruning_costs(
     check_stored(weights)
     data = Judge(model, X, y, weights)
     sizes = _sorted_sizes(model)
-    return [data.cost(_cut(model, _threshold_of(sizes, float(share)))) for share in keep]
+    return [data.cost(_cut(model, _threshold_of(sizes, _share(share)))) for share in keep]
 
 
 class Judge:
@@ -205,7 +203,7 @@ class Judge:
             agreement = float(np.mean(predicted == self._predicted))
             if self._y is not None:
                 error = float(np.mean(predicted != self._y))
-        count = int(pruned.coef_.nnz)
+        count = nonzeros(pruned.coef_)
         return PruningCost(
             keep=count / max(1, self._whole),
             threshold=float(pruned.pruned_["threshold"]),
@@ -309,6 +307,12 @@ def _threshold_of(sizes: NDArray[Any], keep: float) -> float:
     if len(sizes) == 0 or keep >= 1:
         return 0.0
     return float(sizes[max(1, round(keep * len(sizes))) - 1])
+
+
+def _share(keep: Any) -> float:
+    if not _number(keep) or not 0 < keep <= 1:
+        raise ValueError(f"keep must be a share above 0 and up to 1, got {keep!r}")
+    return float(keep)
 
 
 def _number(value: object) -> bool:

@@ -6,11 +6,10 @@ import argparse
 import time
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from multimargin import distributed
-from multimargin._measures import as_class, measures
+from multimargin._measures import measures
 from multimargin.cli._common import (
     EXIT_OK,
     add_threads,
@@ -85,17 +84,6 @@ def _report(
         print_json(result)
     else:
         _print(result)
-
-
-def known_labels(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-    """Labels in the type of the classes; one that no class has stays what equals none of them."""
-    values, inverse = np.unique(y, return_inverse=True)
-    labels = np.empty(len(values), dtype=object)
-    known = set(classes.tolist())
-    for i, label in enumerate(values.tolist()):
-        named = as_class(label, classes)
-        labels[i] = named if named in known else None
-    return labels[inverse]
 
 
 def _print(result: dict[str, Any]) -> None:

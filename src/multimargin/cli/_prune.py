@@ -10,6 +10,7 @@ from typing import Any
 from multimargin import distributed
 from multimargin._atomic import check_writable
 from multimargin._communicator import SerialCommunicator
+from multimargin._measures import known_labels
 from multimargin._model_file import load_model, save_model
 from multimargin._pruning import Judge, PruningCost, prune, pruning_costs
 from multimargin._stored_weights import STORED
@@ -25,7 +26,6 @@ from multimargin.cli._common import (
     read_data_for,
     refuse_same_file,
 )
-from multimargin.cli._evaluate import known_labels
 from multimargin.cli._samples import add_column_options
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multimargin._parameters import whole_number
 from multimargin._text_table import elided, text_table
 from multimargin.inspection._counting import Codes, codes, predicted_labels
 from multimargin.inspection._html_table import html_table
-from multimargin.inspection._labels import class_index, native
+from multimargin.inspection._labels import class_index, native, places_of
 from multimargin.inspection._similar import cosines, nearest
 
 Groups = Mapping[Any, Hashable] | Callable[[Any], Hashable]
@@ -114,8 +115,7 @@ def confusions(given: Any, *rest: Any, groups: Groups | None = None, k: int = 20
     >>> found.sibling_share
     0.75
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ValueError(f"k must be an integer of at least 1, got {k!r}")
+    k = whole_number("k", k, 1)
     y_true, y_pred, classes = predicted_labels(given, *rest)
     found = codes(y_true, y_pred, classes)
     model = None if classes is None else given
@@ -129,7 +129,7 @@ def confusions(given: Any, *rest: Any, groups: Groups | None = None, k: int = 20
         n_errors=int(wrong.sum()),
         n_sibling_errors=None if akin is None else int(akin.sum()),
         n_parent_errors=None if parents is None else _with_parents(errors, parents),
-        pairs=_pairs(errors, support, parents, akin, model, int(k)),
+        pairs=_pairs(errors, support, parents, akin, model, k),
         families=[] if parents is None else _families(found, errors, parents, support),
         labels=found.labels,
         counts=found.pairs(),
@@ -311,8 +311,7 @@ def _siblings(
         return same
     if model is None:
         return None
-    place = {label: c for c, label in enumerate(model.classes_.tolist())}
-    row = np.array([place.get(label, -1) for label in errors.labels.tolist()], dtype=np.intp)
+    row = places_of(model.classes_, errors.labels)
     akin = np.zeros(len(errors.truth), dtype=bool)
     known = np.flatnonzero((row[errors.truth] >= 0) & (row[errors.predicted] >= 0))
     if len(known):
@@ -389,16 +388,11 @@ def _likeness(
     likeness: list[float | None] = [None] * len(low)
     if model is None:
         return likeness
-    place = {label: c for c, label in enumerate(model.classes_.tolist())}
-    rows = [
-        (i, place.get(native(labels[a]), -1), place.get(native(labels[b]), -1))
-        for i, (a, b) in enumerate(zip(low, high, strict=True))
-    ]
-    rows = [row for row in rows if row[1] >= 0 and row[2] >= 0]
-    if rows:
-        at, a, b = (np.array(column) for column in zip(*rows, strict=True))
-        for i, value in zip(at.tolist(), cosines(model, a, b).tolist(), strict=True):
-            likeness[i] = value
+    a, b = places_of(model.classes_, labels[low]), places_of(model.classes_, labels[high])
+    known = np.flatnonzero((a >= 0) & (b >= 0))
+    if len(known):
+        for i, value in zip(known, cosines(model, a[known], b[known]), strict=True):
+            likeness[i] = float(value)
     return likeness
 
 

@@ -31,6 +31,12 @@ def class_index(classes: NDArray[Any], label: Any) -> int:
     return place
 
 
+def places_of(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """The places of some labels among the classes of a model; -1 for what is none of them."""
+    place = {label: c for c, label in enumerate(classes.tolist())}
+    return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+
+
 def native(label: Any) -> Any:
     """A label as Python has it, without the type of the array it comes from."""
     return label.item() if isinstance(label, np.generic) else label

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from multimargin.formulations import FORMULATIONS
-from multimargin.inspection._labels import native
+from multimargin.inspection._labels import native, places_of
 
 # Scores held at a time.
 _MOST_AT_A_TIME = 2**22
@@ -155,15 +155,14 @@ def _places(classes: NDArray[Any], y: NDArray[Any], n_samples: int) -> NDArray[n
     if y.shape != (n_samples,):
         raise ValueError(f"y has the shape {y.shape}, but there are {n_samples} samples")
     labels, which = np.unique(y, return_inverse=True)
-    place = {label: c for c, label in enumerate(classes.tolist())}
-    places = [place.get(label, -1) for label in labels.tolist()]
-    if -1 in places:
-        unknown = labels.tolist()[places.index(-1)]
+    places = places_of(classes, labels)
+    if (places < 0).any():
+        unknown = native(labels[places.argmin()])
         raise ValueError(
             f"y has labels that are no classes of the model, such as {unknown!r}: leave out these "
             "samples, whose margin is not defined"
         )
-    return np.array(places, dtype=np.intp)[which.reshape(-1)]
+    return places[which.reshape(-1)]
 
 
 def _class_scores(model: Any, raw: NDArray[np.float64]) -> NDArray[np.float64]:

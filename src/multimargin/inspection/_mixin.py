@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from multimargin._feature_names import names_of
+from multimargin._parameters import whole_number
 from multimargin._prediction import best_k_labels
 from multimargin._problem import as_core_csr
 from multimargin.inspection._class_weights import ClassWeights
@@ -83,7 +83,7 @@ class InspectionMixin:
         ['sepal length (cm)', 'sepal width (cm)']
         """
         check_is_fitted(self, "coef_")
-        k, n_best = _count("k", k, 0), _count("n_best", n_best, 0)
+        k, n_best = whole_number("k", k, 0), whole_number("n_best", n_best, 0)
         if rank not in _RANKS:
             raise ValueError(f"rank must be 'for' or 'size', got {rank!r}")
         known = self._one_sample(x)
@@ -131,7 +131,7 @@ class InspectionMixin:
         'petal width (cm)'
         """
         check_is_fitted(self, "coef_")
-        k = _count("k", k, 1)
+        k = whole_number("k", k, 1)
         c = class_index(self.classes_, label)
         weights = ClassWeights(self)
         features, weight = weights.row(c)
@@ -178,12 +178,6 @@ class InspectionMixin:
         # Large, and quickly made again.
         state: Any = super().__getstate__()  # type: ignore[misc,unused-ignore]
         return {name: value for name, value in state.items() if name not in _NOT_KEPT}
-
-
-def _count(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
-    return int(value)
 
 
 def _as_rows(model: Any, x: Any) -> Any:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from multimargin._parameters import whole_number
 from multimargin.inspection._labels import class_index, native
 
 # Cosines held at a time.
@@ -48,7 +49,7 @@ def similar_classes(model: Any, label: Any, k: int = 10) -> list[tuple[Any, floa
     """
     check_is_fitted(model, "coef_")
     c = class_index(model.classes_, label)
-    order, cosine = nearest(model, np.array([c]), k)
+    order, cosine = nearest(model, np.array([c]), whole_number("k", k, 1))
     return [
         (native(model.classes_[place]), float(value))
         for place, value in zip(order[0], cosine[0], strict=True)
