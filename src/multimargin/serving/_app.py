@@ -16,7 +16,7 @@ from typing import Any
 from multimargin.serving._answers import Answers
 from multimargin.serving._body import read_body
 from multimargin.serving._errors import RequestError
-from multimargin.serving._guard import Guard
+from multimargin.serving._guard import HEADERS, Guard
 from multimargin.serving._limits import Limits
 from multimargin.serving._question import Question, read_question
 
@@ -167,7 +167,9 @@ def _paths() -> list[str]:
 async def _failed(_request: Any, error: Exception) -> Any:
     logging.getLogger("uvicorn.error").debug("request failed", exc_info=error)
     text = "the server could not answer this; its log says why"
-    return _response(RequestError(500, "internal_error", text).body(), 500)
+    # Starlette answers these outside of the guard, which adds the headers to others.
+    headers = {name.decode(): value.decode() for name, value in HEADERS}
+    return _response(RequestError(500, "internal_error", text).body(), 500, headers)
 
 
 async def _end_with(parent: int) -> None:
