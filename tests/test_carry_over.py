@@ -203,6 +203,18 @@ def test_forged_dual_variables_are_refused(tmp_path, formulation):
             load_model(tmp_path / "forged")
 
 
+def test_a_class_that_a_sample_has_twice_is_refused(tmp_path):
+    X, y = problem()
+    save_model(estimator().fit(X, y), tmp_path / "m", dual=True)
+    meta, arrays = read_arrays(tmp_path / "m")
+    forged = {name: np.array(array) for name, array in arrays.items()}
+    begin = forged["dual.pair"][np.argmax(np.diff(forged["dual.pair"]) > 1)]
+    forged["dual.cls"][begin + 1] = forged["dual.cls"][begin]
+    write_arrays(tmp_path / "forged", meta, forged)
+    with pytest.raises(ModelFileError, match="a class that a sample has twice"):
+        load_model(tmp_path / "forged")
+
+
 def test_dual_needs_a_warm_start(tmp_path):
     X, y = problem()
     model = MulticlassSVC(random_state=0).fit(X, y)

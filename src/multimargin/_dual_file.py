@@ -59,6 +59,10 @@ def unpack_dual(
         )
         if not in_order or not 0 <= int(cls.min(initial=0)) <= int(cls.max(initial=0)) < n_classes:
             _damaged(path, "lists of classes that are out of order")
+        # A class that a sample has twice would have two bounds, and the gap would mean nothing.
+        places = np.repeat(np.arange(n), np.diff(pair)) * n_classes + cls
+        if len(np.unique(places)) != len(places):
+            _damaged(path, "a class that a sample has twice")
         alpha = Alpha(str(about["formulation"]), pair, cls, value, box)
     else:
         y = arrays["dual.y"]
