@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.metrics import f1_score
 from sklearn.utils import Bunch
 
@@ -546,27 +545,17 @@ def test_as_a_process(trained):
 # ---------------------------------------------------------------- demo
 
 
-class Vectorizer:
-    """Each of these words is a feature."""
-
-    words = ("dog", "bow", "bread", "city", "skin", "run")
-
-    def transform(self, texts):
-        return sp.csr_matrix(
-            [[text.split().count(w) for w in self.words] for text in texts], dtype="f4"
-        )
-
-
 @pytest.fixture
 def small_wordnet(monkeypatch):
     import multimargin.datasets
 
-    vectorizer = Vectorizer()
-    X = vectorizer.transform(list(vectorizer.words) * 5)
-    y = np.array([f"{w}_kind.{'v' if w == 'run' else 'n'}#n1" for w in vectorizer.words] * 5)
-    data = Bunch(X_train=X, y_train=y, X_test=X, y_test=y, vectorizer=vectorizer)
+    words = ("dog", "bow", "bread", "city", "skin", "run")
+    texts = list(words) * 5
+    y = np.array([f"{w}_kind.{'v' if w == 'run' else 'n'}#n1" for w in words] * 5)
+    data = Bunch(texts_train=texts, y_train=y, texts_test=[*texts, "xyzzy"])
+    data.y_test = np.append(y, "none.n#n1")  # which has no feature and is left out
     data.target_names = np.unique(y)
-    monkeypatch.setattr(multimargin.datasets, "load_wordnet_tfidf", lambda: data)
+    monkeypatch.setattr(multimargin.datasets, "load_wordnet_texts", lambda: data)
 
 
 def test_demo_script(small_wordnet, capsys, monkeypatch):

@@ -278,6 +278,14 @@ def test_generator_rejects(options: dict[str, object], message: str) -> None:
         make_hierarchical_text(**options)
 
 
+def test_texts_are_those_of_the_features() -> None:
+    texts, tfidf = multimargin.datasets.load_wordnet_texts(), load_wordnet_tfidf()
+    assert texts.texts_train == tfidf.texts_train
+    assert texts.y_train.tolist() == tfidf.y_train.tolist()
+    assert len(texts.texts_test) == len(tfidf.texts_test) + 1
+    assert texts.license == tfidf.license
+
+
 def test_public_names() -> None:
     assert multimargin.datasets.__all__ == [
         "FetchError",
@@ -287,6 +295,7 @@ def test_public_names() -> None:
         "load_lshtc",
         "load_set",
         "load_wordnet_hypernyms",
+        "load_wordnet_texts",
         "load_wordnet_tfidf",
         "make_hierarchical_text",
     ]

@@ -386,6 +386,13 @@ class MulticlassSVC(DocumentedEstimator, CallbackSupportMixin, ClassifierMixin, 
         check_is_fitted(self, "coef_")
         return self._validated(X)
 
+    def _check_more(self) -> None:
+        """For subclasses: check the parameters that they add."""
+
+    def _learned_features(self, X: Any) -> Any:
+        """For subclasses: samples to train on as features; what makes them is learned here."""
+        return X
+
     def _validated(self, X: Any) -> Any:
         return validate_data(
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False

@@ -102,8 +102,8 @@ def load_model(path: str | os.PathLike[str], *, verify: bool = False) -> Multicl
     Returns
     -------
     model : MulticlassSVC
-        Predicts the same bits as the saved one. `preprocessing_` says what was done to the
-        samples before training.
+        A `TextClassifier` if that was saved. Predicts the same bits as the saved one.
+        `preprocessing_` says what was done to the samples before training.
 
     Raises
     ------
@@ -113,11 +113,12 @@ def load_model(path: str | os.PathLike[str], *, verify: bool = False) -> Multicl
         If the file cannot be opened or read.
     """
     from multimargin._estimator import MulticlassSVC
+    from multimargin.text import TextClassifier
 
     meta, arrays = read_arrays(path, verify=verify)
     if meta.get("kind") != KIND:
         _damaged(path, f"it holds {meta.get('kind')!r}, not a model ({KIND!r})")
-    model = MulticlassSVC()
+    model = TextClassifier() if "features" in meta else MulticlassSVC()
     try:
         _set_params(model, meta["params"])
         _unpack(path, model, meta, arrays, verify=verify)
@@ -164,11 +165,16 @@ def metadata(model: Any, preprocessing: Mapping[str, Any] | None) -> dict[str, A
 def pack_names(
     path: str | os.PathLike[str], model: Any, meta: dict[str, Any], arrays: Arrays
 ) -> None:
-    """Add the names of classes and features to the metadata and the arrays."""
+    """Add names of classes and features, and how features are made, to metadata and arrays."""
     meta["classes"] = _pack_labels(path, "classes", np.asarray(model.classes_), arrays)
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         meta["feature_names"] = _pack_labels(path, "feature_names", np.asarray(names), arrays)
+    features = getattr(model, "features_", None)
+    if features is not None:
+        from multimargin.text._feature_file import pack_features
+
+        meta["features"] = pack_features(features, arrays)
 
 
 def _unpack(
@@ -194,8 +200,23 @@ def _unpack(
         _damaged(path, f"intercept of shape {model.intercept_.shape} for {n_classes} classes")
     for name, kind in _NUMBERS.items():
         if name in meta["results"]:
-            setattr(model, name, kind(_decode_value(meta["results"][name])))
+            setattr(model, name, kind(decoded(meta["results"][name])))
     model.preprocessing_ = dict(meta["preprocessing"])
+    if "features" in meta:
+        _unpack_features(path, model, meta["features"], arrays, verify=verify)
+
+
+def _unpack_features(
+    path: str | os.PathLike[str], model: Any, about: Any, arrays: Arrays, *, verify: bool
+) -> None:
+    from multimargin.text._feature_file import unpack_features
+
+    features = unpack_features(path, about, arrays, verify=verify)
+    if features.n_features_out_ != model.n_features_in_:
+        _damaged(
+            path, f"{features.n_features_out_} made for a model of {model.n_features_in_} features"
+        )
+    model.features_ = features
 
 
 # ---------------------------------------------------------------- coefficients
@@ -367,24 +388,33 @@ class _NotPlainError(Exception):
 
 
 def _encode_value(value: Any) -> Any:
-    """JSON for a parameter; dicts and non-finite floats, which JSON has not, are tagged."""
+    """JSON for a parameter; tuples, dicts and non-finite floats, which JSON has not, are tagged."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, list):
+        return [_encode_value(each) for each in value]
+    if isinstance(value, tuple):
+        return {"tuple": [_encode_value(each) for each in value]}
     if isinstance(value, Mapping):
         return {"dict": [[_encode_value(k), _encode_value(v)] for k, v in value.items()]}
     raise _NotPlainError
 
 
-def _decode_value(value: Any) -> Any:
+def decoded(value: Any) -> Any:
+    """The value that `_encode_value` made JSON of."""
+    if isinstance(value, list):
+        return [decoded(each) for each in value]
     if not isinstance(value, dict):
         return value
     if "float" in value:
         return float(value["float"])
-    return {_decode_value(k): _decode_value(v) for k, v in value["dict"]}
+    if "tuple" in value:
+        return tuple(decoded(each) for each in value["tuple"])
+    return {decoded(k): decoded(v) for k, v in value["dict"]}
 
 
 def _encode_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -407,4 +437,4 @@ def _encode_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]
 def _set_params(model: Any, encoded: Mapping[str, Any]) -> None:
     # A parameter that this version lacks steers training alone: prediction does without it.
     known = model.get_params(deep=False)
-    model.set_params(**{k: _decode_value(v) for k, v in encoded.items() if k in known})
+    model.set_params(**{k: decoded(v) for k, v in encoded.items() if k in known})

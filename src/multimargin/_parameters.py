@@ -21,6 +21,7 @@ def check_parameters(estimator: Any) -> None:
     _check_formulation(estimator)
     _check_numbers(estimator)
     _check_choices(estimator)
+    estimator._check_more()
 
 
 def _require(estimator: Any, ok: bool, name: str, allowed: str) -> None:

@@ -18,7 +18,7 @@ def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any]:
     """The samples and labels as arrays; the estimator learns the number of its features."""
     X, y = validate_data(
         estimator,
-        X,
+        estimator._learned_features(X),
         y,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],

@@ -122,7 +122,8 @@ def fit(
         With ``random_state=None`` rank 0 draws a seed for all. ``n_jobs=-1`` is a rank's part of
         its host's processors.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        All samples; see `load` for how ranks of a host share them.
+        All samples, or what a `TextClassifier` takes; see `load` for how ranks of a host share
+        them.
     y : array-like of shape (n_samples,)
     sample_weight : array-like of shape (n_samples,), default=None
     checkpoint : path-like, default=None
@@ -249,6 +250,8 @@ class DistributedModel:
     classes_, n_features_in_, n_iter_, primal_objective_, dual_objective_, dual_gap_, violation_, \
 converged_, history_, model_density_, n_bundles_
         As of `MulticlassSVC`, the same on all ranks. A loaded model has no `history_`.
+    features_ : TextFeatures
+        Only of a `TextClassifier`, which makes its features of raw texts, on every rank.
     preprocessing_ : dict
         What was done to the samples before training, as far as the model was told. Only of a
         loaded model.

@@ -31,7 +31,8 @@ __all__ = ["main"]
 _ON_ALL_RANKS = (_train.run, _predict.run, _evaluate.run)
 
 _EPILOG = """\
-DATA is LIBSVM / SVMlight text, plain or compressed (gzip, bzip2, xz).
+DATA is LIBSVM / SVMlight text; or, with --text COLUMN --label COLUMN, a table:
+CSV, TSV or JSON lines, all plain or compressed (gzip, bzip2, xz), or Parquet.
 exit status: 0 done; 1 error; 2 wrong usage; 3 trained and saved, but the
 tolerance was not reached, or some runs of reproduce failed; 130 interrupted;
 141 the reader of a pipe went away.

@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin import distributed
+from multimargin._agreement import agreed
 from multimargin._communicator import Communicator
+from multimargin.cli._raw_data import read_raw
+from multimargin.tables._read import table_format
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -179,12 +182,40 @@ def read_data(
 
 
 def read_data_for(
-    model: distributed.DistributedModel, model_path: str, path: str, *, threads: int | None
-) -> tuple[csr_matrix[Any], NDArray[Any]]:
+    model: distributed.DistributedModel,
+    model_path: str,
+    path: str,
+    *,
+    threads: int | None,
+    **table: Any,
+) -> tuple[Any, Any]:
     """Read a file for prediction, treated as the training data of the model was.
 
     Features that the model has never seen have no coefficients and are left out.
+
+    Parameters
+    ----------
+    table : dict
+        For models that take tables: ``text``, ``label``, ``labelled``, ``format``, ``encoding``,
+        ``skip_unlabelled`` as of `multimargin.cli._raw_data.read_raw`.
+
+    Returns
+    -------
+    X : csr_matrix; or a Table or an array of texts for a model that has `features_`
+    y : ndarray, or None where a table has no labels
     """
+    if hasattr(model, "features_"):
+        return read_raw(model, model_path, path, **table)
+    for name in ("text", "label", "format", "encoding", "skip_unlabelled"):
+        if table.get(name):
+            raise ValueError(
+                f"--{name.replace('_', '-')} is for models of tables; {model_path} takes LIBSVM "
+                "text"
+            )
+    if table_format(path) is not None:
+        raise ValueError(
+            f"{path} is a table, but {model_path} was trained on LIBSVM text and knows no words"
+        )
     return distributed.load(
         path,
         **_known_preprocessing(model.preprocessing_, model_path),
@@ -193,6 +224,21 @@ def read_data_for(
         ignore_extra_features=True,
         comm=model.comm,
     )
+
+
+def features_of(model: distributed.DistributedModel, X: Any) -> Any:
+    """Features of what `read_data_for` has read, with a note of the samples that have none."""
+    if not hasattr(model, "features_"):
+        return X
+    with agreed(model.comm):
+        matrix: Any = model.features_.transform(X)
+    empty = int((np.diff(matrix.indptr) == 0).sum())
+    if empty and model.comm.rank == 0:
+        note(
+            f"note: {empty:,} of {matrix.shape[0]:,} rows have no word that the model knows; their "
+            "scores are the intercepts"
+        )
+    return matrix
 
 
 def _known_preprocessing(recorded: Mapping[str, Any], model_path: str) -> dict[str, Any]:

@@ -8,10 +8,12 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from multimargin._atomic import atomic_write
 from multimargin.cli._common import EXIT_ERROR, EXIT_OK, note, print_json
 from multimargin.datasets._catalog import CATALOG, CatalogEntry
 from multimargin.datasets._fetch import FetchError, fetch_set, verify_set
 from multimargin.datasets._sets import SHIPPED, default_folder, file_of
+from multimargin.tables._write import table_lines
 
 _COLUMNS = ("name", "train", "test", "classes", "features", "on disk")
 _NUMBERS = (1, 2, 3, 4)
@@ -51,6 +53,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=_name,
         help="a data set that 'multimargin data list' shows",
     )
+    example = actions.add_parser(
+        "example",
+        help="write a table to try things with",
+        description="Write definitions-train.csv and definitions-test.csv to DIR: WordNet's "
+        "definitions (column definition) and what kind of thing each defines (hypernym).",
+    )
+    example.set_defaults(run=run_example)
+    example.add_argument("folder", metavar="DIR", type=Path, help="made if it is not there")
     for each in (listing, fetching):
         each.add_argument(
             "--data",
@@ -80,6 +90,26 @@ def run_fetch(args: argparse.Namespace) -> int:
             note(f"error: {error}")
             status = EXIT_ERROR
     return status
+
+
+def run_example(args: argparse.Namespace) -> int:
+    """Write the definitions of the package as CSV; files that are there are not replaced."""
+    from multimargin.datasets import load_wordnet_texts
+
+    data = load_wordnet_texts()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    for part in ("train", "test"):
+        path = args.folder / f"definitions-{part}.csv"
+        rows = zip(data[f"texts_{part}"], data[f"y_{part}"].tolist(), strict=True)
+        content = "".join(table_lines("csv", ("definition", "hypernym"), rows)).encode()
+        if path.exists():
+            if path.read_bytes() != content:
+                raise ValueError(f"{path} is there already, with another content: move it away")
+        else:
+            with atomic_write(path) as file:
+                file.write(content)
+        print(f"{path}  {len(data[f'texts_{part}']):,} definitions")
+    return EXIT_OK
 
 
 def run_list(args: argparse.Namespace) -> int:

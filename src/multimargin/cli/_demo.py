@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from multimargin._estimator import MulticlassSVC
+from multimargin._atomic import check_writable
+from multimargin._model_file import save_model
 from multimargin.cli._common import EXIT_NOT_CONVERGED, EXIT_OK, add_threads, n_jobs, print_table
 from multimargin.cli._evaluate import measures
+from multimargin.text import TextClassifier
 
 _TOP = 5
 _DEFINITIONS = (
@@ -40,44 +42,55 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--script", action="store_true", help="end after the examples; do not ask for input"
     )
+    parser.add_argument(
+        "--save", metavar="MODEL", help="also save the model, which takes raw definitions"
+    )
     add_threads(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, train, measure, answer."""
-    from multimargin.datasets import load_wordnet_tfidf
+    from multimargin.datasets import load_wordnet_texts
 
+    if args.save is not None:
+        check_writable(args.save)
     print("Reading WordNet definitions ...", flush=True)
-    data = load_wordnet_tfidf()
+    data = load_wordnet_texts()
     print(
-        f"{data.X_train.shape[0]:,} definitions, {len(data.target_names):,} classes, "
-        f"{data.X_train.shape[1]:,} words. Training Weston-Watkins, C=1 ...",
+        f"{len(data.texts_train):,} definitions, {len(data.target_names):,} classes. "
+        "Training Weston-Watkins, C=1 ...",
         flush=True,
     )
-    model = MulticlassSVC(
-        "ww", C=1.0, fit_intercept=False, n_jobs=n_jobs(args), random_state=0, verbose=1
+    model = TextClassifier(
+        "ww", C=1.0, min_df=2, fit_intercept=False, n_jobs=n_jobs(args), random_state=0, verbose=1
     )
-    started = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("always", ConvergenceWarning)
-        model.fit(data.X_train, data.y_train)
-    _report(model, data, time.perf_counter() - started)
+        model.fit(data.texts_train, data.y_train)
+    _report(model, data)
+    if args.save is not None:
+        save_model(model, args.save)
+        print(f"The model is saved as {args.save}.")
     for definition in _DEFINITIONS:
         print(f"\n{definition}")
-        _answer(model, data.vectorizer, definition)
+        _answer(model, definition)
     if not args.script:
-        _converse(model, data.vectorizer)
+        _converse(model)
     return EXIT_OK if model.converged_ else EXIT_NOT_CONVERGED
 
 
-def _report(model: MulticlassSVC, data: Any, seconds: float) -> None:
+def _report(model: TextClassifier, data: Any) -> None:
+    X: Any = model.features_.transform(data.texts_test)
+    known = np.flatnonzero(np.diff(X.indptr))  # without intercept the others score zero
     started = time.perf_counter()
-    best, _ = model.predict_topk(data.X_test, _TOP)
+    best, _ = model.predict_topk(X[known], _TOP)
     predict_seconds = time.perf_counter() - started
-    result = measures(model.classes_, data.y_test, best)
+    result = measures(model.classes_, data.y_test[known], best)
+    seconds = model.history_[-1]["time"]  # of the machine, without reading words
     state = "reached" if model.converged_ else "NOT reached"
     print_table(
         {
+            "words": f"{model.n_features_in_:,}",
             "training": f"{seconds:.1f} s, {model.n_iter_} passes",
             "duality gap": f"{model.dual_gap_:.3g} (tolerance {model.tol:g} {state})",
             "density": f"{100 * model.model_density_:.3g} % of the coefficients are not zero",
@@ -88,8 +101,8 @@ def _report(model: MulticlassSVC, data: Any, seconds: float) -> None:
     )
 
 
-def _answer(model: MulticlassSVC, vectorizer: Any, definition: str) -> None:
-    features = vectorizer.transform([definition])
+def _answer(model: TextClassifier, definition: str) -> None:
+    features: Any = model.features_.transform([definition])
     if features.nnz == 0:
         print("  none of these words occurs in the training definitions")
         return
@@ -109,7 +122,7 @@ def _readable(label: str) -> str:
     return f"{word.replace('_', ' ')} ({_PARTS[part]})" if part in _PARTS else label
 
 
-def _converse(model: MulticlassSVC, vectorizer: Any) -> None:
+def _converse(model: TextClassifier) -> None:
     with contextlib.suppress(ImportError):  # line editing, where there is any
         import readline  # noqa: F401
     print("\nType a definition; an empty line ends.")
@@ -121,4 +134,4 @@ def _converse(model: MulticlassSVC, vectorizer: Any) -> None:
             return
         if not definition:
             return
-        _answer(model, vectorizer, definition)
+        _answer(model, definition)

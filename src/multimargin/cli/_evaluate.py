@@ -14,6 +14,7 @@ from multimargin import distributed
 from multimargin.cli._common import (
     EXIT_OK,
     add_threads,
+    features_of,
     n_jobs,
     note,
     positive_int,
@@ -21,6 +22,7 @@ from multimargin.cli._common import (
     print_table,
     read_data_for,
 )
+from multimargin.cli._samples import add_column_options
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -34,7 +36,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="a file written by 'multimargin train'")
-    parser.add_argument("data", metavar="DATA", help="LIBSVM text, plain or compressed")
+    parser.add_argument("data", metavar="DATA", help="data as the model was trained on")
     parser.add_argument(
         "--top-k",
         type=positive_int,
@@ -43,6 +45,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="also how often the label is among the K best (default: 5)",
     )
     add_threads(parser)
+    add_column_options(parser.add_argument_group("tables (CSV, TSV, JSON lines, Parquet)"))
     parser.add_argument("--json", action="store_true", help="print the results as one JSON object")
 
 
@@ -50,7 +53,19 @@ def run(args: argparse.Namespace) -> int:
     """Load, predict, compare; under ``mpiexec`` each rank scores its classes."""
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
     model = distributed.load_model(args.model, verify=True, n_jobs=n_jobs(args))
-    X, y = read_data_for(model, args.model, args.data, threads=args.threads)
+    X, y = read_data_for(
+        model,
+        args.model,
+        args.data,
+        threads=args.threads,
+        text=args.text,
+        label=args.label,
+        labelled=True,
+        format=args.format,
+        encoding=args.encoding,
+        skip_unlabelled=args.skip_unlabelled,
+    )
+    X = features_of(model, X)
     k = min(args.top_k, len(model.classes_))
     started = time.perf_counter()
     best, _ = model.predict_topk(X, k)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from multimargin._model_file import FORMAT_VERSION, load_model, read_arrays
+from multimargin._model_file import FORMAT_VERSION, decoded, load_model, read_arrays
 from multimargin.cli._common import EXIT_OK, print_json, print_table
 
 
@@ -41,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
         "named_features": hasattr(model, "feature_names_in_"),
         **_coefficients(model.coef_),
         "intercept": bool(np.any(model.intercept_)),
+        **_raw_columns(model),
         "preprocessing": model.preprocessing_,
         # As JSON has them; results of an estimator that was not trained here may be missing.
         "params": meta["params"],
@@ -49,8 +50,23 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(result)
     else:
+        result["params"] = {name: decoded(value) for name, value in meta["params"].items()}
         print_table({name.replace("_", " "): _text(value) for name, value in result.items()})
     return EXIT_OK
+
+
+def _raw_columns(model: Any) -> dict[str, Any]:
+    """What a model that makes its features itself takes."""
+    features = getattr(model, "features_", None)
+    if features is None:
+        return {}
+    texts, numeric, categorical = features.column_names()
+    return {
+        "takes": "tables" if texts or numeric or categorical else "texts",
+        "text_columns": list(texts),
+        "numeric_columns": list(numeric),
+        "categorical_columns": list(categorical),
+    }
 
 
 def _coefficients(coef: Any) -> dict[str, Any]:
@@ -65,6 +81,8 @@ def _coefficients(coef: Any) -> dict[str, Any]:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(each) for each in value) or "none"
     if isinstance(value, dict):
         return ", ".join(f"{k}={v}" for k, v in value.items()) or "none"
     if isinstance(value, int):

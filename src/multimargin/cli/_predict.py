@@ -7,9 +7,6 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-from numpy.typing import NDArray
 
 from multimargin import distributed
 from multimargin._agreement import agreed
@@ -18,14 +15,16 @@ from multimargin._mpi import world
 from multimargin.cli._common import (
     EXIT_OK,
     add_threads,
+    features_of,
     n_jobs,
     positive_int,
     read_data_for,
     refuse_same_file,
 )
-
-# Rows for which labels and scores are held as Python objects at a time.
-_ROWS = 4096
+from multimargin.cli._predictions import predicted_lines
+from multimargin.cli._samples import add_column_options
+from multimargin.tables._read import table_format
+from multimargin.tables._write import WRITABLE
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -33,12 +32,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "predict",
         help="predict labels",
-        description="Write the predicted label of each sample of DATA, one on each line. "
-        "The labels in DATA are not used, but the format wants one: write 0.",
+        description="Write the predicted label of each sample of DATA: one on each line; or, if "
+        "the name of OUT ends in .csv, .tsv or .jsonl, a table with the columns label and score. "
+        "The labels in DATA are not used. LIBSVM text wants one: write 0.",
     )
     parser.set_defaults(run=run)
     parser.add_argument("model", metavar="MODEL", help="a file written by 'multimargin train'")
-    parser.add_argument("data", metavar="DATA", help="LIBSVM text, plain or compressed")
+    parser.add_argument("data", metavar="DATA", help="data as the model was trained on")
     parser.add_argument(
         "-o", "--output", metavar="OUT", required=True, help="the file to write; - is stdout"
     )
@@ -46,14 +46,19 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "--top-k",
         type=positive_int,
         metavar="K",
-        help="write the K best labels with their scores, 'label:score label:score ...'",
+        help="write the K best labels with their scores, 'label:score label:score ...' (with "
+        "tabs between them if labels have spaces); in tables label_1, score_1, label_2, ...",
     )
     add_threads(parser)
+    add_column_options(
+        parser.add_argument_group("tables (CSV, TSV, JSON lines, Parquet)"), labels=False
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, predict, write; under ``mpiexec`` each rank scores its classes, the first writes."""
     comm = world()
+    format = _table_format(args.output)
     to_file = args.output != "-" and not _is_device(args.output)
     with agreed(comm):
         if to_file and comm.rank == 0:
@@ -61,11 +66,31 @@ def run(args: argparse.Namespace) -> int:
             check_writable(args.output)
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
     model = distributed.load_model(args.model, verify=True, n_jobs=n_jobs(args), comm=comm)
-    X, _ = read_data_for(model, args.model, args.data, threads=args.threads)
-    lines = _lines(model, X, args.top_k)
+    X, _ = read_data_for(
+        model,
+        args.model,
+        args.data,
+        threads=args.threads,
+        text=args.text,
+        labelled=False,
+        format=args.format,
+        encoding=args.encoding,
+    )
+    lines = predicted_lines(model, features_of(model, X), args.top_k, format)
     if comm.rank == 0:
         _write(lines, args.output, to_file)
     return EXIT_OK
+
+
+def _table_format(output: str) -> str | None:
+    """The format of the table to write; None for plain lines."""
+    format = table_format(output)
+    packed = table_format("x" + Path(output).suffix) is None  # what counts is another suffix
+    if format is not None and (packed or format not in WRITABLE):
+        raise ValueError(
+            f"{output}: tables are written as {', '.join(WRITABLE)}, and not compressed"
+        )
+    return format
 
 
 def _write(lines: Iterator[str], output: str, to_file: bool) -> None:
@@ -86,19 +111,3 @@ def _write(lines: Iterator[str], output: str, to_file: bool) -> None:
 def _is_device(path: str) -> bool:
     """Tell whether this is a pipe or something like /dev/null, which cannot be replaced."""
     return Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
-
-
-def _lines(model: distributed.DistributedModel, X: Any, k: int | None) -> Iterator[str]:
-    """The lines to write. All ranks predict, here; the lines are made as they are asked for."""
-    if k is None:
-        labels: NDArray[Any] = model.predict(X)
-        return (f"{label}\n" for label in labels.tolist())
-    return _scored_lines(*model.predict_topk(X, min(k, len(model.classes_))))
-
-
-def _scored_lines(best: NDArray[Any], scores: NDArray[Any]) -> Iterator[str]:
-    for start in range(0, len(best), _ROWS):
-        rows = slice(start, start + _ROWS)
-        for names, values in zip(best[rows].tolist(), scores[rows].tolist(), strict=True):
-            pairs = (f"{n}:{v:.6g}" for n, v in zip(names, values, strict=True))
-            yield " ".join(pairs) + "\n"

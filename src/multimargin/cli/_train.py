@@ -14,7 +14,6 @@ from multimargin import distributed
 from multimargin._agreement import agreed, everyones
 from multimargin._atomic import check_writable
 from multimargin._communicator import Communicator
-from multimargin._estimator import MulticlassSVC
 from multimargin._mpi import world
 from multimargin._parameters import check_parameters
 from multimargin._solvers import SOLVERS, choose
@@ -30,11 +29,18 @@ from multimargin.cli._common import (
     positive_int,
     print_json,
     print_table,
-    read_data,
     refuse_same_file,
     seed,
 )
+from multimargin.cli._samples import (
+    DATA_HELP,
+    add_data_options,
+    read_training,
+    recorded,
+    unfitted,
+)
 from multimargin.formulations import FORMULATIONS
+from multimargin.tables import Table
 
 _EVERY = 60.0  # seconds between two checkpoints
 
@@ -44,10 +50,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser = commands.add_parser(
         "train",
         help="train a model",
-        description="Train a model on DATA and save it as MODEL.",
+        description="Train a model on DATA and save it as MODEL. From a table with texts and "
+        "labels: multimargin train DATA.csv MODEL --text COLUMN --label COLUMN",
     )
     parser.set_defaults(run=run)
-    parser.add_argument("data", metavar="DATA", help="LIBSVM text, plain or compressed")
+    parser.add_argument("data", metavar="DATA", help=DATA_HELP)
     parser.add_argument("model", metavar="MODEL", help="the file to write")
     add = parser.add_argument
     add(
@@ -115,21 +122,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "intercept is regularised (default: 1)",
     )
     add("--class-weight", choices=("balanced",), help="weigh classes by their inverse frequency")
-    add(
-        "--normalize",
-        choices=distributed.NORMS,
-        default="none",
-        help="l2: scale each sample to unit length, here and in predict and evaluate "
-        "(default: none)",
-    )
-    add("--features", type=positive_int, metavar="N", help="number of features (default: as found)")
-    add("--zero-based", action="store_true", help="feature numbers start at 0, not at 1")
-    add(
-        "--dtype",
-        choices=("float32", "float64"),
-        default="float32",
-        help="type of the feature values (default: float32)",
-    )
     add("--seed", type=seed, default=0, metavar="N", help="of the random order (default: 0)")
     add_threads(parser)
     add(
@@ -154,27 +146,22 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add("--quiet", action="store_true", help="no progress and no summary")
     add("--json", action="store_true", help="print the results as one JSON object")
+    add_data_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Train, save, report; under ``mpiexec`` by all ranks together, of which the first speaks."""
     comm = world()
     _check_files(args, comm)
-    model = _estimator(args)
-    check_parameters(model)  # before a long file is read
+    check_parameters(unfitted(args).set_params(**_parameters(args)))  # before a long file is read
     choose(args.formulation, args.solver, comm.size, args.bundles, args.checkpoint is not None)
-    preprocessing = {
-        "normalize": args.normalize,
-        "zero_based": args.zero_based,
-        "dtype": args.dtype,
-    }
     started = time.perf_counter()
-    X, y = read_data(
-        args.data, preprocessing, n_features=args.features, threads=args.threads, comm=comm
-    )
+    X, y, template = read_training(args, comm)
+    model = template.set_params(**_parameters(args))
     load_seconds = time.perf_counter() - started
     if comm.rank == 0 and not args.quiet:
-        note(f"read {X.shape[0]:,} samples with {X.shape[1]:,} features in {load_seconds:.1f} s")
+        what = ", ".join(X.columns) if isinstance(X, Table) else f"{X.shape[1]:,} features"
+        note(f"read {X.shape[0]:,} samples with {what} in {load_seconds:.1f} s")
     started, sent_before = time.perf_counter(), comm.bytes_sent
     with warnings.catch_warnings():
         # It says how far the training came and what to change; the exit status says it too.
@@ -189,7 +176,7 @@ def run(args: argparse.Namespace) -> int:
         )
     train_seconds = time.perf_counter() - started
     sent = everyones(comm, comm.bytes_sent - sent_before)
-    trained.save(args.model, preprocessing=preprocessing)
+    trained.save(args.model, preprocessing=recorded(args))
     if comm.rank == 0:
         _report(args, _result(args, trained, X.shape[0], load_seconds, train_seconds, sent))
     return EXIT_OK if trained.converged_ else EXIT_NOT_CONVERGED
@@ -214,26 +201,27 @@ def _report(args: argparse.Namespace, result: dict[str, Any]) -> None:
         note(f"warning: {args.model} is saved, but is not within the tolerance {args.tol:g}")
 
 
-def _estimator(args: argparse.Namespace) -> MulticlassSVC:
-    return MulticlassSVC(
-        args.formulation,
-        args.C,
-        loss=args.loss,
-        solver=args.solver,
-        n_reductions=args.reductions,
-        tol=args.tol,
-        stopping=args.stopping,
-        max_iter=args.max_iter,
-        fit_intercept=not args.no_intercept,
-        intercept_scaling=args.intercept_scaling,
-        class_weight=args.class_weight,
-        n_jobs=n_jobs(args),
-        random_state=args.seed,
-        verbose=0 if args.quiet else 1,
-        time_limit=args.time_limit,
-        n_bundles=args.bundles,
-        shrinking=not args.no_shrinking,
-    )
+def _parameters(args: argparse.Namespace) -> dict[str, Any]:
+    """Of the estimator, but for those of the features."""
+    return {
+        "formulation": args.formulation,
+        "C": args.C,
+        "loss": args.loss,
+        "solver": args.solver,
+        "n_reductions": args.reductions,
+        "tol": args.tol,
+        "stopping": args.stopping,
+        "max_iter": args.max_iter,
+        "fit_intercept": not args.no_intercept,
+        "intercept_scaling": args.intercept_scaling,
+        "class_weight": args.class_weight,
+        "n_jobs": n_jobs(args),
+        "random_state": args.seed,
+        "verbose": 0 if args.quiet else 1,
+        "time_limit": args.time_limit,
+        "n_bundles": args.bundles,
+        "shrinking": not args.no_shrinking,
+    }
 
 
 def _result(

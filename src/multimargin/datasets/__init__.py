@@ -9,7 +9,7 @@ from ._fetch import FetchError, fetch_set
 from ._generator import make_hierarchical_text
 from ._lshtc_format import load_lshtc
 from ._sets import SetParts, SetUnavailableError, load_set
-from ._wordnet import load_wordnet_hypernyms, load_wordnet_tfidf
+from ._wordnet import load_wordnet_hypernyms, load_wordnet_texts, load_wordnet_tfidf
 
 __all__ = [
     "FetchError",
@@ -19,6 +19,7 @@ __all__ = [
     "load_lshtc",
     "load_set",
     "load_wordnet_hypernyms",
+    "load_wordnet_texts",
     "load_wordnet_tfidf",
     "make_hierarchical_text",
 ]

@@ -196,15 +196,50 @@ def load_wordnet_tfidf(*, min_df: int = 2, dtype: npt.DTypeLike = np.float32) ->
     return bunch
 
 
-def _description(features: _Features) -> dict[str, Any]:
-    """What the two loaders return beside the rows."""
+def load_wordnet_texts() -> Bunch:
+    """Load WordNet's definitions and their hypernyms as they are, split for training and testing.
+
+    These are the texts of `load_wordnet_tfidf`, with the one test definition that has no feature
+    there.
+
+    Returns
+    -------
+    Bunch
+        With ``texts_train``, ``y_train``, ``texts_test`` and ``y_test``: list of str and ndarray of
+        str of lengths 65,025 and 22,673; and ``target_names``, ``license`` and ``DESCR`` as
+        `load_wordnet_hypernyms` has them.
+
+    Examples
+    --------
+    >>> from multimargin.datasets import load_wordnet_texts
+    >>> wordnet = load_wordnet_texts()
+    >>> len(wordnet.texts_train), len(wordnet.texts_test), len(wordnet.target_names)
+    (65025, 22673, 12582)
+    """
+    definitions = _read_definitions()
+    n_train = int(np.count_nonzero(definitions.is_train))  # they come first
+    return Bunch(
+        texts_train=definitions.texts[:n_train],
+        y_train=definitions.labels[:n_train],
+        texts_test=definitions.texts[n_train:],
+        y_test=definitions.labels[n_train:],
+        target_names=np.unique(definitions.labels),
+        **_notice(),
+    )
+
+
+def _notice() -> dict[str, str]:
     license_text = (files(__package__) / "data" / _LICENSE).read_text(encoding="utf-8")
+    return {"license": license_text, "DESCR": _DESCR + license_text}
+
+
+def _description(features: _Features) -> dict[str, Any]:
+    """What the loaders of features return beside the rows."""
     return {
         "target_names": np.unique(features.definitions.labels),
         "feature_names": features.vectorizer.get_feature_names_out().astype(np.str_),
         "vectorizer": features.vectorizer,
-        "license": license_text,
-        "DESCR": _DESCR + license_text,
+        **_notice(),
     }
 
 

@@ -1,0 +1,75 @@
+"""Predictions as lines of text or of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from numpy.typing import NDArray
+
+from multimargin import distributed
+from multimargin.tables._write import table_lines
+
+# Rows for which labels and scores are held as Python objects at a time.
+_ROWS = 4096
+
+
+def predicted_lines(
+    model: distributed.DistributedModel, X: Any, k: int | None, format: str | None
+) -> Iterator[str]:
+    """The lines to write. All ranks predict, here; the lines are made as they are asked for.
+
+    Parameters
+    ----------
+    model : DistributedModel
+    X : csr_matrix
+    k : int or None
+        How many labels for each sample, with scores; None: one label, in tables with its score.
+    format : {"csv", "tsv", "jsonl"} or None
+        Of a table; None for plain lines.
+    """
+    if format is None:
+        separator = _separator(model.classes_, k)
+    if format is None and k is None:
+        labels: NDArray[Any] = model.predict(X)
+        return (f"{label}\n" for label in labels.tolist())
+    best, scores = model.predict_topk(X, min(k or 1, len(model.classes_)))
+    if format is None:
+        return _scored_lines(best, scores, separator)
+    return table_lines(format, _header(k, best.shape[1]), _rows(best, scores))
+
+
+def _separator(classes: NDArray[Any], k: int | None) -> str:
+    """What stands between labels; refuses labels that lines of text cannot hold."""
+    labels = [label for label in classes.tolist() if isinstance(label, str)]
+    for label in labels:
+        if "\n" in label or "\r" in label or (k is not None and "\t" in label):
+            raise ValueError(
+                f"the label {label[:60]!r} has a line break or a tab in it: write a table, such as "
+                "-o OUT.csv or -o OUT.jsonl"
+            )
+    return "\t" if any(" " in label for label in labels) else " "
+
+
+def _header(k: int | None, columns: int) -> list[str]:
+    if k is None:
+        return ["label", "score"]
+    return [f"{name}_{i}" for i in range(1, columns + 1) for name in ("label", "score")]
+
+
+def _pairs(best: NDArray[Any], scores: NDArray[Any]) -> Iterator[list[tuple[Any, float]]]:
+    """Labels and scores, row by row."""
+    for start in range(0, len(best), _ROWS):
+        rows = slice(start, start + _ROWS)
+        for names, values in zip(best[rows].tolist(), scores[rows].tolist(), strict=True):
+            yield list(zip(names, values, strict=True))
+
+
+def _scored_lines(best: NDArray[Any], scores: NDArray[Any], separator: str) -> Iterator[str]:
+    for pairs in _pairs(best, scores):
+        yield separator.join(f"{name}:{value:.6g}" for name, value in pairs) + "\n"
+
+
+def _rows(best: NDArray[Any], scores: NDArray[Any]) -> Iterator[list[Any]]:
+    for pairs in _pairs(best, scores):
+        yield [cell for name, value in pairs for cell in (name, float(f"{value:.6g}"))]

@@ -1,0 +1,148 @@
+"""Lines of text files, plain or compressed, in any encoding, with errors that say where."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import contextlib
+import gzip
+import io
+import lzma
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, cast
+
+from multimargin._svmlight import _MAGIC_BYTES, DataFileError, _compression
+
+# A line of more is no line: the file is binary, or has no line ends.
+LONGEST_LINE = 1 << 26
+_CHUNK = 1 << 20
+
+
+@contextlib.contextmanager
+def opened(name: str) -> Iterator[IO[bytes]]:
+    """The decompressed bytes of a file; errors of the compression are `DataFileError`."""
+    with Path(name).open("rb") as file:
+        stream: IO[bytes] = file
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a pipe cannot be read twice
+            stream = io.BytesIO(file.read())
+        start = stream.read(_MAGIC_BYTES)
+        if not start:
+            raise DataFileError(f"{name}: the file is empty")
+        stream.seek(0)
+        kind = _compression(name, start)
+        with _explained(name, kind):
+            yield _unpacked(stream, kind)
+
+
+def _unpacked(stream: IO[bytes], kind: str | None) -> IO[bytes]:
+    if kind == ".gz":
+        return cast(IO[bytes], gzip.GzipFile(fileobj=stream, mode="rb"))
+    if kind == ".bz2":
+        return cast(IO[bytes], bz2.BZ2File(stream))
+    return cast(IO[bytes], lzma.LZMAFile(stream)) if kind == ".xz" else stream
+
+
+@contextlib.contextmanager
+def _explained(name: str, kind: str | None) -> Iterator[None]:
+    try:
+        yield
+    except EOFError:
+        raise DataFileError(
+            f"{name}: truncated: the {(kind or '.gz')[1:]} data ends too early; copy or download "
+            "it again"
+        ) from None
+    except (lzma.LZMAError, zlib.error, OSError) as error:
+        # A disk that fails also raises OSError, but then with an errno.
+        if kind is None or (isinstance(error, OSError) and error.errno is not None):
+            raise
+        raise DataFileError(
+            f"{name}: corrupt {kind[1:]} data ({error}); copy or download it again"
+        ) from None
+
+
+@contextlib.contextmanager
+def text_lines(name: str, encoding: str) -> Iterator[Iterator[str]]:
+    """The lines of a file, with their line ends.
+
+    Raises
+    ------
+    DataFileError
+        With file and line: bytes that are not of this encoding, a NUL, a line without end.
+    ValueError
+        If Python knows no such encoding.
+    """
+    encoding = _known(encoding)
+    with opened(name) as stream:
+        text = io.TextIOWrapper(stream, encoding=encoding, newline="")
+        try:
+            yield _checked(name, text)
+        except UnicodeDecodeError:
+            raise _undecodable(name, text.detach(), encoding) from None
+        finally:
+            with contextlib.suppress(ValueError):  # detached above
+                text.detach()
+
+
+def _known(encoding: str) -> str:
+    try:
+        codec = codecs.lookup(encoding)
+        io.TextIOWrapper(io.BytesIO(), codec.name)  # refuses those that are not of text, as "hex"
+    except (LookupError, ValueError, TypeError, UnicodeError):
+        raise ValueError(
+            f"encoding {encoding!r} is not known; such as utf-8, latin-1, cp1252, utf-16, gb18030 "
+            "are"
+        ) from None
+    # A byte order mark is no part of the first column's name.
+    return "utf-8-sig" if codec.name == "utf-8" else codec.name
+
+
+def _checked(name: str, text: io.TextIOWrapper) -> Iterator[str]:
+    number = 0
+    while line := text.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise DataFileError(
+                f"{name}:{number}: the line has more than {LONGEST_LINE:,} characters; is this a "
+                "text file?"
+            )
+        if "\0" in line:
+            raise DataFileError(
+                f"{name}:{number}: the line holds a NUL; the file is no text, or of another "
+                "encoding, such as utf-16: give it (--encoding, or encoding= in Python)"
+            )
+        yield line
+
+
+def _undecodable(name: str, stream: IO[bytes], encoding: str) -> DataFileError:
+    """Says which byte it is; for this the file is read again."""
+    stream.seek(0)
+    guess = _guess(stream.read(2))
+    stream.seek(0)
+    decoder = codecs.getincrementaldecoder(encoding)("strict")
+    shown = "utf-8" if encoding == "utf-8-sig" else encoding
+    begin, lines = 0, 1
+    while True:
+        chunk = stream.read(_CHUNK)
+        waiting = len(decoder.getstate()[0])
+        try:
+            lines += decoder.decode(chunk, final=not chunk).count("\n")
+        except UnicodeDecodeError as error:
+            lines += error.object[: error.start].decode(encoding, "replace").count("\n")
+            place, byte = begin - waiting + error.start, error.object[error.start]
+            return DataFileError(
+                f"{name}:{lines}: byte {place} (0x{byte:02x}) is not {shown}: give the encoding of "
+                f"the file (--encoding, or encoding= in Python), {guess}"
+            )
+        if not chunk:
+            return DataFileError(f"{name}: the file is not {shown}")
+        begin += len(chunk)
+
+
+def _guess(start: bytes) -> str:
+    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return "which seems to be utf-16"
+    return "such as cp1252 (western Windows), latin-1 or utf-16"

@@ -1,0 +1,62 @@
+"""One-hot features of one column of categories."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from multimargin.text._raw_columns import is_missing
+from multimargin.text._words import Words
+
+
+class CategoryColumn:
+    """A feature for each value that was there in training; none for others and missing ones.
+
+    Parameters
+    ----------
+    name : str
+    values : Words
+    """
+
+    def __init__(self, name: str, values: Words) -> None:
+        self.name = name
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @classmethod
+    def fitted(cls, name: str, values: Sequence[Any]) -> tuple[CategoryColumn, sp.csr_matrix]:
+        """The column learned from its values, and their features."""
+        texts = [_text(value) for value in values]
+        column = cls(name, Words.of(sorted({text for text in texts if text is not None})))
+        return column, column._one_hot(texts)
+
+    def transform(self, values: Sequence[Any]) -> sp.csr_matrix:
+        """Features of new values, float32."""
+        return self._one_hot([_text(value) for value in values])
+
+    def _one_hot(self, texts: Sequence[str | None]) -> sp.csr_matrix:
+        places = self.values.places
+        found = [-1 if text is None else places.get(text, -1) for text in texts]
+        place = np.array(found, dtype=np.int32)
+        known = place >= 0
+        indptr = np.concatenate([[0], np.cumsum(known)])
+        return sp.csr_matrix(
+            (np.ones(int(known.sum()), dtype=np.float32), place[known], indptr),
+            shape=(len(texts), len(self)),
+        )
+
+
+def _text(value: Any) -> str | None:
+    """A value as text, None if it is missing: 3, 3.0 and "3" are the same category."""
+    if isinstance(value, str):
+        return value or None
+    if is_missing(value):
+        return None
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))  # pandas turns a column of integers with a gap into floats
+    return str(value)

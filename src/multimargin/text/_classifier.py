@@ -1,0 +1,210 @@
+"""TextClassifier: a MulticlassSVC that takes raw texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multimargin._estimator import MulticlassSVC
+from multimargin._problem import Problem
+from multimargin._progress import Weights
+from multimargin._training import Solved
+from multimargin.text._features import TextFeatures
+from multimargin.text._options import check_options
+
+# The parameters of the features, which both classes have.
+_FEATURES = tuple(TextFeatures().get_params())
+
+
+class TextClassifier(MulticlassSVC):
+    """Exact linear multi-class support vector machine on raw texts.
+
+    It makes the tf-idf features itself, and keeps how they are made in its model file. Everything
+    that takes samples, `fit`, `predict`, `predict_topk`, `decision_function` and `score`, takes
+
+    - a sequence of str, or
+    - where `text`, `numeric` or `categorical` name columns: a data frame, a table of
+      `multimargin.read_table`, or a mapping of names to columns.
+
+    Empty texts and texts of unknown words only have no features: their scores are the intercepts.
+
+    Parameters
+    ----------
+    formulation : {"ww", "cs", "llw", "ovr"}, default="ww"
+        As of `MulticlassSVC`.
+    C : float, default=1.0
+        As of `MulticlassSVC`.
+    analyzer : {"word", "char", "char_wb"}, default="word"
+        Whether a feature is made of words (of two letters or more), of characters, or of
+        characters within the bounds of words.
+    ngram_range : tuple (shortest, longest), default=(1, 1)
+        How many words or characters make a feature.
+    min_df, max_df : int or float, default=1 and 1.0
+        Leave out what is in fewer or in more texts: a number of them (int) or a share (float).
+    max_features : int or None, default=None
+        Keep this many of the most frequent ones.
+    lowercase : bool, default=True
+    strip_accents : {"ascii", "unicode"} or None, default=None
+    stop_words : "english", list of str or None, default=None
+        Words to leave out.
+    sublinear_tf : bool, default=True
+        ``1 + log(count)`` in place of the count.
+    use_idf : bool, default=True
+        Whether rare words weigh more.
+    text : str, list of str or None, default=None
+        Columns with texts. None, and no other columns: ``X`` is a sequence of texts itself.
+    numeric : str or list of str, default=()
+        Columns with numbers, which are standardised; a missing one counts as the mean.
+    categorical : str or list of str, default=()
+        Columns with categories; one that was not there in training has no feature.
+    loss, solver, n_reductions, tol, stopping, max_iter, fit_intercept, intercept_scaling, \
+class_weight, n_jobs, warm_start, sparse_coef, random_state, verbose, time_limit, n_bundles, \
+shrinking
+        As of `MulticlassSVC`.
+
+    Attributes
+    ----------
+    features_ : TextFeatures
+        Makes the features; ``features_.get_feature_names_out()`` are their names.
+    n_features_in_ : int
+        Number of features: columns of `coef_`.
+    classes_, coef_, intercept_, n_iter_, primal_objective_, dual_objective_, dual_gap_, \
+violation_, converged_, n_bundles_, history_, model_density_
+        As of `MulticlassSVC`.
+
+    Examples
+    --------
+    >>> from multimargin import TextClassifier
+    >>> texts = ["a small dog", "a big dog", "a red rose", "a white rose"]
+    >>> model = TextClassifier(random_state=0).fit(texts, ["pet", "pet", "flower", "flower"])
+    >>> model.predict(["an old dog", "roses and a rose"]).tolist()
+    ['pet', 'flower']
+    >>> model.features_.get_feature_names_out().tolist()
+    ['big', 'dog', 'red', 'rose', 'small', 'white']
+
+    Columns of a table, here a dict:
+
+    >>> table = {"title": texts, "price": [100, 200, 3, 4]}
+    >>> model = TextClassifier(text="title", numeric="price", random_state=0)
+    >>> model.fit(table, ["pet", "pet", "flower", "flower"]).n_features_in_
+    7
+    """
+
+    features_: TextFeatures
+
+    def __init__(
+        self,
+        formulation: str = "ww",
+        C: float = 1.0,
+        *,
+        analyzer: str = "word",
+        ngram_range: tuple[int, int] = (1, 1),
+        min_df: float = 1,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        lowercase: bool = True,
+        strip_accents: str | None = None,
+        stop_words: str | Sequence[str] | None = None,
+        sublinear_tf: bool = True,
+        use_idf: bool = True,
+        text: str | Sequence[str] | None = None,
+        numeric: str | Sequence[str] = (),
+        categorical: str | Sequence[str] = (),
+        loss: str = "hinge",
+        solver: str = "auto",
+        n_reductions: int = 10,
+        tol: float = 0.01,
+        stopping: str = "gap",
+        max_iter: int = 10_000,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        sparse_coef: bool | Literal["auto"] = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+        time_limit: float | None = None,
+        n_bundles: int | None = None,
+        shrinking: bool = True,
+    ) -> None:
+        super().__init__(
+            formulation,
+            C,
+            loss=loss,
+            solver=solver,
+            n_reductions=n_reductions,
+            tol=tol,
+            stopping=stopping,
+            max_iter=max_iter,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            class_weight=class_weight,
+            n_jobs=n_jobs,
+            warm_start=warm_start,
+            sparse_coef=sparse_coef,
+            random_state=random_state,
+            verbose=verbose,
+            time_limit=time_limit,
+            n_bundles=n_bundles,
+            shrinking=shrinking,
+        )
+        self.analyzer = analyzer
+        self.ngram_range = ngram_range
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.lowercase = lowercase
+        self.strip_accents = strip_accents
+        self.stop_words = stop_words
+        self.sublinear_tf = sublinear_tf
+        self.use_idf = use_idf
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+
+    # ------------------------------------------------------------ hooks of MulticlassSVC
+
+    def _check_more(self) -> None:
+        check_options(self)
+
+    def _learned_features(self, X: Any) -> Any:
+        features = TextFeatures(**{name: getattr(self, name) for name in _FEATURES})
+        matrix = features.fit_transform(X)
+        # Of the fit under way: those of the fitted model stay until there is another one.
+        self._new_features = features
+        return matrix
+
+    def _linear_model(
+        self, weights: Weights, classes: NDArray[Any], problem: Problem
+    ) -> dict[str, Any]:
+        model = super()._linear_model(weights, classes, problem)
+        features = self.__dict__.get("_new_features") or self.features_
+        return {**model, "features_": features}
+
+    def _take(self, solved: Solved, model: Mapping[str, Any]) -> None:
+        # Ranks that hold shares of the model come without them.
+        features = self.__dict__.pop("_new_features", None) or self.features_
+        super()._take(solved, {**model, "features_": features})
+
+    def _validated(self, X: Any) -> Any:
+        """Features of raw samples; a sparse matrix is taken for features made before."""
+        if not sp.issparse(X):
+            return self.features_.transform(X)
+        matrix: Any = X
+        columns, known = matrix.shape[1], self.features_.n_features_out_
+        if columns != known:
+            raise ValueError(f"X has {columns} features, but {type(self).__name__} has {known}")
+        return super()._validated(matrix)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.sparse = False
+        return tags

@@ -1,0 +1,187 @@
+"""The features of a model in its file: plain arrays and JSON, nothing that could run."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin._array_file import ModelFileError
+from multimargin.text._category_column import CategoryColumn
+from multimargin.text._features import TextFeatures
+from multimargin.text._number_columns import NumberColumns
+from multimargin.text._options import check_options
+from multimargin.text._text_column import TextColumn, TextOptions
+from multimargin.text._words import Words
+
+Arrays = dict[str, NDArray[Any]]
+
+_OPTIONS = (
+    "analyzer",
+    "ngram_range",
+    "lowercase",
+    "strip_accents",
+    "stop_words",
+    "sublinear_tf",
+)
+
+
+def pack_features(features: TextFeatures, arrays: Arrays) -> dict[str, Any]:
+    """Add what the features are made from to the arrays; return what JSON holds of it."""
+    texts = []
+    for i, column in enumerate(features._texts):
+        _pack_words(f"features.text{i}", column.words, arrays)
+        if column.idf is not None:
+            arrays[f"features.text{i}.idf"] = column.idf
+        options: dict[str, Any] = {name: getattr(column.options, name) for name in _OPTIONS}
+        texts.append({"column": column.name, "use_idf": column.idf is not None, **options})
+    numbers = features._numbers
+    if numbers is not None:
+        arrays["features.mean"], arrays["features.scale"] = numbers.mean, numbers.scale
+    for i, category in enumerate(features._categories):
+        _pack_words(f"features.category{i}", category.values, arrays)
+    return {
+        "text": texts,
+        "numeric": [] if numbers is None else list(numbers.names),
+        "categorical": [category.name for category in features._categories],
+    }
+
+
+def unpack_features(
+    path: str | os.PathLike[str], about: Any, arrays: Arrays, *, verify: bool
+) -> TextFeatures:
+    """The features that `pack_features` wrote, with everything in them checked.
+
+    Parameters
+    ----------
+    path : path-like
+        For messages.
+    about : JSON value
+    arrays : dict of str to ndarray
+    verify : bool
+        Also read all words. Without it they are checked when they are first used.
+    """
+    if not isinstance(about, dict):
+        _damaged(path, "the features are not a JSON object")
+    texts = [
+        _unpack_text(path, i, each, arrays) for i, each in enumerate(_list(path, about, "text"))
+    ]
+    numeric = _names(path, about, "numeric")
+    categorical = _names(path, about, "categorical")
+    numbers = _unpack_numbers(path, numeric, arrays) if numeric else None
+    categories = [
+        CategoryColumn(name, _unpack_words(path, f"features.category{i}", arrays))
+        for i, name in enumerate(categorical)
+    ]
+    names = [column.name for column in texts]
+    if None in names and (len(names) > 1 or numeric or categorical):
+        _damaged(path, "a column of texts has no name")
+    features = _described(path, texts, numeric, categorical)
+    features._set_columns(texts, numbers, categories)
+    if verify:
+        for words in [*(each.words for each in texts), *(each.values for each in categories)]:
+            _ = words.strings
+    return features
+
+
+def _damaged(path: str | os.PathLike[str], reason: str) -> NoReturn:
+    raise ModelFileError(f"{os.fspath(path)}: damaged: {reason}")
+
+
+def _described(
+    path: str | os.PathLike[str],
+    texts: list[TextColumn],
+    numeric: list[str],
+    categorical: list[str],
+) -> TextFeatures:
+    """Unfitted features with these columns. Their parameters are those of the first text."""
+    options = texts[0].options if texts else TextOptions()
+    named = [column.name for column in texts if column.name is not None]
+    features = TextFeatures(
+        **{name: getattr(options, name) for name in _OPTIONS},
+        use_idf=not texts or texts[0].idf is not None,
+        text=(named[0] if len(named) == 1 else named) if named else None,
+        numeric=tuple(numeric),
+        categorical=tuple(categorical),
+    )
+    try:
+        check_options(features)
+    except ValueError as error:
+        _damaged(path, f"features: {error}")
+    return features
+
+
+# ---------------------------------------------------------------- columns
+
+
+def _list(path: str | os.PathLike[str], about: dict[str, Any], name: str) -> list[Any]:
+    value = about.get(name)
+    if not isinstance(value, list):
+        _damaged(path, f"features: {name} is not a list")
+    return value
+
+
+def _names(path: str | os.PathLike[str], about: dict[str, Any], name: str) -> list[str]:
+    names = _list(path, about, name)
+    if not all(isinstance(each, str) for each in names):
+        _damaged(path, f"features: {name} holds what is no name of a column")
+    return names
+
+
+def _unpack_text(path: str | os.PathLike[str], i: int, about: Any, arrays: Arrays) -> TextColumn:
+    if not isinstance(about, dict):
+        _damaged(path, f"features: text {i} is not a JSON object")
+    column, use_idf = about["column"], about["use_idf"]
+    if not isinstance(column, str | None) or not isinstance(use_idf, bool):
+        _damaged(path, f"features: text {i} is of column {column!r} with use_idf={use_idf!r}")
+    given = {name: about[name] for name in _OPTIONS}
+    # Checked as a user's would be, before any of it is used.
+    try:
+        check_options(TextFeatures(**given))
+    except ValueError as error:
+        _damaged(path, f"features: text {i}: {error}")
+    if isinstance(given["stop_words"], list):
+        given["stop_words"] = tuple(given["stop_words"])
+    low, high = given.pop("ngram_range")
+    words = _unpack_words(path, f"features.text{i}", arrays)
+    idf = None
+    if use_idf:
+        idf = arrays[f"features.text{i}.idf"]
+        if idf.shape != (len(words),) or idf.dtype != np.float32:
+            _damaged(path, f"features: {idf.dtype} idf of shape {idf.shape} for {len(words)} words")
+        if not (np.isfinite(idf).all() and (idf > 0).all()):
+            _damaged(path, "features: an idf is not a positive number")
+    return TextColumn(column, TextOptions(ngram_range=(low, high), **given), words, idf)
+
+
+def _unpack_numbers(
+    path: str | os.PathLike[str], names: list[str], arrays: Arrays
+) -> NumberColumns:
+    mean, scale = arrays["features.mean"], arrays["features.scale"]
+    for array in (mean, scale):
+        if array.shape != (len(names),) or array.dtype != np.float64:
+            _damaged(
+                path, f"features: {array.dtype} of shape {array.shape} for {len(names)} columns"
+            )
+    if not (np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()):
+        _damaged(path, "features: the mean or the scale of a column is not a number")
+    return NumberColumns(tuple(names), mean, scale)
+
+
+# ---------------------------------------------------------------- words
+
+
+def _pack_words(name: str, words: Words, arrays: Arrays) -> None:
+    arrays[f"{name}.utf8"], arrays[f"{name}.offsets"] = words.pack()
+
+
+def _unpack_words(path: str | os.PathLike[str], name: str, arrays: Arrays) -> Words:
+    utf8, offsets = arrays[f"{name}.utf8"], arrays[f"{name}.offsets"]
+    if utf8.dtype != np.uint8 or utf8.ndim != 1 or offsets.dtype != np.int64 or offsets.ndim != 1:
+        _damaged(path, f"{name}: words of type {utf8.dtype} with offsets of type {offsets.dtype}")
+    rising = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(utf8)
+    if not rising or (offsets[1:] < offsets[:-1]).any():
+        _damaged(path, f"the offsets of {name} are out of order")
+    return Words.packed(utf8, offsets, os.fspath(path))

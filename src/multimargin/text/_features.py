@@ -1,0 +1,293 @@
+"""TextFeatures: raw texts and columns as a sparse matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Sized
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from multimargin.text._category_column import CategoryColumn
+from multimargin.text._number_columns import NumberColumns
+from multimargin.text._options import check_options
+from multimargin.text._raw_columns import (
+    column_of,
+    has_columns,
+    names_of,
+    placed,
+    same_length,
+    texts_of,
+)
+from multimargin.text._text_column import TextColumn, TextOptions
+
+
+class TextFeatures(TransformerMixin, BaseEstimator):
+    """Tf-idf features of texts, next to standardised numbers and one-hot categories.
+
+    Words are counted by scikit-learn's vectorizer and weighted by ``1 + log(count)`` and by their
+    inverse document frequency; each text's features have unit Euclidean length. The features of
+    several columns stand side by side: texts, numbers, categories.
+
+    Parameters
+    ----------
+    analyzer : {"word", "char", "char_wb"}, default="word"
+        Whether a feature is made of words (of two letters or more), of characters, or of
+        characters within the bounds of words.
+    ngram_range : tuple (shortest, longest), default=(1, 1)
+        How many words or characters make a feature.
+    min_df, max_df : int or float, default=1 and 1.0
+        Leave out what is in fewer or in more texts: a number of them (int) or a share (float).
+    max_features : int or None, default=None
+        Keep this many of the most frequent ones.
+    lowercase : bool, default=True
+    strip_accents : {"ascii", "unicode"} or None, default=None
+    stop_words : "english", list of str or None, default=None
+        Words to leave out.
+    sublinear_tf : bool, default=True
+        ``1 + log(count)`` in place of the count.
+    use_idf : bool, default=True
+        Whether rare words weigh more.
+    text : str, list of str or None, default=None
+        Columns with texts. None, and no other columns: ``X`` is a sequence of texts itself.
+    numeric : str or list of str, default=()
+        Columns with numbers; a missing one counts as the mean.
+    categorical : str or list of str, default=()
+        Columns with categories; one that was not there in training has no feature.
+
+    Attributes
+    ----------
+    n_features_out_ : int
+        Number of features.
+
+    Examples
+    --------
+    >>> from multimargin.text import TextFeatures
+    >>> features = TextFeatures(min_df=1)
+    >>> features.fit_transform(["a red car", "a red red rose"]).shape
+    (2, 3)
+    >>> features.get_feature_names_out().tolist()
+    ['car', 'red', 'rose']
+    """
+
+    n_features_out_: int
+
+    def __init__(
+        self,
+        *,
+        analyzer: str = "word",
+        ngram_range: tuple[int, int] = (1, 1),
+        min_df: float = 1,
+        max_df: float = 1.0,
+        max_features: int | None = None,
+        lowercase: bool = True,
+        strip_accents: str | None = None,
+        stop_words: str | Sequence[str] | None = None,
+        sublinear_tf: bool = True,
+        use_idf: bool = True,
+        text: str | Sequence[str] | None = None,
+        numeric: str | Sequence[str] = (),
+        categorical: str | Sequence[str] = (),
+    ) -> None:
+        self.analyzer = analyzer
+        self.ngram_range = ngram_range
+        self.min_df = min_df
+        self.max_df = max_df
+        self.max_features = max_features
+        self.lowercase = lowercase
+        self.strip_accents = strip_accents
+        self.stop_words = stop_words
+        self.sublinear_tf = sublinear_tf
+        self.use_idf = use_idf
+        self.text = text
+        self.numeric = numeric
+        self.categorical = categorical
+
+    # ------------------------------------------------------------ learning
+
+    def fit(self, X: Any, y: Any = None) -> TextFeatures:
+        """Learn the features.
+
+        Parameters
+        ----------
+        X : sequence of str, data frame, `multimargin.tables.Table` or mapping of columns
+        y : ignored
+
+        Returns
+        -------
+        self : TextFeatures
+        """
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> sp.csr_matrix:
+        """Learn the features and return those of `X`: the same bits as `transform`.
+
+        Parameters
+        ----------
+        X : sequence of str, data frame, `multimargin.tables.Table` or mapping of columns
+        y : ignored
+
+        Returns
+        -------
+        csr_matrix of float32, shape (n_samples, n_features)
+        """
+        check_options(self)
+        with placed(X):
+            return self._fitted(X)
+
+    def _fitted(self, X: Any) -> sp.csr_matrix:
+        texts, numeric = names_of(self.text), names_of(self.numeric)
+        categorical = names_of(self.categorical)
+        bare = not (texts or numeric or categorical)
+        columns = _columns(X, texts, numeric, categorical)
+        blocks: list[sp.csr_matrix] = []
+        text_columns = []
+        for name in (None,) if bare else texts:
+            fitted, block = self._fit_text(name, columns)
+            text_columns.append(fitted)
+            blocks.append(block)
+        numbers = None
+        if numeric:
+            numbers, block = NumberColumns.fitted(numeric, [columns[name] for name in numeric])
+            blocks.append(block)
+        categories = []
+        for name in categorical:
+            category, block = CategoryColumn.fitted(name, columns[name])
+            categories.append(category)
+            blocks.append(block)
+        self._set_columns(text_columns, numbers, categories)
+        return _joined(blocks)
+
+    def _fit_text(
+        self, name: str | None, columns: dict[str, list[Any]]
+    ) -> tuple[TextColumn, sp.csr_matrix]:
+        stop = self.stop_words
+        options = TextOptions(
+            analyzer=self.analyzer,
+            ngram_range=(int(self.ngram_range[0]), int(self.ngram_range[1])),
+            lowercase=bool(self.lowercase),
+            strip_accents=self.strip_accents,
+            stop_words=stop if stop is None or isinstance(stop, str) else tuple(stop),
+            sublinear_tf=bool(self.sublinear_tf),
+        )
+        return TextColumn.fitted(
+            name,
+            options,
+            columns[name or ""],
+            use_idf=bool(self.use_idf),
+            min_df=self.min_df,
+            max_df=self.max_df,
+            max_features=self.max_features,
+        )
+
+    def _set_columns(
+        self,
+        texts: list[TextColumn],
+        numbers: NumberColumns | None,
+        categories: list[CategoryColumn],
+    ) -> None:
+        self._texts, self._numbers, self._categories = texts, numbers, categories
+        parts: list[Sized] = [*texts, *([numbers] if numbers else []), *categories]
+        self.n_features_out_ = sum(len(part) for part in parts)
+
+    # ------------------------------------------------------------ using
+
+    def transform(self, X: Any) -> sp.csr_matrix:
+        """Features of new samples; what was not there in training has none.
+
+        Parameters
+        ----------
+        X : sequence of str, data frame, `multimargin.tables.Table` or mapping of columns
+            With the columns of the training data, others are not looked at. If there is a single
+            column, of texts, also a sequence of str.
+
+        Returns
+        -------
+        csr_matrix of float32, shape (n_samples, n_features)
+        """
+        check_is_fitted(self, "n_features_out_")
+        texts, numeric, categorical = self.column_names()
+        columns = _columns(X, texts, numeric, categorical)
+        with placed(X):
+            return self._transformed(columns)
+
+    def _transformed(self, columns: dict[str, list[Any]]) -> sp.csr_matrix:
+        blocks = [column.transform(columns[column.name or ""]) for column in self._texts]
+        if self._numbers is not None:
+            blocks.append(self._numbers.transform([columns[name] for name in self._numbers.names]))
+        blocks.extend(category.transform(columns[category.name]) for category in self._categories)
+        return _joined(blocks)
+
+    def column_names(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+        """The columns that `transform` needs: of texts, of numbers and of categories.
+
+        All are empty where ``X`` is a sequence of texts.
+        """
+        texts = tuple(column.name for column in self._texts if column.name is not None)
+        numeric = () if self._numbers is None else self._numbers.names
+        return texts, numeric, tuple(category.name for category in self._categories)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the features: words, ``column:word`` for several columns of texts, the names
+        of numeric columns, and ``column=value``.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        ndarray of object, shape (n_features,)
+        """
+        check_is_fitted(self, "n_features_out_")
+        names: list[str] = []
+        for column in self._texts:
+            prefix = f"{column.name}:" if len(self._texts) > 1 else ""
+            names.extend(prefix + word for word in column.words.strings)
+        if self._numbers is not None:
+            names.extend(self._numbers.names)
+        for category in self._categories:
+            names.extend(f"{category.name}={value}" for value in category.values.strings)
+        return np.array(names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _columns(
+    X: Any, texts: tuple[str, ...], numeric: tuple[str, ...], categorical: tuple[str, ...]
+) -> dict[str, list[Any]]:
+    """The columns by their names; texts without columns are named by the empty string."""
+    columns = _named_columns(X, texts, (*texts, *numeric, *categorical))
+    if not same_length(columns):
+        raise ValueError("X has no samples: found 0 sample(s) while a minimum of 1 is required.")
+    return columns
+
+
+def _named_columns(X: Any, texts: tuple[str, ...], names: tuple[str, ...]) -> dict[str, list[Any]]:
+    if not names:
+        return {"": texts_of(X)}
+    if not has_columns(X):
+        if names == texts and len(texts) == 1:
+            return {texts[0]: texts_of(X)}
+        listed = ", ".join(repr(name) for name in names)
+        raise ValueError(
+            f"X must be a data frame or a mapping with the columns {listed}, got {type(X).__name__}"
+        )
+    return {name: column_of(X, name) for name in names}
+
+
+def _joined(blocks: list[sp.csr_matrix]) -> sp.csr_matrix:
+    if len(blocks) == 1:
+        return blocks[0]
+    matrix = sp.csr_matrix(sp.hstack(blocks, format="csr", dtype=np.float32))
+    matrix.sort_indices()
+    return matrix

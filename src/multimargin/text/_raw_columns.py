@@ -1,0 +1,118 @@
+"""Columns out of what users give: sequences of texts, data frames, tables and mappings."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from multimargin._svmlight import DataFileError
+from multimargin.tables import Table
+from multimargin.tables._records import require_columns
+
+# What a field of a table says when it has no value.
+_MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
+
+
+class BadValueError(ValueError):
+    """A value of a column that cannot be used; the row is counted from 0."""
+
+    def __init__(self, column: str | None, row: int, reason: str) -> None:
+        where = f"X[{row}]" if column is None else f"column {column!r}, row {row}"
+        super().__init__(f"{where}: {reason}")
+        self.column, self.row, self.reason = column, row, reason
+
+    def __reduce__(self) -> Any:
+        return BadValueError, (self.column, self.row, self.reason)
+
+
+@contextlib.contextmanager
+def placed(X: Any) -> Iterator[None]:
+    """Errors about values of a table say which line of which file it is."""
+    try:
+        yield
+    except BadValueError as error:
+        if isinstance(X, Table):
+            raise DataFileError(
+                f"{X.place(error.row)}: column {error.column!r}: {error.reason}"
+            ) from None
+        raise
+
+
+def names_of(given: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Names of columns as a tuple: a string is one name."""
+    if given is None:
+        return ()
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether this is None, NaN or pandas' NA."""
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return False
+    try:
+        return bool(value != value)  # noqa: PLR0124 - what NaN is, of whatever type
+    except (TypeError, ValueError):  # pandas.NA has no truth value
+        return True
+
+
+def says_missing(text: str) -> bool:
+    """Whether a field without a number says so, such as "" or "NA"."""
+    return text.strip().lower() in _MISSING
+
+
+def has_columns(X: Any) -> bool:
+    """Whether `X` has columns by names: a data frame, a table or a mapping."""
+    return isinstance(X, Mapping) or (hasattr(X, "columns") and hasattr(X, "__getitem__"))
+
+
+def column_of(X: Any, name: str) -> list[Any]:
+    """The values of one column.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column; says which there are.
+    """
+    there = [str(each) for each in (X.keys() if isinstance(X, Mapping) else X.columns)]
+    require_columns("X", [name], there)
+    return _listed(X[name], f"column {name!r}")
+
+
+def texts_of(X: Any) -> list[Any]:
+    """The texts of a plain sequence of them."""
+    if isinstance(X, str | bytes):
+        raise ValueError("X must be a sequence of texts, got one text: write [text]")
+    if sp.issparse(X):
+        raise ValueError("X must be a sequence of texts, got a sparse matrix of features")
+    if has_columns(X):
+        raise ValueError(
+            "X has columns: say which holds the texts, such as TextClassifier(text='definition')"
+        )
+    return _listed(X, "X")
+
+
+def _listed(values: Any, what: str) -> list[Any]:
+    ndim = getattr(values, "ndim", 1)
+    if ndim != 1:
+        raise ValueError(f"{what} must have one dimension, got {ndim}")
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ValueError(f"{what} must be a sequence, got {type(values).__name__}")
+    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+
+
+def same_length(columns: Mapping[str, Sequence[Any]]) -> int:
+    """The number of rows, which must be that of all columns."""
+    lengths = {name: len(values) for name, values in columns.items()}
+    first = next(iter(lengths))
+    for name, length in lengths.items():
+        if length != lengths[first]:
+            raise ValueError(
+                f"column {first!r} has {lengths[first]} rows, column {name!r} has {length}"
+            )
+    return lengths[first]
