@@ -298,4 +298,5 @@ def test_public_names() -> None:
         "load_wordnet_texts",
         "load_wordnet_tfidf",
         "make_hierarchical_text",
+        "wordnet_parents",
     ]

@@ -31,12 +31,15 @@ from multimargin._weights_form import (
     one_row_for_two,
 )
 from multimargin.formulations import FORMULATIONS
+from multimargin.inspection._mixin import InspectionMixin
 
 if TYPE_CHECKING:
     from typing import Self
 
 
-class MulticlassSVC(DocumentedEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class MulticlassSVC(
+    InspectionMixin, DocumentedEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+):
     """Exact linear multi-class support vector machine for many classes.
 
     All classes are trained in one problem, to a certified relative duality gap, with sparse

@@ -14,7 +14,17 @@ from multimargin import __version__
 from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._launch import end_all, silence, wait_for_rank_0
 from multimargin._mpi import launched_rank, world
-from multimargin.cli import _data, _demo, _evaluate, _info, _predict, _reproduce, _train
+from multimargin.cli import (
+    _data,
+    _demo,
+    _evaluate,
+    _explain,
+    _info,
+    _predict,
+    _report,
+    _reproduce,
+    _train,
+)
 from multimargin.cli._common import (
     EXIT_ERROR,
     EXIT_INTERRUPTED,
@@ -49,7 +59,17 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"multimargin {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module in (_train, _predict, _evaluate, _info, _data, _demo, _reproduce):
+    for module in (
+        _train,
+        _predict,
+        _evaluate,
+        _report,
+        _explain,
+        _info,
+        _data,
+        _demo,
+        _reproduce,
+    ):
         module.add_parser(commands)
     return parser
 

@@ -139,7 +139,7 @@ def _codes(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.intp], in
     codes = np.empty(len(values), dtype=np.intp)
     n_unseen = 0
     for i, label in enumerate(values.tolist()):
-        code = place.get(_as_class(label, classes))
+        code = place.get(as_class(label, classes))
         if code is None:
             code = len(classes) + n_unseen
             n_unseen += 1
@@ -147,7 +147,7 @@ def _codes(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.intp], in
     return codes[inverse], n_unseen
 
 
-def _as_class(label: int | str, classes: NDArray[Any]) -> Any:
+def as_class(label: int | str, classes: NDArray[Any]) -> Any:
     """Return a label in the type of the classes.
 
     A file has integer labels if all of them are integers and text labels otherwise, so that

@@ -8,8 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from multimargin._feature_names import has_feature_names
 from multimargin._model_file import FORMAT_VERSION, decoded, load_model, read_arrays
-from multimargin.cli._common import EXIT_OK, print_json, print_table
+from multimargin.cli._common import EXIT_OK, positive_int, print_json, print_table
+from multimargin.cli._evaluate import as_class
+from multimargin.inspection import similar_classes
+
+_SIMILAR = 5
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -22,12 +27,23 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     parser.add_argument(
         "--verify", action="store_true", help="read all of it and compare the checksums"
     )
+    parser.add_argument(
+        "--class",
+        dest="klass",
+        metavar="LABEL",
+        help="describe this class: its largest weights, and the classes most like it",
+    )
+    parser.add_argument(
+        "-k", type=positive_int, default=10, metavar="N", help="weights to list (default: 10)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, describe."""
     model = load_model(args.model, verify=args.verify)
+    if args.klass is not None:
+        return _describe_class(args, model)
     meta, _ = read_arrays(args.model)
     result: dict[str, Any] = {
         "model": args.model,
@@ -38,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         "classes": len(model.classes_),
         "class_labels": str(model.classes_.dtype),
         "features": int(model.n_features_in_),
-        "named_features": hasattr(model, "feature_names_in_"),
+        "named_features": has_feature_names(model),
         **_coefficients(model.coef_),
         "intercept": bool(np.any(model.intercept_)),
         **_raw_columns(model),
@@ -52,6 +68,20 @@ def run(args: argparse.Namespace) -> int:
     else:
         result["params"] = {name: decoded(value) for name, value in meta["params"].items()}
         print_table({name.replace("_", " "): _text(value) for name, value in result.items()})
+    return EXIT_OK
+
+
+def _describe_class(args: argparse.Namespace, model: Any) -> int:
+    """What speaks for a class and against it."""
+    label = as_class(args.klass, model.classes_)
+    top = model.top_features(args.klass if label is None else label, args.k)
+    similar = similar_classes(model, top.label, _SIMILAR)
+    if args.json:
+        pairs = [{"label": other, "similarity": cosine} for other, cosine in similar]
+        print_json({**top.as_dict(), "similar": pairs})
+    else:
+        print(top)
+        print("similar: " + ", ".join(f"{other} {cosine:.3f}" for other, cosine in similar))
     return EXIT_OK
 
 

@@ -10,6 +10,7 @@ from ._generator import make_hierarchical_text
 from ._lshtc_format import load_lshtc
 from ._sets import SetParts, SetUnavailableError, load_set
 from ._wordnet import load_wordnet_hypernyms, load_wordnet_texts, load_wordnet_tfidf
+from ._wordnet_parents import wordnet_parents
 
 __all__ = [
     "FetchError",
@@ -22,4 +23,5 @@ __all__ = [
     "load_wordnet_texts",
     "load_wordnet_tfidf",
     "make_hierarchical_text",
+    "wordnet_parents",
 ]

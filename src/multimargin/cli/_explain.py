@@ -1,0 +1,145 @@
+"""``multimargin explain``: why a sample has its class."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from numpy.typing import NDArray
+
+from multimargin import distributed
+from multimargin._communicator import SerialCommunicator
+from multimargin._model_file import load_model
+from multimargin.cli._common import (
+    EXIT_OK,
+    add_threads,
+    n_jobs,
+    positive_int,
+    print_json,
+    read_data_for,
+    refuse_same_file,
+)
+from multimargin.cli._evaluate import as_class
+from multimargin.cli._figure_file import check_figure, new_figure, write_figure
+from multimargin.cli._samples import add_column_options
+from multimargin.inspection import Explanation
+
+_EPILOG = """\
+examples:
+  multimargin explain model "where is my parcel"
+  multimargin explain model --data test.csv --row 17 --against refund
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand to the command."""
+    parser = commands.add_parser(
+        "explain",
+        help="say what decided a prediction",
+        description="Print the class that MODEL predicts for a text or a row of a file, the "
+        "runner-up, and how much each feature contributes to the difference of their scores.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a file written by 'multimargin train'")
+    add("sample", metavar="TEXT", nargs="?", help="for models of texts; - reads it from stdin")
+    add("--data", metavar="FILE", help="take the sample from data as the model was trained on")
+    add("--row", type=positive_int, metavar="N", help="which one of FILE; the first is 1")
+    add("-k", type=positive_int, default=10, metavar="N", help="features to list (default: 10)")
+    add("--class", dest="klass", metavar="LABEL", help="explain this class, not the predicted one")
+    add("--against", metavar="LABEL", help="compare with this class, not with the runner-up")
+    add(
+        "--by-size",
+        action="store_true",
+        help="list the features of the largest contribution either way, not only for the class",
+    )
+    add("--plot", metavar="FILE", help="also draw it: .png, .svg, .pdf")
+    add("--json", action="store_true", help="print one JSON object")
+    add_threads(parser)
+    add_column_options(
+        parser.add_argument_group("tables (CSV, TSV, JSON lines, Parquet)"), labels=False
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, explain, print."""
+    if args.plot:
+        refuse_same_file(args.plot, args.model, *([args.data] if args.data else []))
+        check_figure(args.plot)
+    model = load_model(args.model).set_params(n_jobs=n_jobs(args))
+    explanation = model.explain(
+        _sample(args, model),
+        args.k,
+        label=_label(args.klass, model.classes_),
+        against=_label(args.against, model.classes_),
+        rank="size" if args.by_size else "for",
+    )
+    if args.plot:
+        _draw(explanation, args.plot)
+    if args.json:
+        print_json(explanation.as_dict())
+    else:
+        print(explanation)
+        print("best: " + ", ".join(f"{label} {score:+.4f}" for label, score in explanation.best))
+    return EXIT_OK
+
+
+def _sample(args: argparse.Namespace, model: Any) -> Any:
+    """What `explain` takes."""
+    if (args.sample is None) == (args.data is None):
+        raise ValueError("say what to explain: either a TEXT, or --data FILE --row N")
+    if args.data is not None:
+        return _row_of_file(args)
+    if args.row is not None:
+        raise ValueError("--row is for --data FILE")
+    features = getattr(model, "features_", None)
+    if features is None:
+        raise ValueError(
+            f"{args.model} was trained on LIBSVM text and knows no words: use --data FILE --row N"
+        )
+    text = sys.stdin.read() if args.sample == "-" else args.sample
+    columns = [name for part in features.column_names() for name in part]
+    if len(columns) > 1:
+        listed = ", ".join(repr(name) for name in columns)
+        raise ValueError(
+            f"{args.model} takes the columns {listed}, not one text: use --data FILE --row N"
+        )
+    return {columns[0]: [text]} if columns else text
+
+
+def _row_of_file(args: argparse.Namespace) -> Any:
+    if args.row is None:
+        raise ValueError(f"say which sample of {args.data} to explain: --row N, the first is 1")
+    model = distributed.load_model(args.model, comm=SerialCommunicator())
+    X, _ = read_data_for(
+        model,
+        args.model,
+        args.data,
+        threads=args.threads,
+        text=args.text,
+        labelled=False,
+        format=args.format,
+        encoding=args.encoding,
+    )
+    samples = model.features_.transform(X) if hasattr(model, "features_") else X
+    if args.row > samples.shape[0]:
+        raise ValueError(
+            f"{args.data} has {samples.shape[0]:,} samples: there is no row {args.row}"
+        )
+    return samples[[args.row - 1]]
+
+
+def _label(given: str | None, classes: NDArray[Any]) -> Any:
+    if given is None:
+        return None
+    label = as_class(given, classes)
+    return given if label is None else label
+
+
+def _draw(explanation: Explanation, path: str) -> None:
+    figure = new_figure(6.4, 1.8 + 0.3 * len(explanation.contributions))
+    explanation.plot(figure.subplots())
+    write_figure(figure, path)

@@ -1,0 +1,137 @@
+"""``multimargin report``: which classes a model gets right, and what it takes them for."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin import distributed
+from multimargin._atomic import check_writable
+from multimargin._communicator import SerialCommunicator
+from multimargin.cli._common import (
+    EXIT_OK,
+    add_threads,
+    features_of,
+    n_jobs,
+    positive_int,
+    print_json,
+    read_data_for,
+    refuse_same_file,
+)
+from multimargin.cli._figure_file import check_figure, new_figure, write_figure
+from multimargin.cli._samples import add_column_options
+from multimargin.inspection import ClassReport, Confusions, class_report, confusions
+
+_COLUMNS = ("label", "precision", "recall", "f1", "support", "predicted")
+_SHOWN = 20
+_DRAWN = 8  # pairs
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the subcommand to the command."""
+    parser = commands.add_parser(
+        "report",
+        help="measure each class of a model on labelled data",
+        description="Print precision, recall, F1 and support of the classes in DATA, and the "
+        "classes that MODEL most often takes for each other.",
+    )
+    parser.set_defaults(run=run)
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a file written by 'multimargin train'")
+    add("data", metavar="DATA", help="data as the model was trained on")
+    add("--per-class", metavar="FILE", help="write all classes to this CSV file")
+    add(
+        "--sort",
+        choices=_COLUMNS,
+        default="support",
+        help="order of the classes: labels rise, samples fall, the worst come first "
+        "(default: support)",
+    )
+    add(
+        "--confusions",
+        type=positive_int,
+        default=10,
+        metavar="N",
+        help="pairs of classes to list (default: 10)",
+    )
+    add("--plot", metavar="FILE", help="draw F1 over support and the most confused classes")
+    add("--json", action="store_true", help="print one JSON object, with all classes")
+    add_threads(parser)
+    add_column_options(parser.add_argument_group("tables (CSV, TSV, JSON lines, Parquet)"))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, predict, count, print."""
+    _check_outputs(args)
+    model = distributed.load_model(
+        args.model, verify=True, n_jobs=n_jobs(args), comm=SerialCommunicator()
+    )
+    X, y = read_data_for(
+        model,
+        args.model,
+        args.data,
+        threads=args.threads,
+        text=args.text,
+        label=args.label,
+        labelled=True,
+        format=args.format,
+        encoding=args.encoding,
+        skip_unlabelled=args.skip_unlabelled,
+    )
+    truth, predicted = _comparable(y, model.predict(features_of(model, X)))
+    falling = args.sort in ("support", "predicted")
+    report = class_report(truth, predicted).sorted_by(args.sort, descending=falling)
+    pairs = confusions(truth, predicted, k=args.confusions)
+    if args.per_class:
+        report.to_csv(args.per_class)
+    if args.plot:
+        _draw(report, pairs, args.plot)
+    if args.json:
+        print_json({**report.as_dict(), "confusions": pairs.as_dict()["pairs"]})
+    else:
+        _print(report, pairs)
+    return EXIT_OK
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    for path in (args.per_class, args.plot):
+        if path:
+            refuse_same_file(path, args.model, args.data)
+    if args.per_class:
+        check_writable(args.per_class)
+    if args.plot:
+        check_figure(args.plot)
+
+
+def _comparable(y: NDArray[Any], predicted: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Both as text where one is: a file has integer labels only if all of them are integers."""
+    if np.issubdtype(y.dtype, np.number) == np.issubdtype(predicted.dtype, np.number):
+        return y, predicted
+    return y.astype(str), predicted.astype(str)
+
+
+def _print(report: ClassReport, pairs: Confusions) -> None:
+    print(report.head(_SHOWN))
+    left = len(report) - _SHOWN
+    if left > 0:
+        print(f"({left:,} further classes: --per-class FILE writes all, --sort orders them)")
+    print()
+    print(pairs)
+
+
+def _draw(report: ClassReport, pairs: Confusions, path: str) -> None:
+    if not pairs.pairs:
+        figure = new_figure(6.4, 4.8)
+        report.plot(figure.subplots())
+    else:
+        figure = new_figure(14.0, 6.4)
+        left, right = figure.subplots(1, 2)
+        report.plot(left)
+        drawn = pairs.pairs[:_DRAWN]
+        labels = list(dict.fromkeys(label for pair in drawn for label in (pair.a, pair.b)))
+        pairs.plot(labels, right)
+        right.set_title("most confused classes", fontsize="medium")
+    write_figure(figure, path)

@@ -1,0 +1,33 @@
+"""Why a model decides as it does, and where it goes wrong.
+
+`MulticlassSVC.explain` and `MulticlassSVC.top_features` return an `Explanation` and `TopFeatures`.
+The functions here look at many samples at once.
+"""
+
+from multimargin.inspection._class_report import ClassReport, class_report
+from multimargin.inspection._confusions import ConfusedPair, Confusions, Family, confusions
+from multimargin.inspection._explanation import Contribution, Explanation, Part
+from multimargin.inspection._feature_index import index_features
+from multimargin.inspection._margins import Margins, margins
+from multimargin.inspection._similar import similar_classes
+from multimargin.inspection._support_set import SupportSet, support_set
+from multimargin.inspection._top_features import TopFeatures
+
+__all__ = [
+    "ClassReport",
+    "ConfusedPair",
+    "Confusions",
+    "Contribution",
+    "Explanation",
+    "Family",
+    "Margins",
+    "Part",
+    "SupportSet",
+    "TopFeatures",
+    "class_report",
+    "confusions",
+    "index_features",
+    "margins",
+    "similar_classes",
+    "support_set",
+]

@@ -1,0 +1,287 @@
+"""Precision, recall and F1 of each class."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin._atomic import atomic_write
+from multimargin.inspection._counting import codes, predicted_labels
+from multimargin.inspection._html_table import html_table
+from multimargin.inspection._labels import class_index, native
+from multimargin.inspection._text_table import elided, text_table
+
+_COLUMNS = ("label", "precision", "recall", "f1", "support", "predicted")
+_SHOWN = 30
+Row = tuple[Any, float, float, float, int, int]
+
+
+def class_report(given: Any, *rest: Any) -> ClassReport:
+    """Measure how well each class is recognised.
+
+    Called as ``class_report(y_true, y_pred)`` or ``class_report(model, X, y_true)``.
+
+    Parameters
+    ----------
+    given : array-like of shape (n_samples,), or MulticlassSVC
+        True labels, or a fitted model.
+    *rest
+        The predicted labels; or, after a model, samples and their true labels.
+
+    Returns
+    -------
+    ClassReport
+        With one row per label that is true, predicted or a class of the model.
+
+    Examples
+    --------
+    >>> from multimargin.inspection import class_report
+    >>> report = class_report(["a", "a", "b", "c"], ["a", "b", "b", "b"])
+    >>> print(report)
+    label  precision  recall      F1  support  predicted
+    a         1.0000  0.5000  0.6667        2          1
+    b         0.3333  1.0000  0.5000        1          3
+    c              –  0.0000  0.0000        1          0
+    <BLANKLINE>
+    accuracy 0.5000 of 4 samples; macro-F1 0.3889 of 3 labels
+    >>> report.sorted_by("recall").labels.tolist()
+    ['c', 'a', 'b']
+    """
+    y_true, y_pred, classes = predicted_labels(given, *rest)
+    found = codes(y_true, y_pred, classes)
+    n = len(found.labels)
+    support = np.bincount(found.truth, minlength=n)
+    predicted = np.bincount(found.predicted, minlength=n)
+    hits = np.bincount(found.truth[found.truth == found.predicted], minlength=n)
+    f1 = _ratio(2 * hits, support + predicted)
+    return ClassReport(
+        labels=found.labels,
+        precision=_ratio(hits, predicted),
+        recall=_ratio(hits, support),
+        f1=f1,
+        support=support,
+        predicted=predicted,
+        accuracy=float(hits.sum() / support.sum()),
+        macro_f1=float(np.nanmean(f1)),
+        weighted_f1=float(np.nansum(f1 * support) / support.sum()),
+        n_samples=int(support.sum()),
+        n_met=int((~np.isnan(f1)).sum()),
+    )
+
+
+def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
+    ratio = np.full(len(whole), np.nan)
+    np.divide(part, whole, out=ratio, where=whole > 0)
+    return ratio
+
+
+@dataclass(frozen=True)
+class ClassReport:
+    """Precision, recall, F1 and support of each class: `class_report`.
+
+    What has no value is NaN: the precision of a label that was never predicted, the recall of one
+    that is no sample's, and the F1 of one that is neither.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_labels,)
+    precision : ndarray of shape (n_labels,)
+        Which share of the samples predicted to be of a class are.
+    recall : ndarray of shape (n_labels,)
+        Which share of the samples of a class was found.
+    f1 : ndarray of shape (n_labels,)
+        The harmonic mean of the two; 0 where nothing was found.
+    support : ndarray of int of shape (n_labels,)
+        Samples of the class.
+    predicted : ndarray of int of shape (n_labels,)
+        Samples predicted to be.
+    accuracy : float
+        Share of samples whose label was predicted; the micro-F1. This and the following are of all
+        labels, also where some rows were taken.
+    macro_f1 : float
+        Mean F1 of all labels that are true or predicted.
+    weighted_f1 : float
+        Mean F1, weighted by support.
+    n_samples, n_met : int
+        Samples, and labels that are true or predicted.
+    """
+
+    labels: NDArray[Any]
+    precision: NDArray[np.float64]
+    recall: NDArray[np.float64]
+    f1: NDArray[np.float64]
+    support: NDArray[np.intp]
+    predicted: NDArray[np.intp]
+    accuracy: float
+    macro_f1: float
+    weighted_f1: float
+    n_samples: int
+    n_met: int
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, label: Any) -> dict[str, Any]:
+        """The row of a label."""
+        order = np.argsort(self.labels, kind="stable")
+        return _named(self._row(int(order[class_index(self.labels[order], label)])))
+
+    def sorted_by(self, column: str = "f1", *, descending: bool = False) -> ClassReport:
+        """The same rows in another order; what has no value comes last.
+
+        Parameters
+        ----------
+        column : {"label", "precision", "recall", "f1", "support", "predicted"}, default="f1"
+        descending : bool, default=False
+
+        Returns
+        -------
+        ClassReport
+        """
+        if column not in _COLUMNS:
+            raise ValueError(f"column must be one of {', '.join(_COLUMNS)}; got {column!r}")
+        keys = self.labels if column == "label" else getattr(self, column)
+        if column == "label":
+            order = np.argsort(keys, kind="stable")
+            return self._taken(order[::-1] if descending else order)
+        # Of equal ones the larger class first: it matters more.
+        return self._taken(np.lexsort((-self.support, -keys if descending else keys)))
+
+    def head(self, n: int = 10) -> ClassReport:
+        """The first rows.
+
+        Parameters
+        ----------
+        n : int, default=10
+
+        Returns
+        -------
+        ClassReport
+        """
+        return self._taken(np.arange(min(n, len(self))))
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as JSON can hold it; what has no value is None.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "accuracy": self.accuracy,
+            "macro_f1": self.macro_f1,
+            "weighted_f1": self.weighted_f1,
+            "samples": self.n_samples,
+            "classes": [_named(row) for row in self._rows()],
+        }
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write one line per class, atomically; what has no value is empty.
+
+        Parameters
+        ----------
+        path : path-like
+        """
+        with atomic_write(path) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            writer = csv.writer(text)
+            writer.writerow(_COLUMNS)
+            for row in self._rows():
+                writer.writerow(["" if cell is None else cell for cell in _named(row).values()])
+            text.flush()
+            text.detach()  # the file is closed by its owner
+
+    def to_frame(self) -> Any:
+        """All rows as a pandas data frame, with the labels as its index.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_frame needs pandas, which is not installed: pip install pandas; or use "
+                "as_dict or to_csv, which need nothing"
+            ) from error
+        columns = {name: getattr(self, name) for name in _COLUMNS[1:]}
+        return pd.DataFrame(columns, index=pd.Index(self.labels, name="label"))
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw F1 over support, a point for each class.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from multimargin.inspection._plots import plot_class_report
+
+        return plot_class_report(self, ax)
+
+    def __str__(self) -> str:
+        titles, rows, note = self._table()
+        rows = [[elided(row[0], 40), *row[1:]] for row in rows]
+        return f"{text_table(titles, rows)}\n{note}\n{self._summary()}"
+
+    def _repr_html_(self) -> str:
+        titles, rows, note = self._table()
+        return html_table(titles, rows, f"{self._summary()}. {note}")
+
+    def _table(self) -> tuple[list[str], list[list[str]], str]:
+        shown = self.head(_SHOWN)
+        rows = [
+            [str(label), *map(_share, shares), f"{support:,}", f"{predicted:,}"]
+            for label, *shares, support, predicted in shown._rows()
+        ]
+        left = len(self) - len(shown)
+        note = f"... and {left:,} more: see sorted_by, to_csv, to_frame" if left else ""
+        return ["label", "precision", "recall", "F1", "support", "predicted"], rows, note
+
+    def _summary(self) -> str:
+        return (
+            f"accuracy {self.accuracy:.4f} of {self.n_samples:,} samples; "
+            f"macro-F1 {self.macro_f1:.4f} of {self.n_met:,} labels"
+        )
+
+    def _taken(self, order: NDArray[Any]) -> ClassReport:
+        return replace(
+            self,
+            labels=self.labels[order],
+            **{name: getattr(self, name)[order] for name in _COLUMNS[1:]},
+        )
+
+    def _rows(self) -> Iterator[Row]:
+        return (self._row(i) for i in range(len(self)))
+
+    def _row(self, i: int) -> Row:
+        return (
+            native(self.labels[i]),
+            float(self.precision[i]),
+            float(self.recall[i]),
+            float(self.f1[i]),
+            int(self.support[i]),
+            int(self.predicted[i]),
+        )
+
+
+def _named(row: Row) -> dict[str, Any]:
+    cells = (None if isinstance(cell, float) and math.isnan(cell) else cell for cell in row[1:])
+    return dict(zip(_COLUMNS, (row[0], *cells), strict=True))
+
+
+def _share(number: float) -> str:
+    return "–" if math.isnan(number) else f"{number:.4f}"

@@ -1,0 +1,428 @@
+"""Which classes are taken for each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin.inspection._counting import Codes, codes, predicted_labels
+from multimargin.inspection._html_table import html_table
+from multimargin.inspection._labels import class_index, native
+from multimargin.inspection._similar import cosines, nearest
+from multimargin.inspection._text_table import elided, text_table
+
+Groups = Mapping[Any, Hashable] | Callable[[Any], Hashable]
+
+_NEAREST = 10  # the classes that are siblings where only the weights tell
+
+
+@dataclass(frozen=True)
+class ConfusedPair:
+    """Two classes and how often each was taken for the other.
+
+    Attributes
+    ----------
+    a, b : object
+        The labels; more samples of `a` were taken for `b` than the reverse.
+    a_as_b, b_as_a : int
+        Samples of the one predicted as the other.
+    a_as_b_rate, b_as_a_rate : float
+        As shares of all samples of the one; 0 where it has none.
+    siblings : bool or None
+        Whether they are in the same family; None where no families are known.
+    similarity : float or None
+        The cosine of their positive weights, see `similar_classes`; None without a model.
+    """
+
+    a: Any
+    b: Any
+    a_as_b: int
+    b_as_a: int
+    a_as_b_rate: float
+    b_as_a_rate: float
+    siblings: bool | None = None
+    similarity: float | None = None
+
+    @property
+    def total(self) -> int:
+        """How often the two were confused."""
+        return self.a_as_b + self.b_as_a
+
+
+@dataclass(frozen=True)
+class Family:
+    """Classes with the same parent.
+
+    Attributes
+    ----------
+    parent : object
+    labels : list
+    n_samples, n_errors : int
+        Of these classes.
+    n_within : int
+        The errors in which another class of the family was predicted.
+    """
+
+    parent: Any
+    labels: list[Any]
+    n_samples: int
+    n_errors: int
+    n_within: int
+
+    @property
+    def share_within(self) -> float:
+        """Which share of its errors stays within the family."""
+        return self.n_within / self.n_errors if self.n_errors else 0.0
+
+
+def confusions(given: Any, *rest: Any, groups: Groups | None = None, k: int = 20) -> Confusions:
+    """Find the classes that are most often taken for each other.
+
+    Called as ``confusions(y_true, y_pred)`` or ``confusions(model, X, y_true)``. Nothing of size
+    classes x classes is made.
+
+    Parameters
+    ----------
+    given : array-like of shape (n_samples,), or MulticlassSVC
+        True labels, or a fitted model.
+    *rest
+        The predicted labels; or, after a model, samples and their true labels.
+    groups : mapping or callable, default=None
+        The parent of each label. Labels without one (not in the mapping, or None) have no
+        siblings. If not given but a model is, the siblings of a class are the ten with the most
+        similar weights, see `similar_classes`; for ten thousand classes that takes some seconds.
+    k : int, default=20
+        How many pairs, at most.
+
+    Returns
+    -------
+    Confusions
+
+    Examples
+    --------
+    >>> from multimargin.inspection import confusions
+    >>> y_true = ["cat", "cat", "cat", "dog", "dog", "car"]
+    >>> y_pred = ["cat", "dog", "dog", "cat", "dog", "dog"]
+    >>> found = confusions(y_true, y_pred, groups={"cat": "pet", "dog": "pet"})
+    >>> pair = found.pairs[0]
+    >>> pair.a, pair.b, pair.a_as_b, pair.b_as_a
+    ('cat', 'dog', 2, 1)
+    >>> found.sibling_share
+    0.75
+    """
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"k must be an integer of at least 1, got {k!r}")
+    y_true, y_pred, classes = predicted_labels(given, *rest)
+    found = codes(y_true, y_pred, classes)
+    model = None if classes is None else given
+    parents = _parents(found.labels, groups)
+    wrong = found.truth != found.predicted
+    errors = Codes(found.labels, found.truth[wrong], found.predicted[wrong])
+    akin = _siblings(errors, parents, model)
+    support = np.bincount(found.truth, minlength=len(found.labels))
+    return Confusions(
+        n_samples=len(found.truth),
+        n_errors=int(wrong.sum()),
+        n_sibling_errors=None if akin is None else int(akin.sum()),
+        n_parent_errors=None if parents is None else _with_parents(errors, parents),
+        pairs=_pairs(errors, support, parents, akin, model, int(k)),
+        families=[] if parents is None else _families(found, errors, parents, support),
+        labels=found.labels,
+        counts=found.pairs(),
+    )
+
+
+@dataclass(frozen=True)
+class Confusions:
+    """Which classes were taken for each other, and whether they are related: `confusions`.
+
+    Attributes
+    ----------
+    n_samples, n_errors : int
+    n_sibling_errors : int or None
+        Errors in which a sibling of the true class was predicted; None without families.
+    n_parent_errors : int or None
+        Errors between a class and its parent, where that is a class itself; None without `groups`.
+    pairs : list of ConfusedPair
+        The most confused first.
+    families : list of Family
+        With at least two classes; that of the most errors within first. Empty without `groups`.
+    labels : ndarray of shape (n_labels,)
+        All labels, true, predicted or of the model.
+    counts : csr_matrix of int of shape (n_labels, n_labels)
+        How often each (a column) was predicted for each (a row).
+    """
+
+    n_samples: int
+    n_errors: int
+    n_sibling_errors: int | None
+    n_parent_errors: int | None
+    pairs: list[ConfusedPair]
+    families: list[Family]
+    labels: NDArray[Any]
+    counts: Any
+
+    @property
+    def sibling_share(self) -> float | None:
+        """Which share of the errors stays among siblings; None without families."""
+        if self.n_sibling_errors is None:
+            return None
+        return self.n_sibling_errors / self.n_errors if self.n_errors else 0.0
+
+    def matrix(self, labels: Any) -> NDArray[np.int64]:
+        """The confusion matrix of some labels; what was predicted outside of them is left out.
+
+        Parameters
+        ----------
+        labels : list
+
+        Returns
+        -------
+        ndarray of int of shape (n, n)
+            Rows are the truth.
+        """
+        places = np.array([class_index(self.labels, label) for label in labels], dtype=np.intp)
+        block: NDArray[np.int64] = self.counts[places][:, places].toarray()
+        return block
+
+    def family(self, parent: Any) -> Family:
+        """The family of this parent.
+
+        Parameters
+        ----------
+        parent : object
+
+        Returns
+        -------
+        Family
+        """
+        for family in self.families:
+            if family.parent == parent:
+                return family
+        some = ", ".join(repr(family.parent) for family in self.families[:5])
+        raise ValueError(
+            f"no family has the parent {parent!r}; "
+            + (
+                f"there are {len(self.families):,}: {some}, ..."
+                if some
+                else "there are none: give groups= to confusions"
+            )
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """All but the counts, as JSON can hold it.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "samples": self.n_samples,
+            "errors": self.n_errors,
+            "sibling_errors": self.n_sibling_errors,
+            "sibling_share": self.sibling_share,
+            "parent_errors": self.n_parent_errors,
+            "pairs": [{**vars(pair), "total": pair.total} for pair in self.pairs],
+            "families": [
+                {**vars(family), "share_within": family.share_within} for family in self.families
+            ],
+        }
+
+    def plot(self, labels: Any = None, ax: Any = None) -> Any:
+        """Draw the confusion matrix of some classes.
+
+        Parameters
+        ----------
+        labels : list, Family or None, default=None
+            Which ones; by default the family with the most errors within, or the classes of the
+            most confused pairs.
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from multimargin.inspection._plots import plot_confusions
+
+        return plot_confusions(self, labels, ax)
+
+    def __str__(self) -> str:
+        titles, rows = self._table()
+        return (
+            f"{self._summary()}\n{text_table(titles, rows, names=2)}" if rows else self._summary()
+        )
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table(), self._summary())
+
+    def _summary(self) -> str:
+        errors = "1 error" if self.n_errors == 1 else f"{self.n_errors:,} errors"
+        text = f"{errors} in {self.n_samples:,} samples"
+        share = self.sibling_share
+        if share is not None:
+            text += f"; {100 * share:.1f} % of them between siblings"
+        if self.n_parent_errors:
+            share = self.n_parent_errors / self.n_errors
+            text += f", {100 * share:.1f} % between a class and its parent"
+        return text
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        titles = ["a", "b", "a as b", "b as a", "of a", "of b"]
+        related = any(pair.siblings is not None for pair in self.pairs)
+        rows = []
+        for pair in self.pairs:
+            row = [elided(str(pair.a), 32), elided(str(pair.b), 32)]
+            row += [f"{pair.a_as_b:,}", f"{pair.b_as_a:,}"]
+            row += [f"{100 * pair.a_as_b_rate:.1f} %", f"{100 * pair.b_as_a_rate:.1f} %"]
+            rows.append([*row, "yes" if pair.siblings else "no"] if related else row)
+        return ([*titles, "siblings"] if related else titles), rows
+
+
+def _parents(labels: NDArray[Any], groups: Groups | None) -> NDArray[np.object_] | None:
+    """The parent of each label; None for those without."""
+    if groups is None:
+        return None
+    if isinstance(groups, Mapping):
+        ask: Callable[[Any], Hashable] = groups.get
+    elif callable(groups):
+        ask = groups
+    else:
+        raise TypeError(
+            f"groups must be a mapping from label to parent, or a function, got {type(groups)}"
+        )
+    parents = np.empty(len(labels), dtype=object)
+    parents[:] = [ask(native(label)) for label in labels]
+    return parents
+
+
+def _siblings(
+    errors: Codes, parents: NDArray[np.object_] | None, model: Any
+) -> NDArray[np.bool_] | None:
+    """Whether a sibling was predicted, for each error."""
+    if parents is not None:
+        numbers = _numbered(parents)
+        true = numbers[errors.truth]
+        same: NDArray[np.bool_] = (true >= 0) & (true == numbers[errors.predicted])
+        return same
+    if model is None:
+        return None
+    place = {label: c for c, label in enumerate(model.classes_.tolist())}
+    row = np.array([place.get(label, -1) for label in errors.labels.tolist()], dtype=np.intp)
+    akin = np.zeros(len(errors.truth), dtype=bool)
+    known = np.flatnonzero((row[errors.truth] >= 0) & (row[errors.predicted] >= 0))
+    if len(known):
+        asked, which = np.unique(row[errors.truth[known]], return_inverse=True)
+        order, _ = nearest(model, asked, _NEAREST)
+        akin[known] = (order[which] == row[errors.predicted[known]][:, None]).any(axis=1)
+    return akin
+
+
+def _with_parents(errors: Codes, parents: NDArray[np.object_]) -> int:
+    """How many errors are between a class and its parent."""
+    place = {native(label): i for i, label in enumerate(errors.labels)}
+    above = np.array([place.get(parent, -1) for parent in parents], dtype=np.intp)
+    up = above[errors.truth] == errors.predicted
+    down = above[errors.predicted] == errors.truth
+    return int((up | down).sum())
+
+
+def _numbered(parents: NDArray[np.object_]) -> NDArray[np.intp]:
+    numbers: dict[Any, int] = {}
+    return np.array(
+        [-1 if p is None else numbers.setdefault(p, len(numbers)) for p in parents], dtype=np.intp
+    )
+
+
+def _pairs(
+    errors: Codes,
+    support: NDArray[np.intp],
+    parents: NDArray[np.object_] | None,
+    akin: NDArray[np.bool_] | None,
+    model: Any,
+    k: int,
+) -> list[ConfusedPair]:
+    """The most confused pairs, in both directions."""
+    low = np.minimum(errors.truth, errors.predicted)
+    high = np.maximum(errors.truth, errors.predicted)
+    keys, first, which = np.unique(
+        low.astype(np.int64) * len(errors.labels) + high, return_index=True, return_inverse=True
+    )
+    total = np.bincount(which, minlength=len(keys))
+    upward = np.bincount(which, errors.truth == low, minlength=len(keys)).astype(np.int64)
+    chosen = np.lexsort((keys, -total))[:k]
+    likeness = _likeness(model, errors.labels, low[first[chosen]], high[first[chosen]])
+    pairs = []
+    for at, similarity in zip(chosen, likeness, strict=True):
+        a, b = int(low[first[at]]), int(high[first[at]])
+        a_as_b, b_as_a = int(upward[at]), int(total[at] - upward[at])
+        if b_as_a > a_as_b:
+            a, b, a_as_b, b_as_a = b, a, b_as_a, a_as_b
+        siblings = None
+        if parents is not None:
+            siblings = bool(parents[a] is not None and parents[a] == parents[b])
+        elif akin is not None:
+            siblings = bool(akin[which == at].any())
+        pairs.append(
+            ConfusedPair(
+                a=native(errors.labels[a]),
+                b=native(errors.labels[b]),
+                a_as_b=a_as_b,
+                b_as_a=b_as_a,
+                a_as_b_rate=a_as_b / max(1, int(support[a])),
+                b_as_a_rate=b_as_a / max(1, int(support[b])),
+                siblings=siblings,
+                similarity=similarity,
+            )
+        )
+    return pairs
+
+
+def _likeness(
+    model: Any, labels: NDArray[Any], low: NDArray[np.intp], high: NDArray[np.intp]
+) -> list[float | None]:
+    """The cosines of the weights of pairs of labels; None for labels that are no class."""
+    likeness: list[float | None] = [None] * len(low)
+    if model is None:
+        return likeness
+    place = {label: c for c, label in enumerate(model.classes_.tolist())}
+    rows = [
+        (i, place.get(native(labels[a]), -1), place.get(native(labels[b]), -1))
+        for i, (a, b) in enumerate(zip(low, high, strict=True))
+    ]
+    rows = [row for row in rows if row[1] >= 0 and row[2] >= 0]
+    if rows:
+        at, a, b = (np.array(column) for column in zip(*rows, strict=True))
+        for i, value in zip(at.tolist(), cosines(model, a, b).tolist(), strict=True):
+            likeness[i] = value
+    return likeness
+
+
+def _families(
+    found: Codes, errors: Codes, parents: NDArray[np.object_], support: NDArray[np.intp]
+) -> list[Family]:
+    numbers = _numbered(parents)
+    n = int(numbers.max(initial=-1)) + 1
+    member = np.flatnonzero(numbers >= 0)
+    samples = np.bincount(numbers[member], support[member], minlength=n).astype(np.int64)
+    true, predicted = numbers[errors.truth], numbers[errors.predicted]
+    wrong = np.bincount(true[true >= 0], minlength=n)
+    within = np.bincount(true[(true >= 0) & (true == predicted)], minlength=n)
+    order = member[np.argsort(numbers[member], kind="stable")]
+    parts = np.split(order, np.cumsum(np.bincount(numbers[member], minlength=n))[:-1]) if n else []
+    families = [
+        Family(
+            parent=native(parents[part[0]]),
+            labels=[native(label) for label in found.labels[part]],
+            n_samples=int(samples[g]),
+            n_errors=int(wrong[g]),
+            n_within=int(within[g]),
+        )
+        for g, part in enumerate(parts)
+        if len(part) > 1
+    ]
+    return sorted(families, key=lambda f: (-f.n_within, -f.n_errors, str(f.parent)))

@@ -1,0 +1,187 @@
+"""How far each sample is from being taken for another class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from multimargin.formulations import FORMULATIONS
+from multimargin.inspection._labels import native
+
+# Scores held at a time.
+_MOST_AT_A_TIME = 2**22
+
+
+@dataclass(frozen=True)
+class Margins:
+    """The margin and the loss of each sample: `margins`.
+
+    Attributes
+    ----------
+    margin : ndarray of shape (n_samples,)
+        Score of the sample's class less that of its best rival: negative for an error. In the
+        scores of `predict_topk`.
+    rival : ndarray of shape (n_samples,)
+        The best other class.
+    score, rival_score : ndarray of shape (n_samples,)
+    loss : ndarray of shape (n_samples,)
+        What the sample loses by the model's formulation, before it is multiplied by C and weights.
+    """
+
+    margin: NDArray[np.float64]
+    rival: NDArray[Any]
+    score: NDArray[np.float64]
+    rival_score: NDArray[np.float64]
+    loss: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.margin)
+
+    @property
+    def error(self) -> float:
+        """Share of samples whose rival is ahead."""
+        return float((self.margin < 0).mean())
+
+    def hardest(self, k: int = 10) -> NDArray[np.intp]:
+        """The samples of the smallest margins.
+
+        Parameters
+        ----------
+        k : int, default=10
+
+        Returns
+        -------
+        ndarray of int of shape (at most k,)
+            Their places, the smallest margin first.
+        """
+        order: NDArray[np.intp] = np.argsort(self.margin, kind="stable")[:k]
+        return order
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as JSON can hold it.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "margin": self.margin.tolist(),
+            "rival": [native(label) for label in self.rival],
+            "score": self.score.tolist(),
+            "rival_score": self.rival_score.tolist(),
+            "loss": self.loss.tolist(),
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw a histogram of the margins.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from multimargin.inspection._plots import plot_margins
+
+        return plot_margins(self, ax)
+
+    def __str__(self) -> str:
+        low, middle, high = np.quantile(self.margin, [0.1, 0.5, 0.9])
+        inside = float(((self.margin >= 0) & (self.margin < 1)).mean())
+        return (
+            f"{len(self):,} samples: {100 * self.error:.1f} % are nearer to another class, "
+            f"{100 * inside:.1f} % are right by a margin below 1\n"
+            f"margin {middle:.3f} in the middle, {low:.3f} .. {high:.3f} for the middle 80 %; "
+            f"mean loss {self.loss.mean():.4f}"
+        )
+
+
+def margins(model: Any, X: Any, y: ArrayLike) -> Margins:
+    """Measure how far samples are from being taken for another class.
+
+    Parameters
+    ----------
+    model : MulticlassSVC
+        Fitted.
+    X : array-like of shape (n_samples, n_features), or what the model's `predict` takes
+    y : array-like of shape (n_samples,)
+        Their labels, all of them classes of the model.
+
+    Returns
+    -------
+    Margins
+        Of the training samples, ``1/2 ||w||^2 + sum(C * weight * loss)`` is `primal_objective_`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from multimargin import MulticlassSVC
+    >>> from multimargin.inspection import margins
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MulticlassSVC(C=10, tol=1e-6, random_state=0).fit(X, y)
+    >>> found = margins(model, X, y)
+    >>> int((found.margin < 0).sum()), found.rival[found.hardest(3)].tolist()
+    (4, [2, 2, 2])
+    """
+    features = model._checked(X)
+    own = _places(model.classes_, np.asarray(y), features.shape[0])
+    n = len(own)
+    columns = {name: np.empty(n) for name in ("score", "rival_score", "loss")}
+    rival = np.empty(n, dtype=np.intp)
+    scorer = model._scores()
+    step = max(1, _MOST_AT_A_TIME // len(model.classes_))
+    for begin in range(0, n, step):
+        some = slice(begin, min(n, begin + step))
+        raw = scorer.scores(features[some]).astype(np.float64)
+        columns["loss"][some] = _losses(model, raw, own[some])
+        scores = _class_scores(model, raw)
+        at = np.arange(len(scores))
+        columns["score"][some] = scores[at, own[some]]
+        scores[at, own[some]] = -np.inf
+        rival[some] = scores.argmax(axis=1)
+        columns["rival_score"][some] = scores.max(axis=1)
+    return Margins(
+        margin=columns["score"] - columns["rival_score"], rival=model.classes_[rival], **columns
+    )
+
+
+def _places(classes: NDArray[Any], y: NDArray[Any], n_samples: int) -> NDArray[np.intp]:
+    if y.shape != (n_samples,):
+        raise ValueError(f"y has the shape {y.shape}, but there are {n_samples} samples")
+    labels, which = np.unique(y, return_inverse=True)
+    place = {label: c for c, label in enumerate(classes.tolist())}
+    places = [place.get(label, -1) for label in labels.tolist()]
+    if -1 in places:
+        unknown = labels.tolist()[places.index(-1)]
+        raise ValueError(
+            f"y has labels that are no classes of the model, such as {unknown!r}: leave out these "
+            "samples, whose margin is not defined"
+        )
+    return np.array(places, dtype=np.intp)[which.reshape(-1)]
+
+
+def _class_scores(model: Any, raw: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The scores of all classes, also of two that share one."""
+    if len(model.classes_) != 2:
+        return raw
+    share = raw / 2 if model._halves_scores() else raw
+    return np.hstack([-share, share])
+
+
+def _losses(model: Any, raw: NDArray[np.float64], own: NDArray[np.intp]) -> NDArray[np.float64]:
+    formulation = FORMULATIONS[model.formulation]
+    if model.formulation != "ovr":
+        scores = _class_scores(model, raw)
+        return np.asarray(formulation.losses(formulation.margins(scores, own)), dtype=np.float64)
+    if len(model.classes_) == 2:  # one machine, for the second class
+        distances: NDArray[Any] = 1 - np.where(own[:, None] == 1, 1, -1) * raw
+    else:
+        distances = formulation.margins(raw, own)
+    distances = np.maximum(distances, 0)
+    return np.asarray((distances**2 if model.loss == "squared_hinge" else distances).sum(axis=1))

@@ -1,0 +1,345 @@
+"""The samples and classes that hold a model up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from multimargin._problem import as_core_csr
+from multimargin._solution import Alpha, DenseAlpha
+from multimargin.formulations import FORMULATIONS
+from multimargin.inspection._labels import class_index, native
+from multimargin.inspection._text_table import elided, text_table
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class SupportSet:
+    """The dual variables that are not zero, of a fitted model: `support_set`.
+
+    Each says that a sample pushes against a class. Without the samples that have none, the model
+    would be the same.
+
+    Attributes
+    ----------
+    sample : ndarray of int of shape (n_pairs,)
+        Places of the samples, in the order of the training data.
+    label : ndarray of shape (n_pairs,)
+        Their own labels.
+    against : ndarray of shape (n_pairs,)
+        The classes they push against. For one-vs-rest also the own one, which the sample pushes
+        up, against all others.
+    alpha : ndarray of shape (n_pairs,)
+        How hard: positive.
+    at_bound : ndarray of bool of shape (n_pairs,)
+        Whether it cannot be larger: the sample violates its margin. For Crammer-Singer, whether
+        those of the sample together cannot.
+    n_samples : int
+        That the model was trained on, those of weight zero included if these were told.
+    classes : ndarray of shape (n_classes,)
+    """
+
+    sample: NDArray[np.intp]
+    label: NDArray[Any]
+    against: NDArray[Any]
+    alpha: NDArray[np.float64]
+    at_bound: NDArray[np.bool_]
+    n_samples: int
+    classes: NDArray[Any]
+    _formulation: str
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+    @property
+    def samples(self) -> NDArray[np.intp]:
+        """Places of the samples that have a part in the model, in their order."""
+        return np.unique(self.sample)
+
+    def per_sample(self) -> NDArray[np.float64]:
+        """Sum of each sample's dual variables; 0 for one that is not needed.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        total: Any = np.bincount(self.sample, self.alpha, minlength=self.n_samples)
+        return np.asarray(total, dtype=np.float64)
+
+    def per_class(self) -> dict[str, NDArray[Any]]:
+        """What holds up each class, and what pushes against it.
+
+        Returns
+        -------
+        dict of ndarray of shape (n_classes,)
+            ``samples``: samples of the class in the support set; ``alpha``: the sum of their dual
+            variables; ``rivals`` and ``rival_alpha``: the same of the samples of other classes
+            that push against it.
+        """
+        own, other = self._places(self.label), self._places(self.against)
+        n, foreign = len(self.classes), own != other
+        first = np.unique(self.sample, return_index=True)[1]
+        return {
+            "samples": np.bincount(own[first], minlength=n),
+            "alpha": np.bincount(own, self.alpha, minlength=n),
+            "rivals": np.bincount(other[foreign], minlength=n),
+            "rival_alpha": np.bincount(other[foreign], self.alpha[foreign], minlength=n),
+        }
+
+    def of_class(self, label: Any) -> SupportSet:
+        """The part that has to do with a class: its samples, and those that push against it.
+
+        Parameters
+        ----------
+        label : object
+            One of `classes`.
+
+        Returns
+        -------
+        SupportSet
+        """
+        wanted = self.classes[class_index(self.classes, label)]
+        kept = (self.label == wanted) | (self.against == wanted)
+        return SupportSet(
+            sample=self.sample[kept],
+            label=self.label[kept],
+            against=self.against[kept],
+            alpha=self.alpha[kept],
+            at_bound=self.at_bound[kept],
+            n_samples=self.n_samples,
+            classes=self.classes,
+            _formulation=self._formulation,
+        )
+
+    def coefficients(self) -> Any:
+        """How much of each sample is in the weights of each class.
+
+        ``coefficients().T @ X`` are the weights of all classes (for one-vs-rest with two classes,
+        of the second alone).
+
+        Returns
+        -------
+        csr_matrix of shape (n_samples, n_classes)
+        """
+        own, other = self._places(self.label), self._places(self.against)
+        n_classes = len(self.classes)
+        shape = (self.n_samples, n_classes)
+        if self._formulation == "ovr":
+            sign = np.where(own == other, 1.0, -1.0)
+            if n_classes == 2:
+                # One machine: both classes' samples push against the other.
+                machine = np.zeros_like(own)
+                sign = np.where(own == 1, 1.0, -1.0)
+                return sp.csr_matrix(
+                    (sign * self.alpha, (self.sample, machine)), shape=(self.n_samples, 1)
+                )
+            return sp.csr_matrix((sign * self.alpha, (self.sample, other)), shape=shape)
+        pushes = sp.csr_matrix((-self.alpha, (self.sample, other)), shape=shape)
+        if self._formulation == "llw":
+            mean = self.per_sample() / n_classes
+            held = np.flatnonzero(mean)
+            each = np.arange(n_classes)
+            places = (np.repeat(held, n_classes), np.tile(each, len(held)))
+            return pushes + sp.csr_matrix((np.repeat(mean[held], n_classes), places), shape=shape)
+        return pushes + sp.csr_matrix((self.alpha, (self.sample, own)), shape=shape)
+
+    def weights(self, X: Any, *, bias: float = 0.0) -> tuple[Any, NDArray[np.float64]]:
+        """The weights that these dual variables make, as ``coef_`` and ``intercept_`` have them.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            The training samples, as features.
+        bias : float, default=0.0
+            `intercept_scaling` of a model with an intercept.
+
+        Returns
+        -------
+        coef : csr_matrix of shape (n_classes, n_features), or (1, n_features) for two classes
+        intercept : ndarray of shape (n_classes,), or (1,)
+        """
+        share = self.coefficients()
+        coef: Any = share.T.tocsr() @ as_core_csr(X).astype(np.float64)
+        intercept = np.asarray(share.sum(axis=0), dtype=np.float64).reshape(-1) * bias**2
+        if coef.shape[0] == 2:
+            return coef[1] - coef[0], intercept[1:] - intercept[:1]
+        return coef, intercept
+
+    def as_dict(self) -> dict[str, Any]:
+        """Counts, and what is known of each pair, as JSON can hold it.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "n_samples": self.n_samples,
+            "n_support": len(self.samples),
+            "n_bound": int(self.at_bound.sum()),
+            "n_free": int((~self.at_bound).sum()),
+            "pairs": [
+                {
+                    "sample": int(i),
+                    "label": native(a),
+                    "against": native(b),
+                    "alpha": float(v),
+                    "at_bound": bool(full),
+                }
+                for i, a, b, v, full in zip(
+                    self.sample, self.label, self.against, self.alpha, self.at_bound, strict=True
+                )
+            ],
+        }
+
+    def __str__(self) -> str:
+        support = len(self.samples)
+        bound = int(self.at_bound.sum())
+        head = (
+            f"{support:,} of {self.n_samples:,} samples "
+            f"({100 * support / max(1, self.n_samples):.1f} %) hold the model up, by {len(self):,} "
+            f"dual variables: {bound:,} at their bound, {len(self) - bound:,} free"
+        )
+        total = self.per_class()
+        order = np.argsort(-total["alpha"], kind="stable")[:_SHOWN]
+        rows = [
+            [
+                elided(str(self.classes[c]), 40),
+                f"{total['samples'][c]:,}",
+                f"{total['alpha'][c]:.4g}",
+                f"{total['rivals'][c]:,}",
+                f"{total['rival_alpha'][c]:.4g}",
+            ]
+            for c in order
+        ]
+        titles = ["class", "samples", "alpha", "rivals", "their alpha"]
+        return f"{head}\n{text_table(titles, rows)}"
+
+    def _places(self, labels: NDArray[Any]) -> NDArray[np.intp]:
+        return np.searchsorted(self.classes, labels)
+
+
+def support_set(
+    model: Any,
+    y: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    tol: float = 1e-3,
+) -> SupportSet:
+    """Say which samples hold a model up, and against which classes.
+
+    Parameters
+    ----------
+    model : MulticlassSVC
+        Fitted with ``warm_start=True``, which keeps the dual variables.
+    y : array-like of shape (n_samples,), default=None
+        The labels that it was trained on, to be checked. Needed where samples or classes had the
+        weight zero: they took no part, and without `y` places count only those that did.
+    sample_weight : array-like of shape (n_samples,), default=None
+        The weights that it was trained with.
+    tol : float, default=1e-3
+        Dual variables below this share of their bound (of the largest of all, where there is no
+        bound) count as zero, and those as near to it as at it: some solvers only come near.
+
+    Returns
+    -------
+    SupportSet
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from multimargin import MulticlassSVC
+    >>> from multimargin.inspection import support_set
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MulticlassSVC(warm_start=True, tol=1e-6, random_state=0).fit(X, y)
+    >>> held_by = support_set(model, y)
+    >>> len(held_by.samples), len(X)
+    (34, 150)
+    """
+    check_is_fitted(model, "coef_")
+    alpha = getattr(model, "_warm_alpha", None)
+    if alpha is None:
+        raise ValueError("the dual variables of this model were not kept: fit with warm_start=True")
+    if not 0 <= tol < 1:
+        raise ValueError(f"tol must be at least 0 and below 1, got {tol!r}")
+    row, own, other, value = _pairs(alpha, tol)
+    n = len(alpha.box)
+    place = _trained_on(model, alpha, n, y, sample_weight)
+    return SupportSet(
+        sample=place[row],
+        label=model.classes_[own],
+        against=model.classes_[other],
+        alpha=value,
+        at_bound=_at_bound(alpha, row, value, tol),
+        n_samples=n if y is None else len(np.asarray(y)),
+        classes=model.classes_,
+        _formulation=alpha.formulation,
+    )
+
+
+def _pairs(
+    alpha: Any, tol: float
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """Sample, own class, other class and value of each dual variable that is not zero."""
+    least = tol * _bounds(alpha, largest=float(alpha.value.max(initial=0)))
+    if isinstance(alpha, Alpha):
+        first, size = alpha.pair[:-1], np.diff(alpha.pair)
+        used = alpha.value > np.repeat(least, size)
+        used[first] = False  # the first of a sample holds the sum of the others
+        kept = np.flatnonzero(used)
+        row, other = np.repeat(np.arange(len(first)), size)[kept], alpha.cls[kept].astype(np.intp)
+        return row, alpha.cls[first][row].astype(np.intp), other, alpha.value[kept].astype(float)
+    row, column = np.nonzero(alpha.value > least[:, None])
+    own = alpha.y[row].astype(np.intp)
+    # One machine for two classes: it tells each from the other.
+    other = 1 - own if alpha.value.shape[1] == 1 else column
+    return row, own, other, alpha.value[row, column].astype(float)
+
+
+def _bounds(alpha: Any, largest: float = np.inf) -> NDArray[np.float64]:
+    """The bound of each sample's dual variables; ``largest`` where there is none."""
+    box = np.asarray(alpha.box, dtype=np.float64)
+    if isinstance(alpha, DenseAlpha) and alpha.loss == "squared_hinge":
+        return np.full(len(box), largest)
+    return np.where(np.isfinite(box), box, largest)
+
+
+def _at_bound(
+    alpha: Any, row: NDArray[np.intp], value: NDArray[np.float64], tol: float
+) -> NDArray[np.bool_]:
+    bound = _bounds(alpha)
+    if not FORMULATIONS[alpha.formulation].separable:  # the variables of a sample share it
+        total: Any = np.bincount(row, value, minlength=len(bound))
+        value = total[row]
+    rounding = 8 * float(np.finfo(alpha.value.dtype).eps)
+    full: NDArray[np.bool_] = value >= bound[row] * (1 - max(tol, rounding))
+    return full
+
+
+def _trained_on(
+    model: Any, alpha: Any, n: int, y: ArrayLike | None, sample_weight: ArrayLike | None
+) -> NDArray[np.intp]:
+    """Places, in the data given to fit, of the samples that took part."""
+    if y is None:
+        if sample_weight is not None:
+            raise ValueError("sample_weight was given without y: pass the labels as well")
+        return np.arange(n)
+    labels = np.asarray(y)
+    used = np.ones(len(labels), dtype=bool)
+    if sample_weight is not None:
+        used &= np.asarray(sample_weight) > 0
+    # A class of weight zero is none of the model's.
+    used &= np.isin(labels, model.classes_)
+    place = np.flatnonzero(used)
+    trained = alpha.cls[alpha.pair[:-1]] if isinstance(alpha, Alpha) else alpha.y
+    if len(place) != n or not np.array_equal(labels[place], model.classes_[trained]):
+        raise ValueError(
+            f"the model was trained on {n:,} samples of positive weight with other labels than "
+            f"the {len(place):,} given: pass y and sample_weight as they were given to fit"
+        )
+    return place

@@ -1,0 +1,88 @@
+"""The features that matter most to a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+from multimargin.inspection._html_table import html_table
+from multimargin.inspection._text_table import elided, text_table
+
+
+@dataclass(frozen=True)
+class TopFeatures:
+    """The largest weights of a class, and the most negative ones: `MulticlassSVC.top_features`.
+
+    Attributes
+    ----------
+    label : object
+        The class.
+    positive : list of (str, float)
+        Features that speak most for it, and their weights; the largest first.
+    negative : list of (str, float)
+        Features that speak most against it, the most negative first.
+    intercept : float
+    n_weights : int
+        Its weights that are not zero.
+    """
+
+    label: Any
+    positive: list[tuple[str, float]]
+    negative: list[tuple[str, float]]
+    intercept: float
+    n_weights: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """All of it as JSON can hold it.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "label": self.label,
+            "positive": [{"feature": name, "weight": weight} for name, weight in self.positive],
+            "negative": [{"feature": name, "weight": weight} for name, weight in self.negative],
+            "intercept": self.intercept,
+            "n_weights": self.n_weights,
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the weights as bars.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, default=None
+            Where to draw; a new figure if not given.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        from multimargin.inspection._plots import plot_top_features
+
+        return plot_top_features(self, ax)
+
+    def __str__(self) -> str:
+        rows = [[elided(cell, 40) for cell in row] for row in self._rows()]
+        # Two tables side by side: numbers to the right, names to the left.
+        left = text_table(["for", "weight"], [row[:2] for row in rows]).splitlines()
+        right = text_table(["against", "weight"], [row[2:] for row in rows]).splitlines()
+        width = max(map(len, left))
+        lines = [f"{a:<{width}}    {b}" for a, b in zip(left, right, strict=True)]
+        return "\n".join([self._caption(), *lines])
+
+    def _repr_html_(self) -> str:
+        return html_table(["for", "weight", "against", "weight"], self._rows(), self._caption())
+
+    def _caption(self) -> str:
+        return f"{self.label}: {self.n_weights:,} weights, intercept {self.intercept:+.4f}"
+
+    def _rows(self) -> list[list[str]]:
+        pairs = zip_longest(self.positive, self.negative)
+        return [[*_cells(a), *_cells(b)] for a, b in pairs]
+
+
+def _cells(feature: tuple[str, float] | None) -> tuple[str, str]:
+    return ("", "") if feature is None else (feature[0], f"{feature[1]:+.4f}")
