@@ -15,15 +15,21 @@ from multimargin import (
     DataFileError,
     ModelFileError,
     MulticlassSVC,
+    PruningCost,
     TextClassifier,
     distributed,
     dump_svmlight,
+    export_onnx,
     load_model,
     load_svmlight,
     match_class,
+    path,
+    prune,
+    pruning_costs,
     read_table,
     rounds,
     save_model,
+    tune,
 )
 from multimargin.datasets import (
     SetParts,
@@ -45,11 +51,18 @@ from multimargin.inspection import (
     TopFeatures,
     class_report,
     confusions,
-    index_features,
     margins,
     similar_classes,
     support_set,
 )
+from multimargin.selection import (
+    Candidate,
+    PathPoint,
+    RegularizationPath,
+    Tuning,
+    default_penalties,
+)
+from multimargin.serving import Limits, Server
 from multimargin.tables import Table
 from multimargin.text import TextFeatures
 
@@ -142,7 +155,6 @@ def texts(folder: Path) -> None:
 
 
 def explained(model: MulticlassSVC, X: csr_matrix[Any]) -> None:
-    index_features(model)
     why = model.explain(X[0], k=3)
     assert_type(why, Explanation)
     assert_type(why.contributions, list[Contribution])
@@ -170,6 +182,26 @@ def schedule() -> None:
     assert_type(rounds(4), list[list[tuple[int, int]]])
 
 
+def selected(X: csr_matrix[Any], y: NDArray[np.int64]) -> None:
+    found = assert_type(path(X, y, [0.1, 1.0], validation=(X, y)), RegularizationPath)
+    point = assert_type(found.best(), PathPoint)
+    assert_type(point.C, float)
+    tuned = assert_type(tune(X, y, formulations="ww", Cs=[1.0], holdout=0.3), Tuning)
+    assert_type(tuned.best(), Candidate)
+    assert_type(default_penalties("ww", 12), tuple[float, ...])
+
+
+def smaller(folder: Path, model: MulticlassSVC, X: csr_matrix[Any], y: NDArray[np.int64]) -> None:
+    assert_type(prune(model, keep=0.5), MulticlassSVC)
+    assert_type(pruning_costs(model, X, y), list[PruningCost])
+    export_onnx(model, folder / "model.onnx")
+
+
+def served() -> None:
+    server = Server("model", limits=Limits())
+    assert_type(server.is_local, bool)
+
+
 def main() -> None:
     X, y = make_hierarchical_text(200, 200, 12, random_state=0)
     assert_type(X, csr_matrix[Any])
@@ -179,6 +211,9 @@ def main() -> None:
         files(Path(folder), model, X, y)
         several_ranks(Path(folder))
         texts(Path(folder))
+        smaller(Path(folder), model, X, y)
+    selected(X, y)
+    served()
     explained(model, X)
     inspected(model, X, y)
     schedule()

@@ -205,7 +205,7 @@ class Judge:
             agreement = float(np.mean(predicted == self._predicted))
             if self._y is not None:
                 error = float(np.mean(predicted != self._y))
-        count = int(pruned.coef_.nnz)
+        count = nonzeros(pruned.coef_)
         return PruningCost(
             keep=count / max(1, self._whole),
             threshold=float(pruned.pruned_["threshold"]),
