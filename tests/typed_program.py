@@ -15,20 +15,56 @@ from multimargin import (
     DataFileError,
     ModelFileError,
     MulticlassSVC,
+    PruningCost,
+    TextClassifier,
     distributed,
     dump_svmlight,
+    export_onnx,
     load_model,
     load_svmlight,
     match_class,
+    path,
+    prune,
+    pruning_costs,
+    read_table,
     rounds,
     save_model,
+    tune,
 )
 from multimargin.datasets import (
     SetParts,
     load_set,
     load_wordnet_hypernyms,
     make_hierarchical_text,
+    wordnet_parents,
 )
+from multimargin.inspection import (
+    ClassReport,
+    ConfusedPair,
+    Confusions,
+    Contribution,
+    Explanation,
+    Family,
+    Margins,
+    Part,
+    SupportSet,
+    TopFeatures,
+    class_report,
+    confusions,
+    margins,
+    similar_classes,
+    support_set,
+)
+from multimargin.selection import (
+    Candidate,
+    PathPoint,
+    RegularizationPath,
+    Tuning,
+    default_penalties,
+)
+from multimargin.serving import Limits, Server
+from multimargin.tables import Table
+from multimargin.text import TextFeatures
 
 
 def estimator(X: csr_matrix[Any], y: NDArray[np.int64]) -> MulticlassSVC:
@@ -100,12 +136,70 @@ def data_sets() -> None:
     texts, topics = load_wordnet_hypernyms(subset="test", return_X_y=True)
     assert_type(texts, csr_matrix[Any])
     assert_type(topics, NDArray[np.str_])
+    assert_type(wordnet_parents(), dict[str, str])
     assert_type(load_set("wordnet-hypernym", None), SetParts)
+
+
+def texts(folder: Path) -> None:
+    (folder / "texts.csv").write_text(
+        "text,label\na red rose,flower\na white rose,flower\na loud dog,pet\na red cat,pet\n"
+    )
+    table = read_table(folder / "texts.csv", ["text", "label"])
+    assert_type(table, Table)
+    model = TextClassifier("ww", C=10.0, text="text", random_state=0)
+    assert_type(model.fit(table, table["label"]), TextClassifier)
+    assert_type(model.predict(table), NDArray[Any])
+    assert_type(model.features_, TextFeatures)
+    assert_type(model.dual_gap_, float)
+    assert_type(model.set_params(C=1.0), TextClassifier)
+
+
+def explained(model: MulticlassSVC, X: csr_matrix[Any]) -> None:
+    why = model.explain(X[0], k=3)
+    assert_type(why, Explanation)
+    assert_type(why.contributions, list[Contribution])
+    assert_type(why.intercept_part, Part)
+    assert_type(why.contributions[0].feature, str)
+    assert_type(model.top_features(model.classes_[0], k=3), TopFeatures)
+    assert_type(similar_classes(model, model.classes_[0]), list[tuple[Any, float]])
+
+
+def inspected(model: MulticlassSVC, X: csr_matrix[Any], y: NDArray[np.int64]) -> None:
+    report = class_report(model, X, y)
+    assert_type(report, ClassReport)
+    assert_type(report.accuracy, float)
+    wrong = confusions(model, X, y)
+    assert_type(wrong, Confusions)
+    assert_type(wrong.pairs, list[ConfusedPair])
+    assert_type(wrong.families, list[Family])
+    assert_type(margins(model, X, y), Margins)
+    kept = MulticlassSVC(warm_start=True, random_state=0).fit(X, y)
+    assert_type(support_set(kept, y), SupportSet)
 
 
 def schedule() -> None:
     assert_type(match_class(4, 0, 1), int | None)
     assert_type(rounds(4), list[list[tuple[int, int]]])
+
+
+def selected(X: csr_matrix[Any], y: NDArray[np.int64]) -> None:
+    found = assert_type(path(X, y, [0.1, 1.0], validation=(X, y)), RegularizationPath)
+    point = assert_type(found.best(), PathPoint)
+    assert_type(point.C, float)
+    tuned = assert_type(tune(X, y, formulations="ww", Cs=[1.0], holdout=0.3), Tuning)
+    assert_type(tuned.best(), Candidate)
+    assert_type(default_penalties("ww", 12), tuple[float, ...])
+
+
+def smaller(folder: Path, model: MulticlassSVC, X: csr_matrix[Any], y: NDArray[np.int64]) -> None:
+    assert_type(prune(model, keep=0.5), MulticlassSVC)
+    assert_type(pruning_costs(model, X, y), list[PruningCost])
+    export_onnx(model, folder / "model.onnx")
+
+
+def served() -> None:
+    server = Server("model", limits=Limits())
+    assert_type(server.is_local, bool)
 
 
 def main() -> None:
@@ -116,6 +210,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         files(Path(folder), model, X, y)
         several_ranks(Path(folder))
+        texts(Path(folder))
+        smaller(Path(folder), model, X, y)
+    selected(X, y)
+    served()
+    explained(model, X)
+    inspected(model, X, y)
     schedule()
     print(assert_type(multimargin.__version__, str))
 

@@ -117,7 +117,7 @@ class SupportSet:
             _formulation=self._formulation,
         )
 
-    def coefficients(self) -> Any:
+    def coefficients(self) -> sp.csr_matrix[Any]:
         """How much of each sample is in the weights of each class.
 
         ``coefficients().T @ X`` are the weights of all classes (for one-vs-rest with two classes,
