@@ -201,7 +201,9 @@ def test_rows_without_a_label(folder, capsys):
     assert main(["evaluate", "m", "train.csv"]) == 1
     assert "--skip-unlabelled" in error_line(capsys)
     assert main(["evaluate", "m", "train.csv", "--skip-unlabelled", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["samples"] == 60
+    said = capsys.readouterr()
+    assert json.loads(said.out)["samples"] == 60
+    assert "1 rows without a label are left out" in said.err
 
 
 def test_a_label_seen_once(folder):

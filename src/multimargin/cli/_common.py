@@ -209,7 +209,9 @@ def read_data_for(
     table = {name: value for name in names if (value := getattr(args, name, None))}
     model_path, path = args.model, args.data
     if hasattr(model, "features_"):
-        return read_raw(model, model_path, path, labelled=labelled, **table)
+        X, y, skipped = read_raw(model, model_path, path, labelled=labelled, **table)
+        note_skipped(skipped, model.comm)
+        return X, y
     for name in table:
         raise ValueError(
             f"--{name.replace('_', '-')} is for models of tables; {model_path} takes LIBSVM text"
@@ -226,6 +228,12 @@ def read_data_for(
         ignore_extra_features=True,
         comm=model.comm,
     )
+
+
+def note_skipped(rows: int, comm: Communicator) -> None:
+    """Say that rows without a label are left out."""
+    if rows and comm.rank == 0:
+        note(f"note: {rows:,} rows without a label are left out")
 
 
 def features_of(model: distributed.DistributedModel, X: Any) -> Any:

@@ -23,8 +23,10 @@ def read_raw(
     format: str | None = None,
     encoding: str | None = None,
     skip_unlabelled: bool = False,
-) -> tuple[Any, NDArray[Any] | None]:
-    """What the model takes of a table, and the labels. Called by all ranks.
+) -> tuple[Any, NDArray[Any] | None, int]:
+    """What the model takes of a table, the labels, and how many rows were left out.
+
+    Called by all ranks.
 
     Parameters
     ----------
@@ -43,6 +45,8 @@ def read_raw(
     -------
     X : Table or ndarray of str
     y : ndarray or None
+    skipped : int
+        Rows without a label.
     """
     _check_recorded(model.preprocessing_, model_path)
     if format is None and table_format(path) is None:
@@ -57,10 +61,10 @@ def read_raw(
     with agreed(model.comm):
         more = [] if column is None else [column]
         table = read_table(path, [*wanted, *more], format=format, encoding=encoding or "utf-8")
-        y = None
+        y, skipped = None, 0
         if column is not None:
-            table, y, _ = labelled_rows(table, column, skip_unlabelled=skip_unlabelled)
-    return (table[renamed] if renamed is not None else table), y
+            table, y, skipped = labelled_rows(table, column, skip_unlabelled=skip_unlabelled)
+    return (table[renamed] if renamed is not None else table), y, skipped
 
 
 def _check_recorded(recorded: dict[str, Any], model_path: str) -> None:

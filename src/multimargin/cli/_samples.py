@@ -12,7 +12,7 @@ from multimargin import distributed
 from multimargin._agreement import agreed
 from multimargin._communicator import Communicator
 from multimargin._estimator import MulticlassSVC
-from multimargin.cli._common import note, positive_int, read_data
+from multimargin.cli._common import note_skipped, positive_int, read_data
 from multimargin.cli._labels import check_two_classes, labelled_rows
 from multimargin.tables import Table, read_table
 from multimargin.tables._read import FORMATS, table_format
@@ -246,8 +246,7 @@ def read_training(
     wanted = [*(args.text or ()), *(args.numeric or ()), *(args.categorical or ())]
     with agreed(comm):
         table, y, skipped = _read_labelled(args, wanted)
-    if skipped and comm.rank == 0:
-        note(f"note: {skipped:,} rows without a label are left out")
+    note_skipped(skipped, comm)
     return table, y, template
 
 
