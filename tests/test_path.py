@@ -28,7 +28,7 @@ def data():
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_a_path_equals_cold_fits(data, formulation, loss):
     if loss not in FORMULATIONS[formulation].offered_losses:
-        return
+        pytest.skip("this formulation has no such loss")
     X, y, X_test, _ = data
     tol = 1e-5
     asked = {"formulation": formulation, "loss": loss, "tol": tol, "random_state": 0}

@@ -277,13 +277,14 @@ class MulticlassSVC(
         last: Start | None = getattr(self, "_warm_alpha", None)
         before: Samples | None = getattr(self, "_warm_samples", None)
         self.n_known_samples_ = 0
-        if last is not None and before is not None:
-            last, self.n_known_samples_ = carried_over(last, before, samples, problem)
-            if self.verbose:
-                known, n = self.n_known_samples_, len(problem.y)
-                note = f"multimargin: {known:,} of {n:,} samples are known from the last fit"
-                tqdm.write(note, file=sys.stderr)
-        return last
+        if last is None or before is None:
+            return None
+        start, self.n_known_samples_ = carried_over(last, before, samples, problem)
+        if self.verbose:
+            known, n = self.n_known_samples_, len(problem.y)
+            note = f"multimargin: {known:,} of {n:,} samples are known from the last fit"
+            tqdm.write(note, file=sys.stderr)
+        return start
 
     def _observers(
         self, tasks: FitTasks, classes: NDArray[Any], problem: Problem

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from multimargin._estimator import MulticlassSVC
+from multimargin._measures import known_labels
 from multimargin._stored_weights import check_stored, stored
 from multimargin._weights_by_feature import AskedAgain
 from multimargin._weights_form import nonzeros
@@ -128,6 +129,8 @@ def prune(
         raise ValueError("give one of threshold=, keep= and max_loss= to say what to drop")
     if max_loss is not None:
         return _prune_to_loss(model, max_loss, X, y, weights)
+    if X is not None or y is not None or weights is not None:
+        raise ValueError("X=, y= and weights= are for max_loss=; pruning_costs shows other costs")
     if keep is not None:
         threshold = _threshold_of(_sorted_sizes(model), _share(keep))
     if not _number(threshold) or not 0 <= float(threshold or 0) < np.inf:
@@ -188,7 +191,7 @@ class Judge:
         self._weights = weights
         self._whole = nonzeros(model.coef_)
         self._X = None if X is None else model._checked(X)
-        self._y = None if y is None else np.asarray(y)
+        self._y = None if y is None else known_labels(model.classes_, np.asarray(y))
         if self._X is not None and self._y is not None and len(self._y) != self._X.shape[0]:
             raise ValueError(f"{self._X.shape[0]} samples, but {len(self._y)} labels")
         self._predicted = None if X is None else model.predict(self._X)

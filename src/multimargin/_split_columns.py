@@ -32,7 +32,8 @@ class SplitColumns:
 
     def __init__(self, coef: Any) -> None:
         rows, n_features = coef.shape
-        columns = sp.csc_matrix(coef)
+        columns = sp.csc_matrix(coef, copy=True)
+        columns.sum_duplicates()  # of a user's own matrix
         count = np.diff(columns.indptr)
         dense = is_dense(count, rows)
         self.n_dense = int(np.count_nonzero(dense))

@@ -10,7 +10,6 @@ from typing import Any
 from multimargin import distributed
 from multimargin._atomic import check_writable
 from multimargin._communicator import SerialCommunicator
-from multimargin._measures import known_labels
 from multimargin._model_file import load_model, save_model
 from multimargin._pruning import Judge, PruningCost, prune, pruning_costs
 from multimargin._stored_weights import STORED
@@ -94,7 +93,9 @@ def run(args: argparse.Namespace) -> int:
     costs = pruning_costs(model, X, y)  # of the weights as they are
     if args.weights is not None:
         costs = costs[:1] + pruning_costs(model, X, y, weights=args.weights)
-    pruned = prune(model, **chosen, X=X, y=y, weights=args.weights) if chosen else model
+    if args.max_loss is not None:
+        chosen |= {"X": X, "y": y, "weights": args.weights}
+    pruned = prune(model, **chosen) if chosen else model
     if chosen or args.weights is not None:
         costs.append(_cost_of(model, pruned, X, y, args))
     if args.out is not None:
@@ -113,7 +114,7 @@ def _data(args: argparse.Namespace) -> tuple[Any, Any]:
         return None, None
     shared = distributed.load_model(args.model, n_jobs=n_jobs(args), comm=SerialCommunicator())
     X, y = read_data_for(shared, args, labelled=True)
-    return features_of(shared, X), known_labels(shared.classes_, y)
+    return features_of(shared, X), y
 
 
 def _cost_of(model: Any, pruned: Any, X: Any, y: Any, args: argparse.Namespace) -> PruningCost:

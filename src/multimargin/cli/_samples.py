@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from multimargin import distributed
 from multimargin._agreement import agreed
-from multimargin._communicator import Communicator
+from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._estimator import MulticlassSVC
 from multimargin.cli._common import note_skipped, positive_int, read_data
 from multimargin.cli._labels import check_two_classes, labelled_rows
@@ -246,8 +247,19 @@ def read_training(
     wanted = [*(args.text or ()), *(args.numeric or ()), *(args.categorical or ())]
     with agreed(comm):
         table, y, skipped = _read_labelled(args, wanted)
+        check_two_classes(args.data, args.label, y)
     note_skipped(skipped, comm)
     return table, y, template
+
+
+def read_validation(args: argparse.Namespace, path: str) -> tuple[Table, NDArray[Any]]:
+    """Another table with the columns of the training data, which may have fewer labels."""
+    other = copy.copy(args)
+    other.data = path
+    wanted = [*(args.text or ()), *(args.numeric or ()), *(args.categorical or ())]
+    table, y, skipped = _read_labelled(other, wanted)
+    note_skipped(skipped, SerialCommunicator())
+    return table, y
 
 
 def _read_labelled(
@@ -258,6 +270,4 @@ def _read_labelled(
     table = read_table(
         args.data, [*wanted, args.label], format=args.format, encoding=args.encoding or "utf-8"
     )
-    table, y, skipped = labelled_rows(table, args.label, skip_unlabelled=args.skip_unlabelled)
-    check_two_classes(args.data, args.label, y)
-    return table, y, skipped
+    return labelled_rows(table, args.label, skip_unlabelled=args.skip_unlabelled)

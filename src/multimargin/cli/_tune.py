@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import copy
 import math
 import sys
 import time
@@ -35,6 +34,7 @@ from multimargin.cli._samples import (
     DATA_HELP,
     add_data_options,
     read_training,
+    read_validation,
     recorded,
     takes_table,
 )
@@ -192,10 +192,7 @@ def _validation(args: argparse.Namespace, X: Any) -> tuple[Any, Any] | None:
     if args.validation is None:
         return None
     if takes_table(args):
-        other = copy.copy(args)
-        other.data = args.validation
-        table, labels, _ = read_training(other, SerialCommunicator())
-        return table, labels
+        return read_validation(args, args.validation)
     # Features that no training sample has would have no weights.
     return distributed.load(
         args.validation,

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from multimargin._measures import measures
 from multimargin._prediction import best_k_labels
+from multimargin.selection._splits import count_of
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,6 @@ def held_out(X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     labels = np.asarray(y)
     if labels.ndim != 1 or not len(labels):
         raise ValueError(f"validation labels must be a non-empty list, got shape {labels.shape}")
-    count = X.shape[0] if hasattr(X, "shape") else len(X)
-    if not isinstance(X, dict) and count != len(labels):
-        raise ValueError(f"validation has {count} samples but {len(labels)} labels")
+    if count_of(X) != len(labels):
+        raise ValueError(f"validation has {count_of(X)} samples but {len(labels)} labels")
     return X, labels

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from multimargin._estimator import MulticlassSVC
+from multimargin._parameters import whole_number
 from multimargin.selection._grid import checked_penalties, default_penalties
 from multimargin.selection._measure import held_out, measure_named, measured
 from multimargin.selection._regularization_path import PathPoint, RegularizationPath, best_point
@@ -80,6 +81,7 @@ def path(
     template = MulticlassSVC() if estimator is None else estimator
     template = clone(template).set_params(**parameters)
     measure_named(measure)
+    top_k = whole_number("top_k", top_k, 1)
     if keep is None:
         keep = "all" if validation is None else "best"
     if keep not in _KEEPS:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from multimargin._estimator import MulticlassSVC
+from multimargin._parameters import whole_number
 from multimargin.formulations import FORMULATIONS
 from multimargin.selection._grid import check_formulation, checked_penalties, default_penalties
 from multimargin.selection._measure import held_out, measured
@@ -146,7 +147,9 @@ class Tuner:
         classes = len(np.unique(self._y))
         self._Cs = {name: _penalties(Cs, name, classes) for name in self._names}
         once = 0 if validation is not None else seen_once(self._y)
-        self.tuning = Tuning(measure, _whole(top_k), len(self._splits), once, left_out)
+        self.tuning = Tuning(
+            measure, whole_number("top_k", top_k, 1), len(self._splits), once, left_out
+        )
         self.steps = len(self._splits) * sum(map(len, self._Cs.values()))
 
     def run(self, on_step: Callable[[Candidate], None] = lambda _: None) -> Tuning:
@@ -189,7 +192,9 @@ class Tuner:
         if holdout is not None:
             pairs = [holdout_of(self._y, holdout, seed)]
         else:
-            pairs = folds_of(self._y, _FOLDS if folds is None else _whole(folds), seed)
+            pairs = folds_of(
+                self._y, _FOLDS if folds is None else whole_number("folds", folds, 1), seed
+            )
         return [partial(self._parts, *pair) for pair in pairs]
 
     def _parts(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> _Parts:
@@ -242,9 +247,3 @@ def _penalties(Cs: Any, formulation: str, n_classes: int) -> tuple[float, ...]:
     if isinstance(Cs, Mapping):
         Cs = Cs.get(formulation)
     return default_penalties(formulation, n_classes) if Cs is None else checked_penalties(Cs)
-
-
-def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"folds and top_k must be whole numbers of at least 1, got {value!r}")
-    return int(value)
