@@ -169,7 +169,7 @@ def test_an_interrupted_comparison_keeps_what_was_measured():
     [
         ({"folds": 1}, "at least 2"),
         ({"folds": 151}, "too many"),
-        ({"folds": 2.5}, "whole"),
+        ({"folds": 2.5}, "integer"),
         ({"folds": 3, "holdout": 0.2}, "exclude"),
         ({"holdout": 1.5}, "between 0 and 1"),
         ({"holdout": 0.001}, "none"),
