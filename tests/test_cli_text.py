@@ -401,3 +401,36 @@ def test_demo_saves_its_model(folder, small_wordnet, capsys):
     assert main(["demo", "--script", "--save", "m"]) == 0
     assert "The model is saved as m." in capsys.readouterr().out
     assert load_model("m", verify=True).predict(["they bark"]).tolist() == ["dog.n#1"]
+
+
+def test_labels_of_which_most_are_seen_once(folder, capsys):
+    """Not worth a warning: with thousands of classes it is the rule."""
+    write(folder / "train.csv", [(f"word{i} same", "1", "a", f"l{i}") for i in range(40)])
+    assert main(TRAIN) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_a_label_of_eighteen_digits(folder, capsys):
+    labels = ["999999999999999999", "-999999999999999998", "7"]
+    table = [(f"word{i} same", "1", "a", label) for i, label in enumerate(labels)]
+    write(folder / "train.csv", table)
+    assert main(TRAIN) == 0
+    for label in labels:
+        assert main(["info", "m", "--class", label]) == 0
+        assert capsys.readouterr().out.startswith(f"{label}: ")
+
+
+def test_a_label_with_a_line_break_stays_on_its_line(folder, capsys):
+    table = [("petal thorn", "1", "a", "two\nlines"), ("bark tail", "1", "a", "one")]
+    write(folder / "train.csv", table)
+    assert main(TRAIN) == 0
+    for command in (["info", "m", "--class", "one"], ["explain", "m", "petal"]):
+        assert main(command) == 0
+        assert "two lines" in capsys.readouterr().out
+
+
+def test_a_label_with_a_nul_is_refused(folder, capsys):
+    rows = [{"text": "petal thorn", "label": "a\0"}, {"text": "bark tail", "label": "a"}]
+    (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["train", "train.jsonl", *TRAIN[2:]]) == 1
+    assert error_line(capsys).endswith("train.jsonl:1: the label in column 'label' holds a NUL\n")

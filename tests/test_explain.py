@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from multimargin import MulticlassSVC, TextClassifier, load_model, save_model
 from multimargin._feature_names import feature_names
+from multimargin.inspection import TopFeatures
 
 FORMULATIONS = ["ww", "cs", "llw", "ovr"]
 WORDS = ["red", "green", "round", "sour", "sweet", "hard", "soft", "old"]
@@ -267,6 +268,16 @@ def test_top_features_are_the_largest_weights(sparse, classes):
         other = model.top_features("class 0", 3)
         assert [name for name, _ in other.negative] == [name for name, _ in found.positive]
         assert other.intercept == -found.intercept
+
+
+@pytest.mark.parametrize(("positive", "negative"), [(1, 3), (3, 1), (0, 2), (0, 0)])
+def test_top_features_of_which_one_side_has_more(positive, negative):
+    weights = [("word", 0.5)] * positive, [("other", -0.25)] * negative
+    lines = str(TopFeatures("a\nb", *weights, 0.0, positive + negative)).split("\n")
+    assert lines[0] == f"a b: {positive + negative} weights, intercept +0.0000"
+    assert len(lines) == 2 + max(positive, negative)
+    assert sum("word" in line for line in lines) == positive
+    assert sum("other" in line for line in lines) == negative
 
 
 # ---------------------------------------------------------------- for people

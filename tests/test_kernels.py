@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multimargin import _core
+from multimargin import ModelFileError, _core
 from multimargin._llw_alternating import AlternatingSolver, ExtrapolatedSolver
 from multimargin._llw_solver import BlockSolver
 from multimargin._ovr_solver import OvrSolver
@@ -256,7 +256,7 @@ def test_equal_scores_go_to_the_first_class():
 def test_corrupt_coefficients_are_refused(bad):
     coef = sp.random(5, 40, density=0.3, format="csr", random_state=0)
     coef.indices[3] = bad
-    with pytest.raises(IndexError, match="corrupt model"):
+    with pytest.raises(ModelFileError, match="corrupt model"):
         LinearScores(coef, np.zeros(5), threads=2).scores(sp.csr_matrix(np.eye(40)))
 
 

@@ -171,6 +171,22 @@ def test_processes_share_the_model(model_file, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@needs_proc
+def test_a_worker_that_dies_while_it_starts_is_replaced(model_file):
+    with serving(model_file, "--processes", "2", "--rate", "0") as server:
+
+        def workers():
+            return _children(server.process.pid)
+
+        assert eventually(lambda: len(workers()) == 2)
+        before = workers()
+        time.sleep(0.8)  # until it is asked whether it is well, and cannot answer yet
+        for pid in before:
+            os.kill(pid, signal.SIGKILL)
+        assert eventually(lambda: len(workers()) == 2 and not {*before} & {*workers()})
+        assert server.end() == 0
+
+
 def test_workers_do_not_outlive_their_parent(monkeypatch):
     raised = []
     monkeypatch.setattr(signal, "raise_signal", raised.append)

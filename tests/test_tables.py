@@ -225,3 +225,18 @@ def test_table_as_a_container():
     assert repr(table) == "<Table of 3 rows: a, b>"
     with pytest.raises(ValueError, match="different lengths"):
         Table({"a": [1], "b": []})
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+def test_a_byte_order_mark_that_the_encoding_takes_for_a_character(tmp_path, encoding):
+    path = write(tmp_path / "t.csv", "\ufefftext,label\na,b\n".encode(encoding))
+    assert read_table(path, encoding=encoding).columns == ["text", "label"]
+    seems = encoding[:6]
+    with pytest.raises(DataFileError, match=f"seems to be {seems}|{seems}|NUL"):
+        read_table(path)
+
+
+def test_utf_32_is_not_taken_for_utf_16(tmp_path):
+    path = write(tmp_path / "t.csv", "text,label\na,b\n".encode("utf-32"))
+    with pytest.raises(DataFileError, match="seems to be utf-32"):
+        read_table(path)

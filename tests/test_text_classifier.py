@@ -291,3 +291,26 @@ def test_values_of_a_table_are_found_in_its_file():
     )
     with pytest.raises(DataFileError, match=r"f.csv:7: column 'n': 'x' is not a number"):
         TextFeatures(numeric="n").fit(table)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), "NA"])
+def test_missing_labels(missing):
+    if missing == "NA":
+        missing = pytest.importorskip("pandas").NA
+    labels = [*LABELS[:4], missing, *LABELS[5:]]
+    with pytest.raises(ValueError, match="missing labels: that of sample 4"):
+        TextClassifier().fit(TEXTS, labels)
+    with pytest.raises(ValueError, match="missing labels"):
+        TextClassifier().fit(TEXTS, np.array(labels, dtype=object))
+
+
+def test_labels_of_two_types():
+    with pytest.raises(ValueError, match=r"several types \(int, str\)"):
+        TextClassifier().fit(TEXTS, [3, *LABELS[1:]])
+
+
+def test_a_warm_start_from_an_iterator():
+    model = TextClassifier(warm_start=True, random_state=0)
+    for passes in (True, False):
+        model.fit(iter(TEXTS), LABELS)
+        assert (model.n_iter_ > 0) == passes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -238,7 +238,7 @@ class MulticlassSVC(
         """
         check_parameters(self)
         threads = thread_count(self.n_jobs)
-        given = X
+        given = X = list(X) if isinstance(X, Iterator) else X  # read again for a warm start
         X, y = checked_samples(self, X, y)
         tasks = FitTasks(self, X, y)
         classes, problem = problem_of(self, as_core_csr(X), y, sample_weight)

@@ -77,9 +77,11 @@ def as_class(label: int | str, classes: NDArray[Any]) -> Any:
     """
     if classes.dtype.kind in "UO":
         return str(label)
-    if isinstance(label, str):
+    if not isinstance(label, str):
+        return label
+    for number in (int, float):  # as floats, integers of 17 digits would be their neighbours
         try:
-            return float(label)  # equal to the integer, and has its hash
+            return number(label)
         except ValueError:
-            return None
-    return label
+            continue
+    return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, Protocol
 
@@ -10,11 +12,25 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin import _core
+from multimargin._array_file import ModelFileError
 from multimargin._problem import as_core_csr
 from multimargin._weights_by_feature import AskedAgain, WeightsByFeature
 
 # Dense input is turned into CSR this many rows at a time.
 _DENSE_ROWS = 65_536
+
+
+@contextlib.contextmanager
+def _sound_model() -> Iterator[None]:
+    """A file that was opened without reading all of it may turn out to be damaged only here."""
+    try:
+        yield
+    except IndexError as error:
+        if "corrupt model" not in str(error):
+            raise
+        raise ModelFileError(
+            f"{error}; load_model(path, verify=True) and 'multimargin info --verify' say where"
+        ) from None
 
 
 class LinearScores:
@@ -62,27 +78,29 @@ class LinearScores:
     def scores(self, X: Any) -> NDArray[Any]:
         """All scores, shape (n_samples, n_outputs)."""
         out = np.empty((X.shape[0], self._shape[0]), dtype=self._dtype)
-        for rows, part in self._parts(X):
-            if (columns := self._columns()) is not None:
-                _core.scores_by_feature(**self._arguments(part, columns), out=out[rows])
-            elif self._sparse:
-                _core.scores_sparse(**self._arguments(part), cols=self._shape[1], out=out[rows])
-            else:
-                _core.scores_dense(**self._arguments(part), out=out[rows])
+        with _sound_model():
+            for rows, part in self._parts(X):
+                if (columns := self._columns()) is not None:
+                    _core.scores_by_feature(**self._arguments(part, columns), out=out[rows])
+                elif self._sparse:
+                    _core.scores_sparse(**self._arguments(part), cols=self._shape[1], out=out[rows])
+                else:
+                    _core.scores_dense(**self._arguments(part), out=out[rows])
         return out
 
     def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         """The ``k`` best outputs of each sample and their scores, best first."""
         best = np.empty((X.shape[0], k), dtype=np.int32)
         score = np.empty((X.shape[0], k), dtype=self._dtype)
-        for rows, part in self._parts(X):
-            outputs: dict[str, Any] = {"cls_out": best[rows], "score_out": score[rows]}
-            if (columns := self._columns()) is not None:
-                _core.top_by_feature(**self._arguments(part, columns), **outputs)
-            elif self._sparse:
-                _core.top_sparse(**self._arguments(part), cols=self._shape[1], **outputs)
-            else:
-                _core.top_dense(**self._arguments(part), **outputs)
+        with _sound_model():
+            for rows, part in self._parts(X):
+                outputs: dict[str, Any] = {"cls_out": best[rows], "score_out": score[rows]}
+                if (columns := self._columns()) is not None:
+                    _core.top_by_feature(**self._arguments(part, columns), **outputs)
+                elif self._sparse:
+                    _core.top_sparse(**self._arguments(part), cols=self._shape[1], **outputs)
+                else:
+                    _core.top_dense(**self._arguments(part), **outputs)
         return best, score
 
     def _columns(self) -> WeightsByFeature | None:

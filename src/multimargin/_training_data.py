@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from multimargin._problem import Problem
 
 def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any]:
     """The samples and labels as arrays; the estimator learns the number of its features."""
+    _check_labels(y)
     X, y = validate_data(
         estimator,
         estimator._learned_features(X),
@@ -24,8 +26,31 @@ def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any]:
         dtype=[np.float64, np.float32],
         accept_large_sparse=True,
     )
-    check_classification_targets(y)
+    with warnings.catch_warnings():
+        # That many classes look like a regression; here they are what is expected.
+        warnings.filterwarnings("ignore", message="The number of unique classes")
+        check_classification_targets(y)
     return X, y
+
+
+def _check_labels(y: Any) -> None:
+    """Refuse missing labels, and texts among numbers, which have no order to sort them by."""
+    if y is None or getattr(getattr(y, "dtype", None), "kind", "O") in "biufUSc":
+        return
+    labels = np.asarray(y, dtype=object)
+    kinds = set(map(type, labels)) if labels.ndim == 1 else set()
+    if all(issubclass(kind, str) for kind in kinds):
+        return
+    for row, label in enumerate(labels):
+        # The last is what NaN is; pandas' NA has no truth value.
+        if label is None or type(label).__name__ == "NAType" or label != label:  # noqa: PLR0124
+            raise ValueError(
+                f"y contains missing labels: that of sample {row} is {label!r}, or NaN; leave "
+                "samples without a label out"
+            )
+    if any(issubclass(kind, str) for kind in kinds):
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise ValueError(f"y holds labels of several types ({names}): make all of them str")
 
 
 def problem_of(

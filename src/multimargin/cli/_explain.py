@@ -24,6 +24,7 @@ from multimargin.cli._common import (
 )
 from multimargin.cli._samples import add_column_options
 from multimargin.inspection import Explanation
+from multimargin.inspection._text_table import elided
 
 _EPILOG = """\
 examples:
@@ -83,7 +84,8 @@ def run(args: argparse.Namespace) -> int:
         print_json(explanation.as_dict())
     else:
         print(explanation)
-        print("best: " + ", ".join(f"{label} {score:+.4f}" for label, score in explanation.best))
+        best = (f"{elided(str(label), 60)} {score:+.4f}" for label, score in explanation.best)
+        print("best: " + ", ".join(best))
     return EXIT_OK
 
 

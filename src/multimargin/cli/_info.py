@@ -13,6 +13,7 @@ from multimargin._measures import as_class
 from multimargin._model_file import FORMAT_VERSION, decoded, load_model, read_arrays
 from multimargin.cli._common import EXIT_OK, positive_int, print_json, print_table
 from multimargin.inspection import similar_classes
+from multimargin.inspection._text_table import elided
 
 _SIMILAR = 5
 
@@ -82,7 +83,8 @@ def _describe_class(args: argparse.Namespace, model: Any) -> int:
         print_json({**top.as_dict(), "similar": pairs})
     else:
         print(top)
-        print("similar: " + ", ".join(f"{other} {cosine:.3f}" for other, cosine in similar))
+        listed = (f"{elided(str(other), 40)} {cosine:.3f}" for other, cosine in similar)
+        print("similar: " + ", ".join(listed))
     return EXIT_OK
 
 

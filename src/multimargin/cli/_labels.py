@@ -39,6 +39,9 @@ def labelled_rows(
             f"{table.place(missing[0])}: the label in column {column!r} is empty, here and in "
             f"{len(missing) - 1:,} other rows; --skip-unlabelled leaves them out"
         )
+    for row, label in enumerate(labels):
+        if "\0" in label:  # NumPy would cut it off at the end of a label
+            raise DataFileError(f"{table.place(row)}: the label in column {column!r} holds a NUL")
     if missing:
         kept = np.array([bool(label.strip()) for label in labels])
         table, labels = table[kept], [label for label in labels if label.strip()]

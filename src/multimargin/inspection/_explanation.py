@@ -171,8 +171,9 @@ class Explanation:
         return plot_explanation(self, ax)
 
     def __str__(self) -> str:
+        label, runner_up = elided(str(self.label), 60), elided(str(self.runner_up), 60)
         head = (
-            f"{self.label}  {self.score:+.4f}, {self.standing} {self.runner_up}  "
+            f"{label}  {self.score:+.4f}, {self.standing} {runner_up}  "
             f"{self.runner_up_score:+.4f} by {abs(self.difference):.4f}"
         )
         if not self.n_known:

@@ -67,8 +67,8 @@ class TopFeatures:
     def __str__(self) -> str:
         rows = [[elided(cell, 40) for cell in row] for row in self._rows()]
         # Two tables side by side: numbers to the right, names to the left.
-        left = text_table(["for", "weight"], [row[:2] for row in rows]).splitlines()
-        right = text_table(["against", "weight"], [row[2:] for row in rows]).splitlines()
+        left = text_table(["for", "weight"], [row[:2] for row in rows]).split("\n")
+        right = text_table(["against", "weight"], [row[2:] for row in rows]).split("\n")
         width = max(map(len, left))
         lines = [f"{a:<{width}}    {b}" for a, b in zip(left, right, strict=True)]
         return "\n".join([self._caption(), *lines])
@@ -77,7 +77,8 @@ class TopFeatures:
         return html_table(["for", "weight", "against", "weight"], self._rows(), self._caption())
 
     def _caption(self) -> str:
-        return f"{self.label}: {self.n_weights:,} weights, intercept {self.intercept:+.4f}"
+        label = elided(str(self.label), 40)
+        return f"{label}: {self.n_weights:,} weights, intercept {self.intercept:+.4f}"
 
     def _rows(self) -> list[list[str]]:
         pairs = zip_longest(self.positive, self.negative)

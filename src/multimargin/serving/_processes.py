@@ -15,9 +15,25 @@ from uvicorn.supervisors import Multiprocess
 
 
 class _Supervisor(Multiprocess):  # type: ignore[misc,unused-ignore]
-    """uvicorn's, which remembers Ctrl-C."""
+    """uvicorn's, which remembers Ctrl-C, and sees a process that dies before it could answer."""
 
     interrupted = False
+
+    def init_processes(self) -> None:
+        """Start all."""
+        super().init_processes()
+        self._leave_ends_to_processes()
+
+    def keep_subprocess_alive(self) -> None:
+        """Replace those that do not answer."""
+        super().keep_subprocess_alive()
+        self._leave_ends_to_processes()
+
+    def _leave_ends_to_processes(self) -> None:
+        # With both ends of a pipe open here, a process that is gone looks like one that is slow,
+        # and signals wait until the time that it may take to start is over.
+        for process in self.processes:
+            process.child_conn.close()
 
     def handle_int(self) -> None:
         """End all, because of Ctrl-C."""

@@ -87,13 +87,14 @@ def _checked(name: str, text: io.TextIOWrapper) -> Iterator[str]:
                 f"{name}:{number}: the line holds a NUL; the file is no text, or of another "
                 "encoding, such as utf-16: give it (--encoding, or encoding= in Python)"
             )
-        yield line
+        # That of an encoding which has it as a character, such as utf-16-le.
+        yield line.removeprefix("\ufeff") if number == 1 else line
 
 
 def _undecodable(name: str, stream: IO[bytes], encoding: str) -> DataFileError:
     """Says which byte it is; for this the file is read again."""
     stream.seek(0)
-    guess = _guess(stream.read(2))
+    guess = _guess(stream.read(4))
     stream.seek(0)
     decoder = codecs.getincrementaldecoder(encoding)("strict")
     shown = "utf-8" if encoding == "utf-8-sig" else encoding
@@ -116,6 +117,8 @@ def _undecodable(name: str, stream: IO[bytes], encoding: str) -> DataFileError:
 
 
 def _guess(start: bytes) -> str:
-    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+    if start in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
+        return "which seems to be utf-32"
+    if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "which seems to be utf-16"
     return "such as cp1252 (western Windows), latin-1 or utf-16"
