@@ -249,6 +249,17 @@ def test_a_good_start_is_kept():
     assert model.n_iter_ <= cold.n_iter_
 
 
+@pytest.mark.parametrize("passes", [1, 2, 3])
+@pytest.mark.filterwarnings("ignore:tol was not reached")
+def test_few_passes_do_not_lose_the_start(passes):
+    X, y = problem(n=400, d=500, classes=12)
+    model = estimator("llw", C=100.0, tol=1e-3).fit(X[:360], y[:360])
+    cold = estimator("llw", C=100.0, tol=1e-3, max_iter=passes).fit(X, y)
+    model.set_params(max_iter=passes).fit(X, y)
+    assert model.n_iter_ <= passes
+    assert model.dual_objective_ > cold.dual_objective_
+
+
 @pytest.mark.parametrize("change", ["classes", "fewer classes", "samples"])
 def test_the_same_for_any_number_of_threads(change):
     X, y = problem(n=400, d=500, classes=12)

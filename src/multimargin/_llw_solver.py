@@ -172,21 +172,22 @@ class BlockSolver(LlwSolver):
         """
         seen = self._engine.look()
         gap, primal = seen.loss + 2 * seen.half_norm - seen.alpha, seen.loss + seen.half_norm
-        if gap <= _GOOD_START * primal:
+        if self._hard is not None or gap <= _GOOD_START * primal:
             return ""
         # The dual is a parabola in what all variables are multiplied by.
         multiple = min(1.0, seen.alpha / (2 * seen.half_norm)) if seen.half_norm > 0 else 1.0
         dual = multiple * (seen.alpha - multiple * seen.half_norm)
         self._engine.assign(np.zeros_like(start.value, dtype=self._problem.X.dtype))
-        if ended_by := self._first_passes():
-            return ended_by
+        ended_by = self._first_passes()
         now = self._engine.look()
         if dual > now.alpha - now.half_norm:
             alpha = start.scaled_to(self._problem)
             alpha *= multiple
             self._engine.assign(alpha)
-            return self._first_passes()
-        return ""
+            if not ended_by:
+                return self._first_passes()
+            self._look()  # the limits leave no more than the better of the two
+        return ended_by
 
     def _one_pass(self) -> Any:
         self._limit(self._engine)
