@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from multimargin import MulticlassSVC, TextClassifier, load_model, save_model
 from multimargin._array_file import ModelFileError, read_arrays, write_arrays
+from multimargin._carry_over import Samples, carried_over
+from multimargin._problem import Problem
 from multimargin._sample_keys import matched, row_keys, text_keys
 from multimargin.cli import main
+from multimargin.formulations import LeeLinWahba
 
 FITS = [(name, "hinge") for name in ("ww", "cs", "llw", "ovr")] + [("ovr", "squared_hinge")]
 
@@ -167,6 +170,107 @@ def test_texts_are_recognised_though_words_are_added():
     assert model.n_known_samples_ == 70
     cold = TextClassifier(random_state=0).fit(more, labels)
     assert model.primal_objective_ == pytest.approx(cold.primal_objective_, rel=0.02)
+
+
+# ---------------------------------------------------------------- never worse than no start
+
+
+def several_changes(change, y):
+    """Samples of the first and of the second fit."""
+    everything = np.arange(len(y))
+    new = (y == "class 0") | (y == "class 3")
+    return {
+        "classes": (everything[~new], everything),
+        "fewer classes": (everything, everything[~new]),
+        "samples": (everything[: len(y) // 2], everything),
+        "order": (everything, everything[::-1]),
+    }[change]
+
+
+@pytest.mark.parametrize(("formulation", "loss"), FITS)
+@pytest.mark.parametrize("change", ["classes", "fewer classes", "samples", "order"])
+@pytest.mark.parametrize("C", [0.05, 30.0])
+def test_another_box_at_the_same_time(formulation, loss, change, C):
+    X, y = problem()
+    first, second = several_changes(change, y)
+    model = estimator(formulation, loss, tol=1e-3).fit(X[first], y[first])
+    model.set_params(C=C).fit(X[second], y[second])
+    cold = estimator(formulation, loss, tol=1e-3, C=C).fit(X[second], y[second])
+    assert model.n_known_samples_ == min(len(first), len(second))
+    assert model.converged_ and model.dual_gap_ <= 1e-3
+    assert model.primal_objective_ == pytest.approx(cold.primal_objective_, rel=2e-3)
+    assert model.dual_objective_ <= cold.primal_objective_ * (1 + 1e-6)
+
+
+def test_a_new_class_leaves_the_weights_of_the_others():
+    X, y = problem()
+    first, _ = several_changes("classes", y)
+    model = estimator("llw", C=30.0).fit(X[first], y[first])
+    classes, number = np.unique(y, return_inverse=True)
+    now = Problem(X, number.astype(np.int32), np.full(len(y), 30.0), len(classes), 0.0, "llw")
+    start, known = carried_over(
+        model._warm_alpha, model._warm_samples, Samples(row_keys(X), classes), now
+    )
+    assert known == len(first)
+    # The own class of a sample that is known was there before.
+    assert np.all(start.value[np.arange(len(y)), number] == 0)
+    assert np.all((start.value >= 0) & (start.value <= 30.0))
+    weights = LeeLinWahba.weights(start.value, X.toarray(), number)
+    there = np.isin(classes, y[first])
+    assert np.abs(weights[there] - model.coef_).max() < 1e-9
+    assert np.abs(weights[~there]).max() < 1e-9
+
+
+@pytest.mark.parametrize("solver", ["alternating", "extrapolated"])
+@pytest.mark.parametrize("change", ["classes", "fewer classes", "samples"])
+def test_other_solvers_take_the_start_too(solver, change):
+    X, y = problem()
+    first, second = several_changes(change, y)
+    model = estimator("llw", solver=solver, tol=1e-2).fit(X[first], y[first])
+    model.fit(X[second], y[second])
+    cold = estimator("llw", solver=solver, tol=1e-2).fit(X[second], y[second])
+    assert model.converged_
+    assert model.primal_objective_ == pytest.approx(cold.primal_objective_, rel=2e-2)
+
+
+def test_a_bad_start_is_dropped():
+    X, y = problem(n=400, d=500, classes=12)
+    model = estimator("llw", C=100.0, tol=1e-2).fit(X[:60], y[:60]).fit(X, y)
+    cold = estimator("llw", C=100.0, tol=1e-2).fit(X, y)
+    assert model.n_known_samples_ == 60
+    assert np.array_equal(model.coef_, cold.coef_)
+
+
+def test_a_good_start_is_kept():
+    X, y = problem(n=400, d=500, classes=12)
+    model = estimator("llw", C=100.0, tol=1e-2).fit(X[:396], y[:396]).fit(X, y)
+    cold = estimator("llw", C=100.0, tol=1e-2).fit(X, y)
+    assert not np.array_equal(model.coef_, cold.coef_)
+    assert model.n_iter_ <= cold.n_iter_
+
+
+@pytest.mark.parametrize("passes", [1, 2, 3])
+@pytest.mark.filterwarnings("ignore:tol was not reached")
+def test_few_passes_do_not_lose_the_start(passes):
+    X, y = problem(n=400, d=500, classes=12)
+    model = estimator("llw", C=100.0, tol=1e-3).fit(X[:360], y[:360])
+    cold = estimator("llw", C=100.0, tol=1e-3, max_iter=passes).fit(X, y)
+    model.set_params(max_iter=passes).fit(X, y)
+    assert model.n_iter_ <= passes
+    assert model.dual_objective_ > cold.dual_objective_
+
+
+@pytest.mark.parametrize("change", ["classes", "fewer classes", "samples"])
+def test_the_same_for_any_number_of_threads(change):
+    X, y = problem(n=400, d=500, classes=12)
+    first, second = several_changes(change, y)
+    one, two = (
+        estimator("llw", C=30.0, tol=1e-2, n_jobs=n)
+        .fit(X[first], y[first])
+        .fit(X[second], y[second])
+        for n in (1, 2)
+    )
+    assert np.array_equal(one.coef_, two.coef_)
 
 
 # ---------------------------------------------------------------- in files

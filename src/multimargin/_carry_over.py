@@ -125,6 +125,12 @@ def _dense(start: DenseAlpha, classes_before: int, origin: Origin, problem: Prob
     there = np.flatnonzero(column >= 0)
     value[np.ix_(known, there)] = start.value[np.ix_(origin.sample[known], column[there])]
     box = np.where(known, start.box[np.where(known, origin.sample, 0)], problem.box)
+    if problem.formulation == "llw":
+        # Weights are made of what a sample's variables deviate from their mean, own class
+        # included. With the mean a new class has zero weights, and no other weights change;
+        # with zeros it has larger ones than any solution.
+        mean = value[:, there].sum(axis=1, dtype=np.float64) / max(1, len(there))
+        value[:, column < 0] = mean[:, None]
     return DenseAlpha(start.formulation, start.loss, problem.y, value, box)
 
 

@@ -23,6 +23,7 @@ from multimargin._solution import DenseAlpha, Solution, Start, Weights
 from multimargin._stopping import GapStopping, ViolationStopping
 
 _FIRST_PASSES = 2  # where all variables are at their bound, nothing is left after them
+_GOOD_START = 0.1  # relative gap of a start that is not compared with none
 _PHASE = 8  # passes between two decisions
 _LONGEST_PHASE = 64
 _PATIENCE = 40  # passes that may still be needed before conjugate gradients are tried
@@ -153,11 +154,40 @@ class BlockSolver(LlwSolver):
     def _run(self, start: Start | None) -> Solution:
         self._phase, self._iterations = _PHASE, _ITERATIONS
         ended_by = "" if self._begin(start) else self._first_passes()
+        if isinstance(start, DenseAlpha):
+            ended_by = self._judge_start(start)
         ended_by = ended_by or self._look()
         while not self._reached() and not ended_by:
             limit = self._work()
             ended_by = self._look() or limit
         return self._end(ended_by)
+
+    def _judge_start(self, start: DenseAlpha) -> str:
+        """Go on from the start, or from nothing where passes from there are soon as far.
+
+        Other samples and classes can make a start that is worse than none: weights are what a
+        sample's variables deviate from their mean, and what was in balance no longer is. Nothing
+        is noted before the choice is made, since the primal of a bad start says nothing about
+        the one to be reached.
+        """
+        seen = self._engine.look()
+        gap, primal = seen.loss + 2 * seen.half_norm - seen.alpha, seen.loss + seen.half_norm
+        if self._hard is not None or gap <= _GOOD_START * primal:
+            return ""
+        # The dual is a parabola in what all variables are multiplied by.
+        multiple = min(1.0, seen.alpha / (2 * seen.half_norm)) if seen.half_norm > 0 else 1.0
+        dual = multiple * (seen.alpha - multiple * seen.half_norm)
+        self._engine.assign(np.zeros_like(start.value, dtype=self._problem.X.dtype))
+        ended_by = self._first_passes()
+        now = self._engine.look()
+        if dual > now.alpha - now.half_norm:
+            alpha = start.scaled_to(self._problem)
+            alpha *= multiple
+            self._engine.assign(alpha)
+            if not ended_by:
+                return self._first_passes()
+            self._look()  # the limits leave no more than the better of the two
+        return ended_by
 
     def _one_pass(self) -> Any:
         self._limit(self._engine)
