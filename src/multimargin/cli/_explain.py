@@ -13,6 +13,7 @@ from multimargin._communicator import SerialCommunicator
 from multimargin._figure_file import check_figure, new_figure, write_figure
 from multimargin._measures import as_class
 from multimargin._model_file import load_model
+from multimargin._text_table import elided
 from multimargin.cli._common import (
     EXIT_OK,
     add_threads,
@@ -24,7 +25,6 @@ from multimargin.cli._common import (
 )
 from multimargin.cli._samples import add_column_options
 from multimargin.inspection import Explanation
-from multimargin.inspection._text_table import elided
 
 _EPILOG = """\
 examples:
