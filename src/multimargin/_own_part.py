@@ -55,10 +55,18 @@ def own_part(
     X: Any = problem.X
     coef: Any = sp.csr_matrix((alpha, (machines, rows)), shape=shape) @ X
     constant = problem.bias * np.bincount(machines, weights=alpha, minlength=shape[0])
-    product = coef.multiply(weights.coef)
-    norm2 = np.asarray(coef.multiply(coef).sum(axis=1, dtype=np.float64)).reshape(-1)
-    along = np.asarray(product.sum(axis=1, dtype=np.float64)).reshape(-1)
+    product: Any = coef.multiply(weights.coef).tocsr()
+    norm2, along = row_sums(coef, np.square(coef.data)), row_sums(product, product.data)
     return OwnPart(norm2 + constant**2, along + constant * weights.constant)
+
+
+def row_sums(matrix: Any, data: NDArray[Any]) -> Floats:
+    """Sums of `data`, which is in the places of a CSR matrix's own, over its rows."""
+    sums = np.zeros(matrix.shape[0])
+    (there,) = np.nonzero(np.diff(matrix.indptr))
+    if len(there):
+        sums[there] = np.add.reduceat(data, matrix.indptr[there], dtype=np.float64)
+    return sums
 
 
 def growth_of_parts(

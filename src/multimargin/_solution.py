@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multimargin._own_part import OwnPart, growth_of_parts, own_part
+from multimargin._own_part import OwnPart, growth_of_parts, own_part, row_sums
 from multimargin._problem import Problem
 from multimargin._progress import ScanRecord, Weights
 from multimargin.formulations import FORMULATIONS
@@ -240,7 +240,7 @@ def _squared_norms(weights: Weights) -> NDArray[Any]:
     """Of each machine's weights, the constant feature's included."""
     coef: Any = weights.coef
     if not isinstance(coef, np.ndarray):
-        sums = np.asarray(coef.multiply(coef).sum(axis=1, dtype=np.float64)).reshape(-1)
+        sums = row_sums(coef, np.square(coef.data))
     else:
         sums = np.einsum("ij,ij->i", coef, coef, dtype=np.float64)
     return sums + np.square(weights.constant.astype(np.float64))
