@@ -175,7 +175,8 @@ class DenseAlpha:
         value, machines = self.value[where], len(part.norm2)
 
         def own_sum(terms: Any) -> NDArray[np.float64]:
-            return np.bincount(where[1], weights=terms, minlength=machines)
+            sums = np.bincount(where[1], weights=terms, minlength=machines)
+            return sums.astype(np.float64, copy=False)
 
         own, more = own_sum(value), (np.array(0.0), np.array(0.0))
         total = np.add.reduce(self.value, axis=0, dtype=np.float64)
@@ -186,7 +187,9 @@ class DenseAlpha:
         sums = (own, total - own)
         for_own, for_others = growth_of_parts(growth, part, self.norm2, sums, more)
         dtype = problem.X.dtype
-        scaled = np.multiply(self.value, for_others[None, :].astype(dtype), dtype=dtype)
+        scaled: NDArray[Any] = np.multiply(
+            self.value, for_others[None, :].astype(dtype), dtype=dtype
+        )
         scaled[where] = value * for_own[where[1]]
         return scaled
 
@@ -195,6 +198,7 @@ class DenseAlpha:
         machine = self.y - int(self.value.shape[1] == 1)
         (rows,) = np.nonzero(machine >= 0)
         return rows, machine[rows].astype(np.intp)
+
     def labels(self) -> NDArray[np.int32]:
         """Classes of the samples."""
         return self.y
