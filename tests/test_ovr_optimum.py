@@ -234,6 +234,42 @@ def test_warm_start_along_a_path(loss, path):
             check_optimum(model, W, ovr_primal(W, A, signs, box_of(y, C), loss), reference)
 
 
+@pytest.mark.parametrize("stopping", ["gap", "violation"])
+@pytest.mark.parametrize("shrinking", [True, False])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_warm_lines_of_classes_reach_the_cold_optimum(loss, shrinking, stopping):
+    """Several lines, the last one in part; machines that are done wait for others in theirs."""
+    X, y = many_classes_problem()
+    options = {**TIGHT, "tol": 1e-5, "loss": loss, "shrinking": shrinking, "stopping": stopping}
+    warm = MulticlassSVC(warm_start=True, **options)
+    for C in [0.05, 0.2, 3.0, 1.0]:
+        warm.set_params(C=C).fit(X, y)
+        cold = MulticlassSVC(C=C, **options).fit(X, y)
+        assert warm.converged_ and cold.converged_
+        assert warm.primal_objective_ == pytest.approx(cold.primal_objective_, rel=1e-4)
+        assert warm.dual_objective_ <= cold.primal_objective_ * (1 + 1e-9)
+        assert np.allclose(dense(warm.coef_), dense(cold.coef_), atol=0.02 * C**0.5)
+
+
+def test_a_fit_that_keeps_its_dual_variables_is_the_cold_fit():
+    X, y = many_classes_problem()
+    fits = [MulticlassSVC(warm_start=keep, **TIGHT).fit(X, y) for keep in (False, True)]
+    assert np.array_equal(dense(fits[0].coef_), dense(fits[1].coef_))
+    assert fits[0].n_iter_ == fits[1].n_iter_
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_warm_fits_have_the_same_bits_for_any_number_of_threads(loss):
+    X, y = many_classes_problem()
+    ends = []
+    for jobs in [1, 3]:
+        model = MulticlassSVC("ovr", 0.3, loss=loss, tol=1e-3, n_jobs=jobs, random_state=3)
+        model.set_params(warm_start=True).fit(X, y).set_params(C=1.0).fit(X, y)
+        ends.append((dense(model.coef_), model.n_iter_, model.dual_objective_))
+    assert np.array_equal(ends[0][0], ends[1][0])
+    assert ends[0][1:] == ends[1][1:]
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_warm_start_from_the_solution_has_nothing_to_do(loss):
     X, y = blobs(17)

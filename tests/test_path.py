@@ -82,8 +82,8 @@ def test_what_a_larger_box_is_started_from(data, formulation):
 class _Boxed:
     """As much of a problem as scaling asks for."""
 
-    def __init__(self, formulation, box, X):
-        self.formulation, self.box, self.X, self.loss = formulation, box, X, "hinge"
+    def __init__(self, formulation, box, X, loss="hinge"):
+        self.formulation, self.box, self.X, self.loss = formulation, box, X, loss
 
 
 def test_the_norm_kept_with_the_dual_variables(data):
@@ -92,6 +92,32 @@ def test_the_norm_kept_with_the_dual_variables(data):
         model = MulticlassSVC(formulation, warm_start=True, random_state=0, tol=1e-4).fit(X, y)
         W = np.hstack([np.asarray(model.coef_), model.intercept_[:, None]])
         assert np.sum(model._warm_alpha.norm2) == pytest.approx(np.sum(W * W), rel=1e-6)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_own_and_other_samples_grow_as_far_as_the_dual_does(data, loss, classes):
+    """No other two factors in reach make a better start of one-vs-rest machines."""
+    X, y, *_ = data
+    few = y < classes
+    X, y = X[few], y[few]
+    assert len(np.unique(y)) == classes
+    model = MulticlassSVC("ovr", 0.02, loss=loss, warm_start=True, tol=1e-6, random_state=0)
+    alpha = model.fit(X, y)._warm_alpha
+    box = np.full(len(y), 0.05)
+    start = alpha.scaled_to(_Boxed("ovr", box, X, loss))
+    own = y[:, None] == np.arange(classes)[None, classes == 2 :]
+    features = np.hstack([X.toarray(), np.ones((len(y), 1))])
+
+    def dual(values):
+        W = features.T @ np.where(own, values, -values)
+        lost = 0.0 if loss == "hinge" else values**2 / (4 * box[:, None])
+        return (values - lost).sum(axis=0) - np.sum(W * W, axis=0) / 2
+
+    best = dual(start)
+    for t in np.linspace(1, 2.5, 7):
+        for s in np.linspace(1, 2.5, 7):
+            assert np.all(dual(alpha.value * np.where(own, t, s)) <= best + 1e-9 * np.abs(best))
 
 
 def test_order_of_the_values_does_not_matter(data):

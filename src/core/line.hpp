@@ -63,6 +63,9 @@ struct LineSums {
   double* loss;   // weighted by the box
   double* value;  // the dual's terms without the norm
   T* violation;
+  // [n] or nullptr: bits of the lanes whose variable may move, which are those inside of their
+  // bounds and those that pull away from one.
+  std::uint16_t* loose = nullptr;
 };
 
 template <class T, class I>

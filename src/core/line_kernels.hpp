@@ -173,13 +173,19 @@ void line_certify(const Csr<T, I>& X, const LineView<T>& v, const LineSums<T>& s
                   std::int64_t begin, std::int64_t end) {
   using State = LineState<Loss, T>;
   using V = typename State::V;
+  using M = typename State::M;
   V worst = *reinterpret_cast<const V*>(sums.violation);
   LaneSum<T> loss, value;
   for (std::int64_t i = begin; i < end; ++i) {
     if (!(v.norm2[i] > 0)) continue;
     const State s(X, v, i);
-    const V violation = s.violation(Loss::ceiling(v.box[i]));
+    const T ceiling = Loss::ceiling(v.box[i]);
+    const V violation = s.violation(ceiling);
     worst = violation > worst ? violation : worst;
+    if (sums.loose != nullptr) {
+      const M loose = violation > V{} || (s.a > V{} && s.a < ceiling);
+      sums.loose[i] = static_cast<std::uint16_t>(bits_of(loose));
+    }
     loss.add(Loss::loss(s.positive(), v.box[i]), sums.loss);
     value.add(Loss::value(s.a, v.box[i]), sums.value);
   }

@@ -47,12 +47,13 @@ class OneVsRest<T, I>::Line {
   bool solve(std::int32_t begin, std::int32_t count, const LineStopping& stopping, T* alpha,
              std::int64_t stride, const std::function<bool()>& ending) {
     start(begin, count, alpha, stride);
-    if (alpha != nullptr) certify(stopping);
+    if (warm_) certify(stopping);
     while (open() != 0 && passes_ < stopping.max_passes) {
       one_pass(stopping, ending);
       ++passes_;
       if (ending()) break;
       if (quiet(stopping)) certify(stopping);
+      if (warm_ && resting_ != 0) let_rest();
     }
     const bool finished = open() == 0 || passes_ >= stopping.max_passes;
     if (open() != 0 || !certified_) certify(stopping);
@@ -76,8 +77,8 @@ class OneVsRest<T, I>::Line {
     view_.first_class = begin + of_.first_class_;
     passes_ = 0;
     done_ = 0;
-    share_ = 0.5;
     certified_ = false;
+    resting_ = 0;
     std::fill(w_.data(), w_.data() + w_.size(), T(0));
     std::fill(small_.data(), small_.data() + small_.size(), T(0));
     std::fill(alpha_.data(), alpha_.data() + alpha_.size(), T(0));
@@ -89,6 +90,9 @@ class OneVsRest<T, I>::Line {
     if (alpha != nullptr)
       for (std::int64_t i = 0; i < of_.X_.rows; ++i)
         std::copy_n(alpha + i * stride, count, alpha_.data() + i * lanes);
+    // Nothing is known of a start from zero: it is none.
+    warm_ = std::any_of(alpha_.data(), alpha_.data() + alpha_.size(), [](T a) { return a != 0; });
+    share_ = warm_ ? 1.0 : 0.5;
     open_all();
   }
 
@@ -106,6 +110,28 @@ class OneVsRest<T, I>::Line {
                  order_.end());
     std::fill(active_.begin(), active_.end(), open());
     std::fill(threshold(), threshold() + lanes, std::numeric_limits<T>::infinity());
+  }
+
+  // The samples that the certificate found loose take part. An earlier solution has told most of
+  // them where they belong, and the next certificate looks at all.
+  void open_loose() {
+    const std::uint16_t lanes_left = open();
+    order_.clear();
+    for (std::int64_t i = 0; i < of_.X_.rows; ++i) {
+      active_[i] = of_.norm2_[i] > 0 ? static_cast<std::uint16_t>(active_[i] & lanes_left) : 0;
+      if (active_[i] != 0) order_.push_back(static_cast<std::int32_t>(i));
+    }
+    std::copy_n(violation(), lanes, threshold());
+  }
+
+  // Lanes that were quiet are left as they are until the next certificate: one that takes its time
+  // would have all the others' samples visited.
+  void let_rest() {
+    const std::uint16_t left = static_cast<std::uint16_t>(~resting_);
+    std::int64_t kept = 0;
+    for (const std::int32_t i : order_)
+      if ((active_[i] &= left) != 0) order_[kept++] = i;
+    order_.resize(static_cast<std::size_t>(kept));
   }
 
   T* threshold() { return small_.data() + lanes; }
@@ -148,10 +174,12 @@ class OneVsRest<T, I>::Line {
   bool quiet(const LineStopping& stopping) {
     bool all_quiet = true;
     for (int l = 0; l < count_; ++l) {
-      if (done_ >> l & 1) continue;
+      if ((done_ | resting_) >> l & 1) continue;
       const double scale = dual_[l] + gap_[l] + of_.empty_value_;
-      all_quiet &= stopping.by_gap ? gap_[l] <= share_ * stopping.tol * scale
-                                   : static_cast<double>(violation()[l]) <= stopping.tol;
+      const bool quiet = stopping.by_gap ? gap_[l] <= share_ * stopping.tol * scale
+                                         : static_cast<double>(violation()[l]) <= stopping.tol;
+      all_quiet &= quiet;
+      if (warm_ && quiet) resting_ = static_cast<std::uint16_t>(resting_ | 1u << l);
     }
     return all_quiet || order_.empty();
   }
@@ -159,12 +187,14 @@ class OneVsRest<T, I>::Line {
   // Weights from alpha, so that rounding drift cannot hide; then everything at these weights.
   void certify(const LineStopping& stopping) {
     const std::int64_t n = of_.X_.rows;
+    const bool by_loose = warm_ && stopping.shrinking;
     std::fill(w_.data(), w_.data() + w_.size(), T(0));
     std::fill(small_.data(), small_.data() + lanes, T(0));
     of_.kernels_.recompute(of_.X_, view_, 0, n);
     double loss[lanes] = {}, value[lanes] = {}, squares[lanes] = {};
     std::fill(violation(), violation() + lanes, T(0));
-    of_.kernels_.certify(of_.X_, view_, {loss, value, violation()}, 0, n);
+    of_.kernels_.certify(of_.X_, view_,
+                         {loss, value, violation(), by_loose ? active_.data() : nullptr}, 0, n);
     of_.kernels_.squares(view_, of_.X_.cols, squares);
     for (int l = 0; l < count_; ++l) {
       const double primal = squares[l] / 2 + loss[l] + of_.empty_value_;
@@ -186,8 +216,9 @@ class OneVsRest<T, I>::Line {
       dual_[l] = dual - of_.empty_value_;
     }
     certified_ = true;
-    share_ *= 0.5;
-    open_all();
+    if (passes_ > 0) share_ *= 0.5;
+    resting_ = 0;
+    by_loose ? open_loose() : open_all();
   }
 
   const OneVsRest& of_;
@@ -198,7 +229,9 @@ class OneVsRest<T, I>::Line {
   LineView<T> view_{};
   std::int32_t begin_ = 0, count_ = 0, passes_ = 0;
   std::uint16_t done_ = 0;
-  double share_ = 0.5;  // of tol: what the active samples may show before a certificate
+  bool warm_ = false;          // whether the line starts from an earlier solution
+  std::uint16_t resting_ = 0;  // lanes of a warm line that wait for the next certificate
+  double share_ = 0.5;         // of tol: what the active samples may show before a certificate
   bool certified_ = false;
   MachineReport report_[lanes];
   double dual_[lanes] = {}, gap_[lanes] = {};
@@ -285,15 +318,26 @@ void OneVsRest<T, I>::keep(const Line& line) {
     w_bias_[p] = line.w_bias(l);
     rows_[p].clear();
   }
-  std::vector<std::int64_t> count(static_cast<std::size_t>(line.count()), 0);
+  constexpr int lanes = Line::lanes;
+  std::int32_t count[lanes] = {};
   for (std::int64_t j = 0; j < X_.cols; ++j)
-    for (std::int32_t l = 0; l < line.count(); ++l) count[l] += line.weights(j)[l] != 0;
-  for (std::int32_t l = 0; l < line.count(); ++l)
-    rows_[line.begin() + l].reserve(static_cast<std::size_t>(count[l]));
-  for (std::int64_t j = 0; j < X_.cols; ++j)
-    for (std::int32_t l = 0; l < line.count(); ++l)
-      if (line.weights(j)[l] != 0)
-        rows_[line.begin() + l].emplace_back(static_cast<std::int32_t>(j), line.weights(j)[l]);
+    for (int l = 0; l < lanes; ++l) count[l] += line.weights(j)[l] != 0;
+  std::pair<std::int32_t, T>* at[lanes] = {};
+  for (std::int32_t l = 0; l < line.count(); ++l) {
+    auto& row = rows_[line.begin() + l];
+    row.resize(static_cast<std::size_t>(count[l]));
+    at[l] = row.data();
+  }
+  for (std::int64_t j = 0; j < X_.cols; ++j) {
+    const T* const w = line.weights(j);
+    unsigned there = 0;
+    for (int l = 0; l < lanes; ++l) there |= w[l] != 0 ? 1u << l : 0u;
+    // Lanes beyond the last machine have no weights.
+    for (; there != 0; there &= there - 1) {
+      const int l = __builtin_ctz(there);
+      *at[l]++ = {static_cast<std::int32_t>(j), w[l]};
+    }
+  }
 }
 
 template <class T, class I>

@@ -224,9 +224,11 @@ class BaseSolver(ABC):
 
     def _solution(self, ended_by: str, alpha: Start | None) -> Solution:
         last, weights = self._history[-1], self._weights()
+        if alpha is not None and self._keep_alpha:
+            alpha = alpha.measured(weights, self._problem)
         return Solution(
             weights=weights,
-            alpha=alpha.measured(weights) if alpha is not None and self._keep_alpha else alpha,
+            alpha=alpha,
             primal=last.primal,
             dual=last.dual,
             gap=last.gap,

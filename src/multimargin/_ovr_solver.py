@@ -81,7 +81,9 @@ class OvrSolver(BaseSolver):
         alpha = None
         size = len(problem.y) * problem.machines * problem.X.dtype.itemsize
         if isinstance(start, DenseAlpha):
-            alpha = np.ascontiguousarray(start.scaled_to(problem)[:, self._lines.machines])
+            alpha = start.scaled_to(problem)
+            if self._comm.size > 1:
+                alpha = np.ascontiguousarray(alpha[:, self._lines.machines])
         elif (
             self._keep_alpha
             or (timed and size <= _MOST_ALPHA_BYTES)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from multimargin._own_part import OwnPart, growth_of_parts, own_part, row_sums
 from multimargin._problem import Problem
 from multimargin._progress import ScanRecord, Weights
 from multimargin.formulations import FORMULATIONS
@@ -30,7 +31,7 @@ class Start(Protocol):
 
     def fits(self, problem: Problem) -> bool: ...
 
-    def measured(self, weights: Weights) -> Start:
+    def measured(self, weights: Weights, problem: Problem) -> Start:
         """The same with the norm of the weights that they make, which other boxes need."""
 
 
@@ -75,7 +76,7 @@ class Alpha:
         np.cumsum(np.add.reduceat(kept.astype(np.int64), first), out=pair[1:])
         return replace(self, pair=pair, cls=self.cls[kept], value=self.value[kept])
 
-    def measured(self, weights: Weights) -> Alpha:
+    def measured(self, weights: Weights, problem: Problem) -> Alpha:
         return replace(self, norm2=float(np.sum(_squared_norms(weights))))
 
     def scaled_to(self, problem: Problem) -> NDArray[Any]:
@@ -125,34 +126,78 @@ class DenseAlpha:
     box: NDArray[Any]
     norm2: NDArray[Any] | None = None
     """Squared norm of each machine's weights, where it is known."""
+    own: OwnPart | None = None
+    """For "ovr", what samples of the machine's own class have in those weights."""
 
     @property
     def support(self) -> int:
         """Pairs of a sample and a machine that hold the model up."""
         return int(np.count_nonzero(self.value))
 
-    def measured(self, weights: Weights) -> DenseAlpha:
-        return replace(self, norm2=_squared_norms(weights))
+    def measured(self, weights: Weights, problem: Problem) -> DenseAlpha:
+        norm2 = _squared_norms(weights)
+        if self.formulation != "ovr":
+            return replace(self, norm2=norm2)
+        where = self._of_own_class()
+        own = own_part(weights, problem, *where, self.value[where])
+        return replace(self, norm2=norm2, own=own)
 
     def scaled_to(self, problem: Problem) -> NDArray[Any]:
         """Values for another box; an infinite one, the hard margin, has no scale.
 
         They move with the box as far as that serves, as those of `Alpha` do.
         """
-        finite = np.isfinite(self.box) & np.isfinite(problem.box)
-        ratio = np.ones((len(self.box), 1))
-        np.divide(problem.box, self.box, out=ratio[:, 0], where=finite)
+        dtype = problem.X.dtype
         growth = _common_ratio(problem.box, self.box)
+        if growth is not None and self.own is not None:
+            scaled = self._grown_in_two(growth, self.own, problem)
+        else:
+            scaled = np.multiply(self.value, self._ratio(growth, problem), dtype=dtype)
+        # A squared loss has no upper bound.
+        if problem.loss == "hinge":
+            np.minimum(scaled, problem.box[:, None], out=scaled)
+        return np.ascontiguousarray(scaled, dtype=dtype)
+
+    def _ratio(self, growth: float | None, problem: Problem) -> NDArray[Any]:
         if growth is not None and self.norm2 is not None:
             total = self.value.sum(axis=0, dtype=np.float64)
             norm2 = self.norm2 + self._squares_over(problem)
             if self.formulation != "ovr":  # all machines are one problem
                 total, norm2 = np.sum(total, keepdims=True), np.sum(norm2, keepdims=True)
-            ratio = _grown(growth, total, norm2)[None, :]
-        # A squared loss has no upper bound.
-        ceiling = problem.box if problem.loss == "hinge" else np.inf * problem.box
-        scaled = np.minimum(self.value * ratio, ceiling[:, None])
-        return np.ascontiguousarray(scaled, dtype=problem.X.dtype)
+            return np.asarray(_grown(growth, total, norm2)[None, :])
+        finite = np.isfinite(self.box) & np.isfinite(problem.box)
+        ratio = np.ones((len(self.box), 1))
+        np.divide(problem.box, self.box, out=ratio[:, 0], where=finite)
+        return ratio
+
+    def _grown_in_two(self, growth: float, part: OwnPart, problem: Problem) -> NDArray[Any]:
+        where = self._of_own_class()
+        value, machines = self.value[where], len(part.norm2)
+
+        def own_sum(terms: Any) -> NDArray[np.float64]:
+            sums = np.bincount(where[1], weights=terms, minlength=machines)
+            return sums.astype(np.float64, copy=False)
+
+        own, more = own_sum(value), (np.array(0.0), np.array(0.0))
+        total = np.add.reduce(self.value, axis=0, dtype=np.float64)
+        if problem.loss != "hinge":
+            squares = own_sum(value.astype(np.float64) ** 2 / (2 * problem.box[where[0]]))
+            more = (squares, self._squares_over(problem) - squares)
+        assert self.norm2 is not None
+        sums = (own, total - own)
+        for_own, for_others = growth_of_parts(growth, part, self.norm2, sums, more)
+        dtype = problem.X.dtype
+        scaled: NDArray[Any] = np.multiply(
+            self.value, for_others[None, :].astype(dtype), dtype=dtype
+        )
+        scaled[where] = value * for_own[where[1]]
+        return scaled
+
+    def _of_own_class(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Samples of a machine's own class, and the machines; of two classes only the last has."""
+        machine = self.y - int(self.value.shape[1] == 1)
+        (rows,) = np.nonzero(machine >= 0)
+        return rows, machine[rows].astype(np.intp)
 
     def labels(self) -> NDArray[np.int32]:
         """Classes of the samples."""
@@ -199,7 +244,7 @@ def _squared_norms(weights: Weights) -> NDArray[Any]:
     """Of each machine's weights, the constant feature's included."""
     coef: Any = weights.coef
     if not isinstance(coef, np.ndarray):
-        sums = np.asarray(coef.multiply(coef).sum(axis=1, dtype=np.float64)).reshape(-1)
+        sums = row_sums(coef, np.square(coef.data))
     else:
         sums = np.einsum("ij,ij->i", coef, coef, dtype=np.float64)
     return sums + np.square(weights.constant.astype(np.float64))
