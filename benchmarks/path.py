@@ -34,9 +34,9 @@ _EPILOG = """\
 Ten values of C (multimargin.selection.default_penalties), with an intercept, in one thread. A path
 is fitted from the smallest C to the largest, each model from the one before; cold is the dearest of
 the same ten fits, each by itself. Ratios are of seconds of training, models to gap <= tol included.
-The bar is 3, against the dearest of the ten cold fits at the same tol. One-vs-rest is above it where
-classes have few samples: a cold fit takes a few passes then, and the certificates of ten models
-alone cost nearly as much. The exit status is 1 if a ratio is above the bar.
+The bar is 3, against the dearest of the ten cold fits at the same tol. One-vs-rest is above it
+where classes have few samples: a cold fit takes a few passes then, and the certificates of ten
+models alone cost nearly as much. The exit status is 1 if a ratio is above the bar.
 """
 
 
