@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from multimargin._compressed import DataFileError
 from multimargin.tables import Table
-from multimargin.text._raw_columns import is_missing
+from multimargin.text._raw_columns import value_text
 
 # "007" and "3.0" are not: what is predicted must be written as it was read.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -32,7 +32,7 @@ def labelled_rows(
     skip_unlabelled : bool
         Leave rows without a label out; otherwise the first of them is an error.
     """
-    labels = [_text(value) for value in table[column]]
+    labels = [value_text(value) for value in table[column]]
     missing = [row for row, label in enumerate(labels) if not label.strip()]
     if missing and not skip_unlabelled:
         raise DataFileError(
@@ -48,16 +48,6 @@ def labelled_rows(
         if not labels:
             raise DataFileError(f"no row has a label in column {column!r}")
     return table, _typed(labels), len(missing)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if is_missing(value):
-        return ""
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))  # integers with gaps are floats in Parquet files of pandas
-    return str(value)
 
 
 def _typed(labels: Sequence[str]) -> NDArray[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import NDArray
@@ -244,9 +243,8 @@ def read_training(
             args.data, recorded(args), n_features=args.features, threads=args.threads, comm=comm
         )
         return X, y, template
-    wanted = [*(args.text or ()), *(args.numeric or ()), *(args.categorical or ())]
     with agreed(comm):
-        table, y, skipped = _read_labelled(args, wanted)
+        table, y, skipped = _read_labelled(args)
         check_two_classes(args.data, args.label, y)
     note_skipped(skipped, comm)
     return table, y, template
@@ -256,15 +254,13 @@ def read_validation(args: argparse.Namespace, path: str) -> tuple[Table, NDArray
     """Another table with the columns of the training data, which may have fewer labels."""
     other = copy.copy(args)
     other.data = path
-    wanted = [*(args.text or ()), *(args.numeric or ()), *(args.categorical or ())]
-    table, y, skipped = _read_labelled(other, wanted)
+    table, y, skipped = _read_labelled(other)
     note_skipped(skipped, SerialCommunicator())
     return table, y
 
 
-def _read_labelled(
-    args: argparse.Namespace, wanted: Sequence[str]
-) -> tuple[Table, NDArray[Any], int]:
+def _read_labelled(args: argparse.Namespace) -> tuple[Table, NDArray[Any], int]:
+    wanted = [*(args.text or ()), *(args.numeric or ()), *(args.categorical or ())]
     if args.label in wanted:
         raise ValueError(f"column {args.label!r} holds the labels: it cannot be a feature, too")
     table = read_table(

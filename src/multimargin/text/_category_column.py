@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from multimargin.text._raw_columns import is_missing
+from multimargin.text._raw_columns import value_text
 from multimargin.text._words import Words
 
 
@@ -31,13 +31,13 @@ class CategoryColumn:
     @classmethod
     def fitted(cls, name: str, values: Sequence[Any]) -> tuple[CategoryColumn, sp.csr_matrix]:
         """The column learned from its values, and their features."""
-        texts = [_text(value) for value in values]
+        texts = [value_text(value) or None for value in values]
         column = cls(name, Words.of(sorted({text for text in texts if text is not None})))
         return column, column._one_hot(texts)
 
     def transform(self, values: Sequence[Any]) -> sp.csr_matrix:
         """Features of new values, float32."""
-        return self._one_hot([_text(value) for value in values])
+        return self._one_hot([value_text(value) or None for value in values])
 
     def _one_hot(self, texts: Sequence[str | None]) -> sp.csr_matrix:
         places = self.values.places
@@ -49,14 +49,3 @@ class CategoryColumn:
             (np.ones(int(known.sum()), dtype=np.float32), place[known], indptr),
             shape=(len(texts), len(self)),
         )
-
-
-def _text(value: Any) -> str | None:
-    """A value as text, None if it is missing: 3, 3.0 and "3" are the same category."""
-    if isinstance(value, str):
-        return value or None
-    if is_missing(value):
-        return None
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))  # pandas turns a column of integers with a gap into floats
-    return str(value)

@@ -61,6 +61,21 @@ def is_missing(value: Any) -> bool:
         return True
 
 
+def value_text(value: Any) -> str:
+    """A value as text, empty if it is missing: 3, 3.0 and "3" are the same."""
+    if isinstance(value, str):
+        return value
+    if is_missing(value):
+        return ""
+    if (
+        isinstance(value, float | np.floating)
+        and float(value).is_integer()
+        and abs(float(value)) < 2**53
+    ):
+        return str(int(value))  # pandas turns a column of integers with a gap into floats
+    return str(value)
+
+
 def says_missing(text: str) -> bool:
     """Whether a field without a number says so, such as "" or "NA"."""
     return text.strip().lower() in _MISSING
