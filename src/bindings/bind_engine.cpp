@@ -75,9 +75,9 @@ class PyEngine {
     return report;
   }
 
-  ScanReport scan(std::int32_t capacity, double idle) {
+  ScanReport scan(std::int32_t capacity, double idle, bool exact) {
     ScanReport report;
-    unlocked(interrupt_, [&] { report = engine_->scan(capacity, static_cast<T>(idle)); });
+    unlocked(interrupt_, [&] { report = engine_->scan(capacity, static_cast<T>(idle), exact); });
     return report;
   }
 
@@ -119,7 +119,7 @@ void bind_one(nb::module_& m, const char* name) {
       .def("recompute", &E::recompute)
       .def("pass_batches", &E::pass_batches, "batch"_a, "everything"_a, "leave_below"_a, "idle"_a,
            "coupling"_a, "quiet_gap"_a, "quiet_violation"_a)
-      .def("scan", &E::scan, "capacity"_a, "idle"_a)
+      .def("scan", &E::scan, "capacity"_a, "idle"_a, "exact"_a = false)
       .def("alpha", &E::alpha)
       .def("weights", &E::weights)
       .def_prop_ro("active_pairs", &E::active_pairs);
@@ -164,6 +164,7 @@ void bind_engine(nb::module_& m) {
   nb::class_<ScanReport>(m, "ScanReport")
       .def_ro("primal", &ScanReport::primal)
       .def_ro("dual", &ScanReport::dual)
+      .def_ro("rounding", &ScanReport::rounding)
       .def_ro("violation", &ScanReport::violation)
       .def_ro("found", &ScanReport::found)
       .def_ro("complete", &ScanReport::complete);

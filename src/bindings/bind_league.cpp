@@ -127,18 +127,19 @@ class PyLeague {
   void lay_out(std::int32_t bundle) {
     unlocked(interrupt_, [&] { league_->home(bundle).lay_out(league_->team()); });
   }
-  double make_luggage(std::int32_t bundle, In<double> sums) {
+  // Returns |w_c|^2 of its classes.
+  nb::object make_luggage(std::int32_t bundle, In<double> sums) {
     check_samples(sums.size());
-    double norm = 0;
+    std::vector<double> norm;
     unlocked(interrupt_, [&] { norm = league_->make_luggage(bundle, sums.data()); });
-    return norm;
+    return nb::cast(to_numpy(std::move(norm)));
   }
 
-  void own_scores(std::int32_t bundle, InOut<T> own) {
+  void own_scores(std::int32_t bundle, InOut<double> own) {
     check_samples(own.size());
     unlocked(interrupt_, [&] { league_->own_scores(bundle, own.data()); });
   }
-  void look(std::int32_t bundle, In<T> own, InOut<T> most, InOut<T> least, InOut<T> violation) {
+  void look(std::int32_t bundle, In<double> own, InOut<T> most, InOut<T> least, InOut<T> violation) {
     for (std::size_t size : {own.size(), most.size(), least.size(), violation.size()})
       check_samples(size);
     unlocked(interrupt_, [&] {
@@ -160,17 +161,19 @@ class PyLeague {
     }
     return nb::make_tuple(to_numpy(std::move(from)), to_numpy(std::move(loss)), largest);
   }
-  // Loss of each sample, largest violation of a class that is not active, violators.
-  nb::tuple scan(std::int32_t bundle, In<T> own, In<T> least, In<T> loss, std::int32_t capacity,
-                 double idle) {
+  // Loss of each sample and its bound, largest violation of a class that is not active, violators.
+  nb::tuple scan(std::int32_t bundle, In<double> own, In<T> least, In<T> loss, In<double> norm,
+                 std::int32_t capacity, double idle, bool exact) {
     for (std::size_t size : {own.size(), least.size(), loss.size()}) check_samples(size);
     if (capacity < 1) throw nb::value_error("scan: capacity must be at least 1");
-    unlocked(interrupt_, [&] {
-      league_->scan(bundle, own.data(), least.data(), loss.data(), capacity, static_cast<T>(idle));
-    });
+    if (static_cast<std::int32_t>(norm.size()) != league_->field().n_classes)
+      throw nb::value_error("scan: one norm per class is needed");
+    const ScanRequest<T> request{own.data(),  least.data(), loss.data(),
+                                 norm.data(), capacity,     static_cast<T>(idle)};
+    unlocked(interrupt_, [&] { league_->scan(bundle, request, exact); });
     const BundleScan<T>& found = league_->found(bundle);
-    return nb::make_tuple(to_numpy(found.loss), found.violation, view(found.begin),
-                          view(found.margin));
+    return nb::make_tuple(to_numpy(found.loss), to_numpy(found.bound), found.violation,
+                          view(found.begin), view(found.margin), found.complete);
   }
   void merge(std::int32_t bundle, In<T> least, In<T> threshold) {
     check_samples(least.size());
@@ -342,7 +345,7 @@ void bind_one(nb::module_& m, const char* name) {
       .def("judge", &L::judge, "most"_a.noconvert(), "least"_a.noconvert(),
            "violation"_a.noconvert(), "sums"_a.noconvert())
       .def("scan", &L::scan, "bundle"_a, "own"_a.noconvert(), "least"_a.noconvert(),
-           "loss"_a.noconvert(), "capacity"_a, "idle"_a)
+           "loss"_a.noconvert(), "norm"_a.noconvert(), "capacity"_a, "idle"_a, "exact"_a)
       .def("merge", &L::merge, "bundle"_a, "least"_a.noconvert(), "threshold"_a.noconvert())
       .def("weights", &L::weights, "bundle"_a)
       .def("pack", &L::pack, "bundle"_a)

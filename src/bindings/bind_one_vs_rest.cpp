@@ -71,17 +71,18 @@ class PyOneVsRest {
   }
 
   void put_weights(std::int32_t begin, In<T> value, In<std::int32_t> index,
-                   In<std::int64_t> row_begin, In<T> constant) {
+                   In<std::int64_t> row_begin, In<T> constant, In<double> primal) {
     const std::int64_t rows = static_cast<std::int64_t>(constant.size());
     check_range(begin, begin + static_cast<std::int32_t>(rows));
-    bool fits = static_cast<std::int64_t>(row_begin.size()) == rows + 1 &&
+    bool fits = primal.size() == constant.size() &&
+                static_cast<std::int64_t>(row_begin.size()) == rows + 1 &&
                 value.size() == index.size() && row_begin.data()[0] == 0 &&
                 row_begin.data()[rows] == static_cast<std::int64_t>(value.size());
     for (std::int64_t k = 0; fits && k < rows; ++k)
       fits = row_begin.data()[k] <= row_begin.data()[k + 1];
     if (!fits) throw nb::value_error("put_weights: these are not rows of weights");
     solver_->put_weights(begin, row_begin.data(), index.data(), value.data(), constant.data(),
-                         rows);
+                         primal.data(), rows);
   }
 
   std::int64_t bytes() const { return solver_->bytes(); }
@@ -113,7 +114,7 @@ void bind_one(nb::module_& m, const char* name) {
       .def("reports", &S::reports)
       .def("weights", &S::weights, "begin"_a, "end"_a)
       .def("put_weights", &S::put_weights, "begin"_a, "value"_a.noconvert(), "index"_a.noconvert(),
-           "row_begin"_a.noconvert(), "constant"_a.noconvert())
+           "row_begin"_a.noconvert(), "constant"_a.noconvert(), "primal"_a.noconvert())
       .def_prop_ro("bytes", &S::bytes)
       .def_prop_ro_static("lanes", [](nb::handle) { return line_lanes<T>(); });
 }

@@ -7,8 +7,6 @@ namespace multimargin {
 namespace {
 
 constexpr std::int32_t kClassesPerTask = 64;
-constexpr std::int64_t kWeightsPerTask = std::int64_t{1} << 18;
-constexpr std::int64_t kSamplesPerTask = 4096;
 
 constexpr std::int32_t kUnseen = -1;  // no member of the class has the feature, so far
 constexpr std::int32_t kOnce = 0;     // one has it: lone, unless another comes
@@ -139,7 +137,7 @@ void ActiveSet<T>::recompute(const Csr<T, I>& X, T bias, Team& team) {
       const std::int64_t stop = members_.begin[c + 1];
       for (std::int64_t e = members_.begin[c]; e < stop; ++e) {
         const std::int64_t i = members_.sample[e], slot = members_.slot[e];
-        const double step = static_cast<double>(coefficient(i, slot));
+        const double step = exact_coefficient(i, slot);
         if (step == 0) continue;
         constant += step * static_cast<double>(bias);
         const std::int64_t begin = X.begin(i), len = X.end(i) - begin;
@@ -165,34 +163,25 @@ double ActiveSet<T>::alpha_sum() const {
 }
 
 template <class T>
-double ActiveSet<T>::squared_norm(Team& team) const {
-  const std::int64_t count = weight_.back();
-  const std::int64_t tasks = (count + kWeightsPerTask - 1) / kWeightsPerTask;
-  std::vector<double> part(tasks, 0.0);
+std::vector<double> ActiveSet<T>::squared_norms(Team& team) const {
+  const std::int32_t n_classes = static_cast<std::int32_t>(w_bias_.size());
+  std::vector<double> norms(w_bias_.size());
+  const std::int64_t tasks = (n_classes + kClassesPerTask - 1) / kClassesPerTask;
   team.for_each(tasks, [&](int, std::int64_t task) {
-    double sum = 0;
-    const std::int64_t end = std::min(count, (task + 1) * kWeightsPerTask);
-    for (std::int64_t k = task * kWeightsPerTask; k < end; ++k)
-      sum += static_cast<double>(w_[k]) * static_cast<double>(w_[k]);
-    part[task] = sum;
-  });
-  const std::int64_t n = samples(), parts = (n + kSamplesPerTask - 1) / kSamplesPerTask;
-  std::vector<double> alone(parts, 0.0);
-  team.for_each(parts, [&](int, std::int64_t task) {
-    double sum = 0;
-    for (std::int64_t i = task * kSamplesPerTask; i < std::min(n, (task + 1) * kSamplesPerTask);
-         ++i)
-      for (std::int64_t slot = 0; slot < pair_[i + 1] - pair_[i]; ++slot) {
+    const std::int32_t first = static_cast<std::int32_t>(task) * kClassesPerTask;
+    for (std::int32_t c = first; c < std::min(n_classes, first + kClassesPerTask); ++c) {
+      double sum = static_cast<double>(w_bias_[c]) * static_cast<double>(w_bias_[c]);
+      for (std::int64_t k = weight_[c]; k < weight_[c + 1]; ++k)
+        sum += static_cast<double>(w_[k]) * static_cast<double>(w_[k]);
+      for (std::int64_t e = members_.begin[c]; e < members_.begin[c + 1]; ++e) {
+        const std::int64_t i = members_.sample[e], slot = members_.slot[e];
         const double step = static_cast<double>(coefficient(i, slot));
         sum += step * step * static_cast<double>(lone_[pair_[i] + slot]);
       }
-    alone[task] = sum;
+      norms[c] = sum;
+    }
   });
-  double sum = 0;
-  for (double p : part) sum += p;
-  for (double p : alone) sum += p;
-  for (T b : w_bias_) sum += static_cast<double>(b) * static_cast<double>(b);
-  return sum;
+  return norms;
 }
 
 template <class T>

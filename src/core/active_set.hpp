@@ -58,9 +58,9 @@ class ActiveSet {
     }
   }
 
-  // sum of alpha, and |W|^2, in a fixed order.
+  // Sum of alpha, and |w_c|^2 of every class, lone features included, each in a fixed order.
   double alpha_sum() const;
-  double squared_norm(Team& team) const;  // lone features included
+  std::vector<double> squared_norms(Team& team) const;
 
   // Points the view's fields that belong to the active set here.
   void fill(WorkView<T>& view);
@@ -86,6 +86,15 @@ class ActiveSet {
   T coefficient(std::int64_t i, std::int64_t slot) const {
     const T a = alpha_[pair_[i] + slot];
     return slot == 0 ? a : -a;
+  }
+  // The same without the rounding of the sum, which many samples can add up to a norm that is not
+  // that of alpha: the dual would be of no point at all.
+  double exact_coefficient(std::int64_t i, std::int64_t slot) const {
+    if (slot > 0) return -static_cast<double>(alpha_[pair_[i] + slot]);
+    double sum = 0;
+    for (std::int64_t p = pair_[i] + 1; p < pair_[i + 1]; ++p)
+      sum += static_cast<double>(alpha_[p]);
+    return sum;
   }
 
   Members members_;

@@ -1,9 +1,11 @@
 #include "columns.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "block_product.hpp"
+#include "rounding.hpp"
 
 namespace multimargin {
 
@@ -156,7 +158,8 @@ void Columns<T, I>::lay_out(Team& team) {
 }
 
 template <class T, class I>
-double Columns<T, I>::make_luggage(const double* sums, Luggage<T>& out, Team& team) const {
+std::vector<double> Columns<T, I>::make_luggage(const double* sums, Luggage<T>& out,
+                                                Team& team) const {
   const Csr<T, I>& X = field_.X;
   const std::vector<std::int32_t>& own = field_.own[bundle_];
   out.w.reset(static_cast<std::size_t>(weight_.back()));
@@ -168,8 +171,7 @@ double Columns<T, I>::make_luggage(const double* sums, Luggage<T>& out, Team& te
     std::vector<double> w(weight_[k + 1] - weight_[k], 0.0);
     double constant = 0, squares = 0;
     lookup.open(*this, k);
-    each_member(out, k, [&](std::int32_t i, T coefficient) {
-      const double step = static_cast<double>(coefficient);
+    const auto add = [&](std::int32_t i, double step) {
       if (step == 0) return;
       constant += step * static_cast<double>(field_.bias);
       for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
@@ -180,7 +182,12 @@ double Columns<T, I>::make_luggage(const double* sums, Luggage<T>& out, Team& te
         else
           w[at] += move;
       }
-    });
+    };
+    // Not the sums as they are rounded for the road: the dual is that of alpha itself.
+    const std::vector<std::int64_t>& from = field_.own_from[bundle_];
+    for (std::int64_t e = from[k]; e < from[k + 1]; ++e) add(own[e], sums[own[e]]);
+    for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p)
+      add(sample_[p], -static_cast<double>(alpha_[p]));
     lookup.close();
     T* to = out.w.data() + weight_[k];
     for (std::size_t p = 0; p < w.size(); ++p) {
@@ -190,9 +197,7 @@ double Columns<T, I>::make_luggage(const double* sums, Luggage<T>& out, Team& te
     out.w_bias[k] = static_cast<T>(constant);
     norm[k] = squares + static_cast<double>(out.w_bias[k]) * static_cast<double>(out.w_bias[k]);
   });
-  double total = 0;
-  for (double part : norm) total += part;
-  return total;
+  return norm;
 }
 
 template <class T, class I>
@@ -235,25 +240,23 @@ SparseRows<T> Columns<T, I>::weights(const Luggage<T>& l, Team& team) const {
 
 // ---------------------------------------------------------------- looking
 
+// Of the weights as each_weight lists them.
 template <class T, class I>
-T Columns<T, I>::score(const Luggage<T>& l, std::int32_t k, const Lookup& lookup, std::int64_t i,
-                       T coefficient) const {
+double Columns<T, I>::score(const Luggage<T>& l, std::int32_t k, const Lookup& lookup,
+                            std::int64_t i, T coefficient) const {
   const Csr<T, I>& X = field_.X;
   const T* w = l.w.data() + weight_[k];
-  double dot = static_cast<double>(field_.bias) * static_cast<double>(l.w_bias[k]), lone = 0;
+  double dot = static_cast<double>(static_cast<T>(field_.bias * l.w_bias[k]));
   for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
-    const double x = static_cast<double>(X.data[t]);
     const std::int32_t at = lookup[X.indices[t]];
-    if (at == 0)
-      lone += x * x;
-    else
-      dot += x * static_cast<double>(w[at]);
+    const T weight = at == 0 ? static_cast<T>(coefficient * X.data[t]) : w[at];
+    dot += static_cast<double>(X.data[t]) * static_cast<double>(weight);
   }
-  return static_cast<T>(dot + static_cast<double>(coefficient) * lone);
+  return dot;
 }
 
 template <class T, class I>
-void Columns<T, I>::own_scores(const Luggage<T>& l, T* own, Team& team) const {
+void Columns<T, I>::own_scores(const Luggage<T>& l, double* own, Team& team) const {
   const std::vector<std::int64_t>& from = field_.own_from[bundle_];
   each_class(team, [&](Lookup& lookup, std::int32_t k) {
     lookup.open(*this, k);
@@ -266,13 +269,15 @@ void Columns<T, I>::own_scores(const Luggage<T>& l, T* own, Team& team) const {
 }
 
 template <class T, class I>
-void Columns<T, I>::look(const Luggage<T>& l, const T* own, const SolverKernels<T>& kernels,
+void Columns<T, I>::look(const Luggage<T>& l, const double* own, const SolverKernels<T>& kernels,
                          T* most, T* least, T* violation, Team& team) {
   margin_.resize(sample_.size());
   each_class(team, [&](Lookup& lookup, std::int32_t k) {
     lookup.open(*this, k);
     for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p)
-      margin_[p] = kernels.margin(own[sample_[p]], score(l, k, lookup, sample_[p], -alpha_[p]));
+      margin_[p] =
+          kernels.margin(static_cast<T>(own[sample_[p]]),
+                         static_cast<T>(score(l, k, lookup, sample_[p], -alpha_[p])));
     lookup.close();
   });
   // A sample has pairs in several classes: one thread.
@@ -288,21 +293,29 @@ void Columns<T, I>::look(const Luggage<T>& l, const T* own, const SolverKernels<
 }
 
 template <class T, class I>
-BundleScan<T> Columns<T, I>::scan(const Luggage<T>& l, const T* own, const T* least, const T* loss,
-                                  std::int32_t capacity, T idle,
+template <class S>
+BundleScan<T> Columns<T, I>::scan(const Luggage<T>& l, const ScanRequest<T>& request,
                                   const ProductKernels<T, I>& kernels, Team& team,
                                   const std::function<bool()>& stop) const {
-  capacity = std::min(capacity, std::max(1, classes()));
+  const std::int32_t capacity = std::min(request.capacity, std::max(1, classes()));
   const std::int64_t n = field_.X.rows;
   BundleScan<T> result;
-  result.loss.resize(n);
-  std::vector<Report<T>> report(n, Report<T>{0, 0, 0, 0});
+  result.loss.assign(n, 0.0);
+  result.bound.assign(n, 0.0);
+  const std::vector<std::int32_t>& here = field_.classes[bundle_];
+  std::vector<double> norm(here.size()), floor(n), own_part(n), rounding(n);
+  for (std::size_t k = 0; k < here.size(); ++k) norm[k] = request.norm[here[k]];
+  const double largest = *std::max_element(request.norm, request.norm + field_.n_classes);
   std::vector<std::int32_t> y(n);
   std::vector<std::int64_t> pair(n + 1, 0);
   for (std::int64_t i = 0; i < n; ++i) {
-    result.loss[i] = field_.norm2[i] > 0 ? static_cast<double>(loss[i]) : 0.0;
-    report[i].least = least[i];
+    const std::int64_t entries = field_.X.end(i) - field_.X.begin(i);
+    const double norm2 = static_cast<double>(field_.norm2[i]);
     const std::int32_t c = field_.y[i];
+    rounding[i] = score_rounding<S>(entries, norm2);
+    own_part[i] = own_rounding<S>(rounding[i], request.norm[c]);
+    floor[i] = loss_floor(Report<T>{0, 0, request.least[i], request.loss[i]},
+                          own_rounding<T>(score_rounding<T>(entries, norm2), 2 * largest));
     y[i] = field_.bundle_of[c] == bundle_ ? field_.place_of[c] : -1;
   }
   // The pairs by sample: which classes of the bundle are active already.
@@ -315,26 +328,34 @@ BundleScan<T> Columns<T, I>::scan(const Luggage<T>& l, const T* own, const T* le
 
   std::vector<T> outside(n, T(0)), found_margin(static_cast<std::size_t>(n) * capacity);
   std::vector<std::int32_t> found_cls(found_margin.size()), count(n, 0);
-  const ScanView<T> view{own,
+  const ScanView<T> view{request.own,
                          field_.norm2.data(),
-                         report.data(),
+                         request.least,
+                         floor.data(),
+                         own_part.data(),
+                         rounding.data(),
+                         norm.data(),
                          pair.data(),
                          cls.data(),
-                         idle > 0 ? idle : T(0),
+                         request.idle > 0 ? request.idle : T(0),
                          result.loss.data(),
+                         result.bound.data(),
                          outside.data(),
                          {found_margin.data(), found_cls.data(), count.data(), capacity}};
-  const auto fill = [&](ClassBlock<T>& block, std::int32_t first, std::int32_t some) {
+  const auto fill = [&](ClassBlock<S>& block, std::int32_t first, std::int32_t some) {
     Lookup lookup;
     for (std::int32_t k = 0; k < some; ++k) {
       each_weight(l, first + k, lookup, [&](std::int32_t j, T w) { block.add(k, j, w); });
-      block.set_intercept(k, field_.bias * l.w_bias[first + k]);
+      block.set_intercept(k, static_cast<T>(field_.bias * l.w_bias[first + k]));
     }
   };
-  const auto use = [&](const BlockView<T>& block, std::int64_t begin, std::int64_t end) {
-    kernels.scan(field_.X, y.data(), block, view, begin, end);
+  const auto use = [&](const BlockView<S>& block, std::int64_t begin, std::int64_t end) {
+    if constexpr (std::is_same_v<S, T>)
+      kernels.scan(field_.X, y.data(), block, view, begin, end);
+    else
+      kernels.exact_scan(field_.X, y.data(), block, view, begin, end);
   };
-  result.complete = block_product<T>(team, n, field_.X.cols, classes(), fill, use, stop);
+  result.complete = block_product<S>(team, n, field_.X.cols, classes(), fill, use, stop);
 
   result.begin.assign(n + 1, 0);
   for (std::int64_t i = 0; i < n; ++i) {
@@ -385,5 +406,16 @@ template class Columns<float, std::int32_t>;
 template class Columns<float, std::int64_t>;
 template class Columns<double, std::int32_t>;
 template class Columns<double, std::int64_t>;
+#define MM_INSTANTIATE(T, I, S)                                                               \
+  template BundleScan<T> Columns<T, I>::scan<S>(const Luggage<T>&, const ScanRequest<T>&,     \
+                                                const ProductKernels<T, I>&, Team&,           \
+                                                const std::function<bool()>&) const;
+MM_INSTANTIATE(float, std::int32_t, float)
+MM_INSTANTIATE(float, std::int64_t, float)
+MM_INSTANTIATE(float, std::int32_t, double)
+MM_INSTANTIATE(float, std::int64_t, double)
+MM_INSTANTIATE(double, std::int32_t, double)
+MM_INSTANTIATE(double, std::int64_t, double)
+#undef MM_INSTANTIATE
 
 }  // namespace multimargin

@@ -22,12 +22,24 @@ namespace multimargin {
 // What a scan of one bundle's classes found.
 template <class T>
 struct BundleScan {
-  std::vector<double> loss;         // [n] with these classes taken into account
+  std::vector<double> loss;         // [n] in these classes
+  std::vector<double> bound;        // [n] with margins raised by what rounding may have taken
   T violation = 0;                  // largest of a class that is not active
   std::vector<std::int64_t> begin;  // [n+1] where a sample's violators begin
   std::vector<std::int32_t> cls;    // their places within the bundle
   std::vector<T> margin;
   bool complete = true;
+};
+
+// What a scan has to know of all bundles together: `own`, `least` and `loss` are [n].
+template <class T>
+struct ScanRequest {
+  const double* own;  // exact scores
+  const T* least;     // see Report
+  const T* loss;      // see Report
+  const double* norm;  // [K] |w_c| of all classes
+  std::int32_t capacity;
+  T idle;
 };
 
 template <class T, class I>
@@ -60,16 +72,19 @@ class Columns {
   const std::vector<std::int32_t>& feature() const { return feature_; }
 
   // The luggage that belongs to alpha and to the sums, weights computed in double precision and
-  // in a fixed order. Returns it with |w|^2 over all its classes.
-  double make_luggage(const double* sums, Luggage<T>& out, Team& team) const;
+  // in a fixed order. Returns |w_c|^2 of its classes.
+  std::vector<double> make_luggage(const double* sums, Luggage<T>& out, Team& team) const;
 
   // --- looking, at weights that have just been made
-  void own_scores(const Luggage<T>& l, T* own, Team& team) const;
+  // Exact ones, of the bundle's own samples.
+  void own_scores(const Luggage<T>& l, double* own, Team& team) const;
   // Margins of the active pairs, and what they say about their samples.
-  void look(const Luggage<T>& l, const T* own, const SolverKernels<T>& kernels, T* most, T* least,
-            T* violation, Team& team);
-  BundleScan<T> scan(const Luggage<T>& l, const T* own, const T* least, const T* loss,
-                     std::int32_t capacity, T idle, const ProductKernels<T, I>& kernels, Team& team,
+  void look(const Luggage<T>& l, const double* own, const SolverKernels<T>& kernels, T* most,
+            T* least, T* violation, Team& team);
+  // Scores are added up in type S.
+  template <class S>
+  BundleScan<T> scan(const Luggage<T>& l, const ScanRequest<T>& request,
+                     const ProductKernels<T, I>& kernels, Team& team,
                      const std::function<bool()>& stop) const;
   // Forgets pairs with alpha = 0 that do not violate, adds violators from `threshold` on.
   void merge(const BundleScan<T>& found, const T* least, const T* threshold);
@@ -89,8 +104,8 @@ class Columns {
   // use(thread's lookup, class) for all classes, shared out.
   template <class Use>
   void each_class(Team& team, const Use& use) const;
-  T score(const Luggage<T>& l, std::int32_t k, const Lookup& lookup, std::int64_t i,
-          T coefficient) const;
+  double score(const Luggage<T>& l, std::int32_t k, const Lookup& lookup, std::int64_t i,
+               T coefficient) const;
 
   const Field<T, I>& field_;
   std::int32_t bundle_;

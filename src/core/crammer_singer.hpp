@@ -40,13 +40,11 @@ struct CrammerSinger {
 
   static T margin(T own, T other) { return T(1) - own + other; }
 
-  // Classes that score above this have a margin above the floor, a number >= 0.
+  // Classes that score above this have a margin above the floor.
   static T threshold(T own, T floor) { return own - T(1) + floor; }
 
   // The sample's loss from its positive margins, in any order.
-  static double add_loss(double loss, T margin) {
-    return static_cast<double>(margin) > loss ? static_cast<double>(margin) : loss;
-  }
+  static double add_loss(double loss, double margin) { return margin > loss ? margin : loss; }
 
   // A sample without entries: every margin is 1, and A = U there attains it.
   static double empty_loss(std::int32_t) { return 1.0; }
@@ -85,53 +83,27 @@ struct CrammerSinger {
     for (int c = 0; c < b.size; ++c) total += b.alpha[c];
     const bool uniform = b.curvature == nullptr;
     T high = 0;  // here the left side is zero
+    T at_room = 0;
     for (int c = 0; c < b.size; ++c) {
       const T q = uniform ? b.curvature_own : b.curvature[c];
       ratio[c] = b.curvature_own / q;
       shifted[c] = b.alpha[c] + b.margin[c] / q + ratio[c] * total;
       const T end = shifted[c] / ratio[c];
       high = end > high ? end : high;
+      const T v = shifted[c] - ratio[c] * b.room;
+      at_room += v > 0 ? v : T(0);
     }
+    if (at_room >= b.room) return share_out(b, b.room, alpha_out, work);
     const T t = root(shifted, ratio, b.size, b.room, total, high);
-    T sum = 0;
-    for (int c = 0; c < b.size; ++c) {
-      alpha_out[c] = part(shifted[c], ratio[c] * t);
-      sum += alpha_out[c];
-    }
-    // With a small budget t is far larger than its alphas, and they are as exact as t. What they
-    // add up to is known better: the point must be feasible.
-    if (sum > 0 && (t >= b.room || sum > b.room)) {
-      const T scale = b.room / sum;
-      for (int c = 0; c < b.size; ++c) {
-        const T v = alpha_out[c] * scale;
-        alpha_out[c] = v < b.room ? v : b.room;
-      }
-    }
+    for (int c = 0; c < b.size; ++c) alpha_out[c] = part(shifted[c], ratio[c] * t);
+    fit(alpha_out, b.size, b.room, false);
   }
 
   // Writes the optimal alpha of classes that meet without the own one.
   static void solve_exchange(const Block<T>& b, T* alpha_out, T* work) {
-    T* shifted = work;
-    T* ratio = work + b.size;
-    T total = 0, low = std::numeric_limits<T>::max(), high = -low;
-    const bool uniform = b.curvature == nullptr;
-    for (int c = 0; c < b.size; ++c) {
-      const T q = uniform ? b.curvature_own : b.curvature[c];
-      ratio[c] = 1 / q;
-      shifted[c] = b.alpha[c] + b.margin[c] / q;
-      total += b.alpha[c];
-      low = b.margin[c] < low ? b.margin[c] : low;
-      const T end = shifted[c] * q;
-      high = end > high ? end : high;
-    }
-    const T t = exchange_root(shifted, ratio, b.size, total, low, high);
-    T sum = 0;
-    for (int c = 0; c < b.size; ++c) {
-      alpha_out[c] = part(shifted[c], ratio[c] * t);
-      sum += alpha_out[c];
-    }
-    const T scale = sum > 0 ? total / sum : T(0);
-    for (int c = 0; c < b.size; ++c) alpha_out[c] = sum > 0 ? alpha_out[c] * scale : b.alpha[c];
+    T total = 0;
+    for (int c = 0; c < b.size; ++c) total += b.alpha[c];
+    share_out(b, total, alpha_out, work);
   }
 
  private:
@@ -153,35 +125,66 @@ struct CrammerSinger {
     return s;
   }
 
+  // The optimum of classes that use up `budget`: a'_c = r_c max(0, v_c - s), v_c = b_c / r_c, where s
+  // makes them add up to it. The v_c may be far larger than the budget, but only their differences
+  // count, and those are taken of the margins, where no digit is lost yet.
+  static void share_out(const Block<T>& b, T budget, T* alpha_out, T* work) {
+    T* height = work;
+    T* ratio = work + b.size;
+    T most = std::numeric_limits<T>::lowest(), top = most, top_ratio = 1;
+    for (int c = 0; c < b.size; ++c) most = b.margin[c] > most ? b.margin[c] : most;
+    for (int c = 0; c < b.size; ++c) {
+      ratio[c] = b.curvature == nullptr ? T(1) : b.curvature_own / b.curvature[c];
+      height[c] = (b.margin[c] - most) / b.curvature_own + b.alpha[c] / ratio[c];
+      if (height[c] > top) {
+        top = height[c];
+        top_ratio = ratio[c];
+      }
+    }
+    // Newton on a convex function that falls. From the left, where the highest class by itself
+    // takes the whole budget, it never passes the root.
+    const T accuracy = 8 * std::numeric_limits<T>::epsilon();
+    T s = top - budget / top_ratio;
+    for (int step = 0; step < 100; ++step) {
+      T sum = 0, slope = 0;
+      for (int c = 0; c < b.size; ++c)
+        if (height[c] > s) {
+          sum += ratio[c] * (height[c] - s);
+          slope += ratio[c];
+        }
+      const T rest = sum - budget;
+      if (rest <= accuracy * budget) break;
+      const T next = s + rest / slope;
+      if (!(next > s && next < top)) break;
+      s = next;
+    }
+    for (int c = 0; c < b.size; ++c) alpha_out[c] = ratio[c] * part(height[c], s);
+    fit(alpha_out, b.size, budget, true);
+  }
+
+  // Alphas are as exact as what they were taken from. What they add up to is known better, and the
+  // point must be feasible: no more than the budget, and all of it where it is used up.
+  static void fit(T* alpha, int size, T room, bool used_up) {
+    T sum = 0;
+    for (int c = 0; c < size; ++c) sum += alpha[c];
+    if (!(sum > 0) || !(used_up || sum > room)) return;
+    const T scale = room / sum;
+    for (int c = 0; c < size; ++c) {
+      const T v = alpha[c] * scale;
+      alpha[c] = v < room ? v : room;
+    }
+  }
+
   // max(0, whole - taken), where what is left of rounding is nothing: a class that kept it would
   // have something to give for ever, and so a violation that no step takes away.
   static T part(T whole, T taken) {
     const T rest = whole - taken;
-    return rest > 4 * std::numeric_limits<T>::epsilon() * taken ? rest : T(0);
+    const T size = taken < 0 ? -taken : taken;
+    return rest > 4 * std::numeric_limits<T>::epsilon() * size ? rest : T(0);
   }
 
   // Of the budget: what a sum of alphas may lack of it and still be called equal.
   static constexpr T kRounding = 32 * std::numeric_limits<T>::epsilon();
-
-  // Newton from the left: at the smallest margin nobody has given anything yet.
-  static T exchange_root(const T* shifted, const T* ratio, int size, T total, T low, T high) {
-    const T accuracy = 8 * std::numeric_limits<T>::epsilon();
-    T t = low;
-    for (int step = 0; step < 100; ++step) {
-      T sum = 0, slope = 0;
-      for (int c = 0; c < size; ++c) {
-        const T v = shifted[c] - ratio[c] * t;
-        sum += v > 0 ? v : T(0);
-        slope += v > 0 ? ratio[c] : T(0);
-      }
-      const T rest = sum - total;
-      if (rest <= accuracy * total) return t;
-      const T next = t + rest / slope;
-      if (!(next > t && next < high)) return t;
-      t = next;
-    }
-    return t;
-  }
 
   // The root, or a number left of it by rounding: there the alphas are not all zero.
   static T root(const T* shifted, const T* ratio, int size, T room, T t, T high) {

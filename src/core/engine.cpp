@@ -1,11 +1,15 @@
 #include "engine.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "block_product.hpp"
 #include "norms.hpp"
+#include "rounding.hpp"
 
 namespace multimargin {
 
@@ -152,50 +156,77 @@ void Engine<T, I>::look_at_active() {
 }
 
 template <class T, class I>
-ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle) {
+ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle, bool exact) {
   if (capacity < 1) throw std::invalid_argument("scan: capacity must be at least 1");
+  return exact ? scan_in<double>(capacity, idle) : scan_in<T>(capacity, idle);
+}
+
+template <class T, class I>
+template <class S>
+ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
   look_at_active();
   found_capacity_ = capacity;
   scanned_ = true;
   found_count_.assign(X_.rows, 0);
   found_cls_.resize(static_cast<std::size_t>(X_.rows) * capacity);
-  std::vector<double> loss(X_.rows);
-  for (std::int64_t i = 0; i < X_.rows; ++i)
-    loss[i] = norm2_[i] > 0 ? static_cast<double>(report_[i].loss) : 0.0;
-  std::vector<T> outside(X_.rows, T(0));
-  std::vector<T> found_margin(found_cls_.size());
+  std::vector<double> norm = active_.squared_norms(team_);
+  const double half_norm = std::accumulate(norm.begin(), norm.end(), 0.0) / 2;
+  for (double& n : norm) n = std::sqrt(n);
+  const double largest = *std::max_element(norm.begin(), norm.end());
+  std::vector<T> least(X_.rows), outside(X_.rows, T(0)), found_margin(found_cls_.size());
+  std::vector<double> floor(X_.rows), own_part(X_.rows), rounding(X_.rows);
+  std::vector<double> loss(X_.rows, 0.0), bound(X_.rows, 0.0);
+  for (std::int64_t i = 0; i < X_.rows; ++i) {
+    const Report<T>& r = report_[i];
+    const double norm2 = static_cast<double>(norm2_[i]);
+    const std::int64_t entries = X_.end(i) - X_.begin(i);
+    least[i] = r.least;
+    rounding[i] = score_rounding<S>(entries, norm2);
+    own_part[i] = own_rounding<S>(rounding[i], norm[y_[i]]);
+    floor[i] = loss_floor(r, own_rounding<T>(score_rounding<T>(entries, norm2), 2 * largest));
+  }
   const ScanView<T> scan{own_.data(),
                          norm2_.data(),
-                         report_.data(),
+                         least.data(),
+                         floor.data(),
+                         own_part.data(),
+                         rounding.data(),
+                         norm.data(),
                          active_.pair().data(),
                          active_.cls().data(),
                          idle > 0 ? idle : T(0),
                          loss.data(),
+                         bound.data(),
                          outside.data(),
                          {found_margin.data(), found_cls_.data(), found_count_.data(), capacity}};
-  const auto fill = [&](ClassBlock<T>& block, std::int32_t first, std::int32_t classes) {
+  const auto fill = [&](ClassBlock<S>& block, std::int32_t first, std::int32_t classes) {
     for (std::int32_t k = 0; k < classes; ++k) {
       active_.each_weight(X_, first + k, [&](std::int32_t j, T w) { block.add(k, j, w); });
-      block.set_intercept(k, bias_ * active_.w_bias()[first + k]);
+      block.set_intercept(k, static_cast<T>(bias_ * active_.w_bias()[first + k]));
     }
   };
-  const auto use = [&](const BlockView<T>& block, std::int64_t begin, std::int64_t end) {
-    product_.scan(X_, y_, block, scan, begin, end);
+  const auto use = [&](const BlockView<S>& block, std::int64_t begin, std::int64_t end) {
+    if constexpr (std::is_same_v<S, T>)
+      product_.scan(X_, y_, block, scan, begin, end);
+    else
+      product_.exact_scan(X_, y_, block, scan, begin, end);
   };
   ScanReport report;
   report.complete =
-      block_product<T>(team_, X_.rows, X_.cols, n_classes_, fill, use, [this] { return stop_(); });
-  const double half_norm = active_.squared_norm(team_) / 2;
+      block_product<S>(team_, X_.rows, X_.cols, n_classes_, fill, use, [this] { return stop_(); });
   double total = 0;
   for (std::int64_t i = 0; i < X_.rows; ++i) {
-    total += static_cast<double>(box_[i]) * loss[i];
+    total += static_cast<double>(box_[i]) * bound[i];
+    report.rounding += static_cast<double>(box_[i]) * (bound[i] - loss[i]);
     report.found += found_count_[i];
     if (!(norm2_[i] > 0)) continue;
     report.violation = std::max(report.violation, static_cast<double>(report_[i].violation));
     report.violation = std::max(report.violation, static_cast<double>(outside[i]));
   }
-  report.primal = half_norm + total + empty_value_;
-  report.dual = active_.alpha_sum() - half_norm + empty_value_;
+  const double norm_error = norm_rounding<T>() * half_norm;
+  report.primal = half_norm + norm_error + total + empty_value_;
+  report.dual = active_.alpha_sum() - half_norm - norm_error + empty_value_;
+  report.rounding += 2 * norm_error;
   return report;
 }
 

@@ -22,8 +22,9 @@ namespace multimargin {
 
 // The certificate: everything at the same weights, all classes looked at.
 struct ScanReport {
-  double primal = 0;
-  double dual = 0;
+  double primal = 0;    // no less than the objective of the weights
+  double dual = 0;      // no more than the dual objective of alpha
+  double rounding = 0;  // what of primal - dual is there for the sake of that
   double violation = 0;
   std::int64_t found = 0;  // violators that were not active
   bool complete = true;
@@ -56,7 +57,8 @@ class Engine {
   PassReport pass_batches(std::int32_t batch, const VisitRule<T>& rule, const Quiet<T>& quiet);
 
   // --- looking
-  ScanReport scan(std::int32_t capacity, T idle);
+  // `exact`: scores in double precision, for about twice the time.
+  ScanReport scan(std::int32_t capacity, T idle, bool exact);
 
   SparseRows<T> weights();  // one row per class
 
@@ -67,6 +69,9 @@ class Engine {
  private:
   WorkView<T> view();
   void look_at_active();
+  // Scores in type S.
+  template <class S>
+  ScanReport scan_in(std::int32_t capacity, T idle);
 
   Csr<T, I> X_;
   const std::int32_t* y_;
@@ -89,7 +94,7 @@ class Engine {
 
   // Last scan.
   bool scanned_ = false;  // since the active set changed
-  std::vector<T> own_;
+  std::vector<double> own_;
   std::vector<T> margin_;
   std::vector<Report<T>> report_;  // [n] of the active classes
   std::vector<std::int32_t> found_cls_;

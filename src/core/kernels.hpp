@@ -43,8 +43,8 @@ struct SolverKernels {
   // Visits samples one after the other, weights included. gap and violation: [n] by sample.
   void (*visit_samples)(const WorkView<T>&, const std::int32_t* samples, std::int64_t count,
                         const VisitRule<T>&, T* gap, T* violation, T* work);
-  // Scores of the active set at fixed weights: own score, margins, reports.
-  void (*evaluate)(const WorkView<T>&, std::int64_t begin, std::int64_t end, T* own, T* margin,
+  // Scores of the active set at fixed weights: own score, exact, margins, reports.
+  void (*evaluate)(const WorkView<T>&, std::int64_t begin, std::int64_t end, double* own, T* margin,
                    Report<T>* report);
   // One block by itself.
   Report<T> (*solve_block)(const Block<T>&, T* alpha_out, T* work);
@@ -61,9 +61,11 @@ struct SolverKernels {
 // Kernels that multiply rows of X with a block of classes.
 template <class T, class I>
 struct ProductKernels {
-  // Adds losses and collects violators.
+  // Adds losses and collects violators; scores in type T, or in double precision.
   void (*scan)(const Csr<T, I>&, const std::int32_t* y, const BlockView<T>&, const ScanView<T>&,
                std::int64_t begin, std::int64_t end);
+  void (*exact_scan)(const Csr<T, I>&, const std::int32_t* y, const BlockView<double>&,
+                     const ScanView<T>&, std::int64_t begin, std::int64_t end);
   // Keeps the best classes of each row.
   void (*top)(const Csr<T, I>&, const BlockView<T>&, const BestView<T>&, std::int64_t begin,
               std::int64_t end);

@@ -26,9 +26,9 @@ template <class T, class I>
 ProductKernels<T, I> product_kernels(Formulation formulation) {
   switch (formulation) {
     case Formulation::weston_watkins:
-      return make_product_kernels<WestonWatkins<T>, T, I>();
+      return make_product_kernels<WestonWatkins, T, I>();
     case Formulation::crammer_singer:
-      return make_product_kernels<CrammerSinger<T>, T, I>();
+      return make_product_kernels<CrammerSinger, T, I>();
   }
   return {};
 }

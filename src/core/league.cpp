@@ -51,28 +51,30 @@ Columns<T, I>& League<T, I>::home(std::int32_t bundle) {
 }
 
 template <class T, class I>
-double League<T, I>::make_luggage(std::int32_t bundle, const double* sums) {
+std::vector<double> League<T, I>::make_luggage(std::int32_t bundle, const double* sums) {
   Luggage<T>& l = luggage_[bundle];
-  const double norm = home(bundle).make_luggage(sums, l, team_);
+  std::vector<double> norm = home(bundle).make_luggage(sums, l, team_);
   home(bundle).pack_alpha(shared_, l.alpha);
   return norm;
 }
 
 template <class T, class I>
-void League<T, I>::own_scores(std::int32_t bundle, T* own) {
+void League<T, I>::own_scores(std::int32_t bundle, double* own) {
   home(bundle).own_scores(luggage(bundle), own, team_);
 }
 
 template <class T, class I>
-void League<T, I>::look(std::int32_t bundle, const T* own, T* most, T* least, T* violation) {
+void League<T, I>::look(std::int32_t bundle, const double* own, T* most, T* least, T* violation) {
   home(bundle).look(luggage(bundle), own, kernels_, most, least, violation, team_);
 }
 
 template <class T, class I>
-void League<T, I>::scan(std::int32_t bundle, const T* own, const T* least, const T* loss,
-                        std::int32_t capacity, T idle) {
-  found_[bundle] = home(bundle).scan(luggage(bundle), own, least, loss, capacity, idle, product_,
-                                     team_, [this] { return stop_(); });
+void League<T, I>::scan(std::int32_t bundle, const ScanRequest<T>& request, bool exact) {
+  const auto stop = [this] { return stop_(); };
+  const Columns<T, I>& columns = home(bundle);
+  const Luggage<T>& l = luggage(bundle);
+  found_[bundle] = exact ? columns.template scan<double>(l, request, product_, team_, stop)
+                         : columns.template scan<T>(l, request, product_, team_, stop);
 }
 
 template <class T, class I>

@@ -33,11 +33,11 @@ class League {
   // --- at home
   Columns<T, I>& found_home(std::int32_t bundle);  // makes it, empty, if it is not there
   Columns<T, I>& home(std::int32_t bundle);
-  double make_luggage(std::int32_t bundle, const double* sums);
-  void own_scores(std::int32_t bundle, T* own);
-  void look(std::int32_t bundle, const T* own, T* most, T* least, T* violation);
-  void scan(std::int32_t bundle, const T* own, const T* least, const T* loss, std::int32_t capacity,
-            T idle);
+  std::vector<double> make_luggage(std::int32_t bundle, const double* sums);
+  void own_scores(std::int32_t bundle, double* own);
+  void look(std::int32_t bundle, const double* own, T* most, T* least, T* violation);
+  // `exact`: scores in double precision, for about twice the time.
+  void scan(std::int32_t bundle, const ScanRequest<T>& request, bool exact);
   const BundleScan<T>& found(std::int32_t bundle) const { return found_.at(bundle); }
   void merge(std::int32_t bundle, const T* least, const T* threshold);
   SparseRows<T> weights(std::int32_t bundle);

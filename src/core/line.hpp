@@ -57,11 +57,12 @@ struct LinePass {
   T* violation;
 };
 
-// Sums over samples at fixed weights, per lane.
+// Sums over samples at fixed weights, per lane; all arithmetic is in double precision.
 template <class T>
 struct LineSums {
-  double* loss;   // weighted by the box
-  double* value;  // the dual's terms without the norm
+  const double* norm;  // |w|, of which rounding depends
+  double* loss;        // weighted by the box; margins are raised by what rounding may have taken
+  double* value;       // the dual's terms without the norm
   T* violation;
   // [n] or nullptr: bits of the lanes whose variable may move, which are those inside of their
   // bounds and those that pull away from one.
@@ -74,10 +75,8 @@ struct LineKernels {
   std::int64_t (*pass)(const Csr<T, I>&, const LineView<T>&, const LinePass<T>&);
   void (*certify)(const Csr<T, I>&, const LineView<T>&, const LineSums<T>&, std::int64_t begin,
                   std::int64_t end);
-  // Adds the weights that alpha stands for; what was there must be zero.
-  void (*recompute)(const Csr<T, I>&, const LineView<T>&, std::int64_t begin, std::int64_t end);
-  // squares[lane] += w^2 over features.
-  void (*squares)(const LineView<T>&, std::int64_t features, double* squares);
+  // Adds the weights that alpha stands for to sums, feature-major, the constant feature last.
+  void (*recompute)(const Csr<T, I>&, const LineView<T>&, double* sums);
 };
 
 }  // namespace multimargin

@@ -21,8 +21,13 @@ struct LineHinge {
   static constexpr bool own = true;
   static T diagonal(T) { return 0; }
   static T ceiling(T box) { return box; }
-  static V loss(const V& positive, T box) { return box * positive; }
+  // Of one number, or of a line of them.
+  template <class P>
+  static P loss(const P& positive, T box) {
+    return box * positive;
+  }
   static V value(const V& a, T) { return a; }
+  static double value(double a, T) { return a; }
 };
 
 // 1/2 |w|^2 + sum U max(0, h)^2;  0 <= a,  the dual loses a^2 / (4 U)
@@ -32,8 +37,12 @@ struct LineSquaredHinge {
   static constexpr bool own = true;
   static T diagonal(T box) { return T(0.5) / box; }
   static T ceiling(T) { return sizeof(T) == 4 ? T(3e38) : T(1e300); }
-  static V loss(const V& positive, T box) { return box * positive * positive; }
+  template <class P>
+  static P loss(const P& positive, T box) {
+    return box * positive * positive;
+  }
   static V value(const V& a, T box) { return a - T(0.25) / box * a * a; }
+  static double value(double a, T box) { return a - 0.25 / static_cast<double>(box) * a * a; }
 };
 
 // The hinge without the class's own samples.
@@ -168,63 +177,84 @@ std::int64_t line_pass(const Csr<T, I>& X, const LineView<T>& v, const LinePass<
   return kept;
 }
 
+// The scores of a row in double precision, of weights as they are kept.
+template <class T, class I>
+inline void line_scores(const Csr<T, I>& X, const LineView<T>& v, std::int64_t i, double* score) {
+  constexpr int lanes = line_lanes<T>();
+  for (int l = 0; l < lanes; ++l)
+    score[l] = static_cast<double>(static_cast<T>(v.w_bias[l] * v.bias));
+  const std::int64_t end = X.end(i);
+  for (std::int64_t t = X.begin(i); t < end; ++t) {
+    const double x = static_cast<double>(X.data[t]);
+    const T* w = v.w + static_cast<std::int64_t>(X.indices[t]) * v.w_stride;
+    for (int l = 0; l < lanes; ++l) score[l] += x * static_cast<double>(w[l]);
+  }
+}
+
 template <class Loss, class T, class I>
 void line_certify(const Csr<T, I>& X, const LineView<T>& v, const LineSums<T>& sums,
                   std::int64_t begin, std::int64_t end) {
-  using State = LineState<Loss, T>;
-  using V = typename State::V;
-  using M = typename State::M;
-  V worst = *reinterpret_cast<const V*>(sums.violation);
-  LaneSum<T> loss, value;
+  constexpr int lanes = line_lanes<T>();
+  constexpr double unit = 1.2e-16;  // half the distance from 1 to the next number, and some more
+  double worst[lanes] = {}, score[lanes];
   for (std::int64_t i = begin; i < end; ++i) {
     if (!(v.norm2[i] > 0)) continue;
-    const State s(X, v, i);
-    const T ceiling = Loss::ceiling(v.box[i]);
-    const V violation = s.violation(ceiling);
-    worst = violation > worst ? violation : worst;
-    if (sums.loose != nullptr) {
-      const M loose = violation > V{} || (s.a > V{} && s.a < ceiling);
-      sums.loose[i] = static_cast<std::uint16_t>(bits_of(loose));
+    line_scores(X, v, i, score);
+    const T* alpha = v.alpha + i * v.alpha_stride;
+    const T box = v.box[i];
+    const double ceiling = static_cast<double>(Loss::ceiling(box));
+    const double diagonal = static_cast<double>(Loss::diagonal(box));
+    // See rounding.hpp.
+    const double row = static_cast<double>(X.end(i) - X.begin(i) + 8) *
+                       __builtin_sqrt(static_cast<double>(v.norm2[i]));
+    const std::int32_t mine = v.y[i] - v.first_class;
+    std::uint32_t loose = 0;
+    for (int l = 0; l < lanes; ++l) {
+      const double a = static_cast<double>(alpha[l]);
+      const double h = 1 + (l == mine ? -score[l] : score[l]);
+      const double m = h - diagonal * a;
+      const double violation = m > 0 ? (a < ceiling ? m : 0.0) : (a > 0 ? -m : 0.0);
+      worst[l] = violation > worst[l] ? violation : worst[l];
+      loose |= static_cast<std::uint32_t>(violation > 0 || (a > 0 && a < ceiling)) << l;
+      const double raised = h + unit * (row * sums.norm[l] + 2);
+      sums.loss[l] += Loss::loss(raised > 0 ? raised : 0.0, box);
+      sums.value[l] += Loss::value(a, box);
     }
-    loss.add(Loss::loss(s.positive(), v.box[i]), sums.loss);
-    value.add(Loss::value(s.a, v.box[i]), sums.value);
+    if (sums.loose != nullptr) sums.loose[i] = static_cast<std::uint16_t>(loose);
   }
-  loss.flush(sums.loss);
-  value.flush(sums.value);
-  *reinterpret_cast<V*>(sums.violation) = worst;
+  for (int l = 0; l < lanes; ++l)
+    sums.violation[l] =
+        worst[l] > static_cast<double>(sums.violation[l]) ? static_cast<T>(worst[l]) : sums.violation[l];
 }
 
 template <class Loss, class T, class I>
-void line_recompute(const Csr<T, I>& X, const LineView<T>& v, std::int64_t begin,
-                    std::int64_t end) {
-  using State = LineState<Loss, T>;
-  using V = typename State::V;
-  for (std::int64_t i = begin; i < end; ++i) {
-    V step = -*reinterpret_cast<const V*>(v.alpha + i * v.alpha_stride);
+void line_recompute(const Csr<T, I>& X, const LineView<T>& v, double* sums) {
+  constexpr int lanes = line_lanes<T>();
+  double* constant = sums + X.cols * lanes;
+  for (std::int64_t i = 0; i < X.rows; ++i) {
+    const T* alpha = v.alpha + i * v.alpha_stride;
+    double step[lanes];
+    bool any = false;
+    for (int l = 0; l < lanes; ++l) {
+      step[l] = -static_cast<double>(alpha[l]);
+      any |= alpha[l] != 0;
+    }
+    if (!any) continue;
     const std::int32_t mine = v.y[i] - v.first_class;
-    if (mine >= 0 && mine < line_lanes<T>()) step[mine] = Loss::own ? -step[mine] : T(0);
-    const typename MaskVector<T>::type changed = step != V{};
-    if (bits_of(changed) != 0) State::add(X, v, i, step);
+    if (mine >= 0 && mine < lanes) step[mine] = -step[mine];
+    const std::int64_t end = X.end(i);
+    for (std::int64_t t = X.begin(i); t < end; ++t) {
+      const double x = static_cast<double>(X.data[t]);
+      double* sum = sums + static_cast<std::int64_t>(X.indices[t]) * lanes;
+      for (int l = 0; l < lanes; ++l) sum[l] += x * step[l];
+    }
+    for (int l = 0; l < lanes; ++l) constant[l] += static_cast<double>(v.bias) * step[l];
   }
-}
-
-template <class T>
-void line_squares(const LineView<T>& v, std::int64_t features, double* squares) {
-  using V = typename Vector<T>::type;
-  LaneSum<T> sum;
-  for (std::int64_t j = 0; j < features; ++j) {
-    const V w = *reinterpret_cast<const V*>(v.w + j * v.w_stride);
-    sum.add(w * w, squares);
-  }
-  const V w = *reinterpret_cast<const V*>(v.w_bias);
-  sum.add(w * w, squares);
-  sum.flush(squares);
 }
 
 template <class Loss, class T, class I>
 LineKernels<T, I> make_line_kernels() {
-  return {&line_pass<Loss, T, I>, &line_certify<Loss, T, I>, &line_recompute<Loss, T, I>,
-          &line_squares<T>};
+  return {&line_pass<Loss, T, I>, &line_certify<Loss, T, I>, &line_recompute<Loss, T, I>};
 }
 
 template <class T, class I>

@@ -1,6 +1,7 @@
 #include "one_vs_rest.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -9,6 +10,7 @@
 #include "buffer.hpp"
 #include "norms.hpp"
 #include "random.hpp"
+#include "rounding.hpp"
 
 namespace multimargin {
 
@@ -29,6 +31,8 @@ class OneVsRest<T, I>::Line {
       : of_(of), active_(of.X_.rows), order_(static_cast<std::size_t>(of.X_.rows)) {
     w_.reset(static_cast<std::size_t>(of.X_.cols) * lanes);
     alpha_.reset(static_cast<std::size_t>(of.X_.rows) * lanes);
+    best_w_.reset(static_cast<std::size_t>(of.X_.cols + 1) * lanes);
+    best_alpha_.reset(static_cast<std::size_t>(of.X_.rows) * lanes);
     small_.reset(3 * lanes);
     view_ = {w_.data(),
              lanes,
@@ -57,6 +61,7 @@ class OneVsRest<T, I>::Line {
     }
     const bool finished = open() == 0 || passes_ >= stopping.max_passes;
     if (open() != 0 || !certified_) certify(stopping);
+    back_to_best();
     if (alpha != nullptr) write_alpha(alpha, stride);
     return finished;
   }
@@ -86,6 +91,8 @@ class OneVsRest<T, I>::Line {
       report_[l] = {};
       dual_[l] = gap_[l] = 0;
       stalled_[l] = 0;
+      best_primal_[l] = std::numeric_limits<double>::infinity();
+      best_dual_[l] = -best_primal_[l];
     }
     if (alpha != nullptr)
       for (std::int64_t i = 0; i < of_.X_.rows; ++i)
@@ -188,28 +195,26 @@ class OneVsRest<T, I>::Line {
   void certify(const LineStopping& stopping) {
     const std::int64_t n = of_.X_.rows;
     const bool by_loose = warm_ && stopping.shrinking;
-    std::fill(w_.data(), w_.data() + w_.size(), T(0));
-    std::fill(small_.data(), small_.data() + lanes, T(0));
-    of_.kernels_.recompute(of_.X_, view_, 0, n);
-    double loss[lanes] = {}, value[lanes] = {}, squares[lanes] = {};
+    double squares[lanes] = {}, norm[lanes], loss[lanes] = {}, value[lanes] = {};
+    recompute(squares);
+    for (int l = 0; l < lanes; ++l) norm[l] = std::sqrt(squares[l]);
     std::fill(violation(), violation() + lanes, T(0));
     of_.kernels_.certify(of_.X_, view_,
-                         {loss, value, violation(), by_loose ? active_.data() : nullptr}, 0, n);
-    of_.kernels_.squares(view_, of_.X_.cols, squares);
+                         {norm, loss, value, violation(), by_loose ? active_.data() : nullptr}, 0,
+                         n);
     for (int l = 0; l < count_; ++l) {
+      // The norm is that of rounded weights.
+      const double error = norm_rounding<T>() * squares[l] / 2;
       const double primal = squares[l] / 2 + loss[l] + of_.empty_value_;
-      const double dual = value[l] - squares[l] / 2 + of_.empty_value_;
+      const double dual = value[l] - squares[l] / 2 - error + of_.empty_value_;
       MachineReport& r = report_[l];
       const bool better = dual - r.dual > 8 * std::numeric_limits<T>::epsilon() * dual ||
                           primal - dual < 0.99 * (r.primal - r.dual);
       stalled_[l] = better ? 0 : stalled_[l] + 1;
-      r = {primal,
-           dual,
-           static_cast<double>(violation()[l]),
-           passes_,
-           stopping.by_gap ? primal - dual <= stopping.tol * primal
-                           : static_cast<double>(violation()[l]) <= stopping.tol,
-           false};
+      r = {primal, dual, static_cast<double>(violation()[l]), passes_, false, false};
+      remember(l);
+      r.reached = stopping.by_gap ? best_primal_[l] - best_dual_[l] <= stopping.tol * best_primal_[l]
+                                  : r.violation <= stopping.tol;
       r.precision = !r.reached && stalled_[l] >= kStalledCertificates;
       done_ = static_cast<std::uint16_t>((done_ & ~(1u << l)) |
                                          static_cast<unsigned>(r.reached || r.precision) << l);
@@ -221,8 +226,56 @@ class OneVsRest<T, I>::Line {
     by_loose ? open_loose() : open_all();
   }
 
+  // In double precision: with a large box the terms are large and nearly cancel.
+  void recompute(double* squares) {
+    const std::int64_t size = (of_.X_.cols + 1) * lanes;
+    sums_.reset(static_cast<std::size_t>(size));
+    std::fill(sums_.data(), sums_.data() + size, 0.0);
+    of_.kernels_.recompute(of_.X_, view_, sums_.data());
+    for (std::int64_t j = 0; j <= of_.X_.cols; ++j) {
+      T* const to = j < of_.X_.cols ? w_.data() + j * lanes : small_.data();
+      for (int l = 0; l < lanes; ++l) {
+        to[l] = static_cast<T>(sums_[j * lanes + l]);
+        squares[l] += static_cast<double>(to[l]) * static_cast<double>(to[l]);
+      }
+    }
+  }
+
+  // The least primal and the largest dual that were certified, each with what attains it: passes
+  // lead to a larger dual, but a step on the way can have a primal that is far off.
+  void remember(int l) {
+    if (report_[l].primal < best_primal_[l]) {
+      best_primal_[l] = report_[l].primal;
+      for (std::int64_t j = 0; j < of_.X_.cols; ++j) best_w_[j * lanes + l] = w_[j * lanes + l];
+      best_w_[of_.X_.cols * lanes + l] = small_[l];
+    }
+    if (report_[l].dual > best_dual_[l]) {
+      best_dual_[l] = report_[l].dual;
+      for (std::int64_t i = 0; i < of_.X_.rows; ++i)
+        best_alpha_[i * lanes + l] = alpha_[i * lanes + l];
+    }
+  }
+
+  void back_to_best() {
+    for (int l = 0; l < count_; ++l) {
+      if (best_primal_[l] < report_[l].primal) {
+        for (std::int64_t j = 0; j < of_.X_.cols; ++j) w_[j * lanes + l] = best_w_[j * lanes + l];
+        small_[l] = best_w_[of_.X_.cols * lanes + l];
+        report_[l].primal = best_primal_[l];
+      }
+      if (best_dual_[l] > report_[l].dual) {
+        for (std::int64_t i = 0; i < of_.X_.rows; ++i)
+          alpha_[i * lanes + l] = best_alpha_[i * lanes + l];
+        report_[l].dual = best_dual_[l];
+      }
+    }
+  }
+
   const OneVsRest& of_;
   Buffer<T> w_, alpha_;
+  Buffer<T> best_w_, best_alpha_;  // of the best certificates so far; the constant feature is last
+  Buffer<double> sums_;            // weights before they are rounded
+  double best_primal_[lanes] = {}, best_dual_[lanes] = {};
   Buffer<T> small_;  // lines of: weights of the constant feature, thresholds, violations
   std::vector<std::uint16_t> active_;
   std::vector<std::int32_t> order_;
@@ -298,7 +351,7 @@ bool OneVsRest<T, I>::solve(std::int32_t begin, std::int32_t end, const LineStop
       T* const mine = alpha == nullptr ? nullptr : alpha + (first - begin);
       if (!desks[member]->solve(first, std::min(lanes, end - first), stopping, mine, stride, ask))
         all = false;
-      keep(*desks[member]);
+      keep(*desks[member], stopping);
     }
     // The calling thread goes on asking while others have a line left.
     Backoff backoff;
@@ -311,29 +364,32 @@ bool OneVsRest<T, I>::solve(std::int32_t begin, std::int32_t end, const LineStop
 }
 
 template <class T, class I>
-void OneVsRest<T, I>::keep(const Line& line) {
-  for (std::int32_t l = 0; l < line.count(); ++l) {
-    const std::int32_t p = line.begin() + l;
-    reports_[p] = line.report(l);
-    w_bias_[p] = line.w_bias(l);
-    rows_[p].clear();
-  }
+void OneVsRest<T, I>::keep(const Line& line, const LineStopping& stopping) {
   constexpr int lanes = Line::lanes;
   std::int32_t count[lanes] = {};
   for (std::int64_t j = 0; j < X_.cols; ++j)
     for (int l = 0; l < lanes; ++l) count[l] += line.weights(j)[l] != 0;
   std::pair<std::int32_t, T>* at[lanes] = {};
+  unsigned better = 0;  // lanes whose weights replace those that are held
   for (std::int32_t l = 0; l < line.count(); ++l) {
-    auto& row = rows_[line.begin() + l];
-    row.resize(static_cast<std::size_t>(count[l]));
-    at[l] = row.data();
+    const std::int32_t p = line.begin() + l;
+    const double held = reports_[p].primal;
+    MachineReport& r = reports_[p] = line.report(l);
+    if (!(r.primal <= held)) {
+      r.primal = held;
+      if (stopping.by_gap) r.reached = r.primal - r.dual <= stopping.tol * r.primal;
+      continue;
+    }
+    better |= 1u << l;
+    w_bias_[p] = line.w_bias(l);
+    rows_[p].resize(static_cast<std::size_t>(count[l]));
+    at[l] = rows_[p].data();
   }
   for (std::int64_t j = 0; j < X_.cols; ++j) {
     const T* const w = line.weights(j);
     unsigned there = 0;
     for (int l = 0; l < lanes; ++l) there |= w[l] != 0 ? 1u << l : 0u;
-    // Lanes beyond the last machine have no weights.
-    for (; there != 0; there &= there - 1) {
+    for (there &= better; there != 0; there &= there - 1) {
       const int l = __builtin_ctz(there);
       *at[l]++ = {static_cast<std::int32_t>(j), w[l]};
     }
@@ -359,8 +415,9 @@ SparseRows<T> OneVsRest<T, I>::weights(std::int32_t begin, std::int32_t end) con
 template <class T, class I>
 void OneVsRest<T, I>::put_weights(std::int32_t begin, const std::int64_t* row_begin,
                                   const std::int32_t* index, const T* value, const T* w_bias,
-                                  std::int64_t rows) {
+                                  const double* primal, std::int64_t rows) {
   for (std::int64_t k = 0; k < rows; ++k) {
+    reports_[begin + k].primal = primal[k];
     auto& row = rows_[begin + k];
     row.clear();
     row.reserve(static_cast<std::size_t>(row_begin[k + 1] - row_begin[k]));

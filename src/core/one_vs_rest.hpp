@@ -34,8 +34,8 @@ struct LineStopping {
 
 // What became of one binary machine.
 struct MachineReport {
-  double primal = 0;
-  double dual = 0;
+  double primal = 0;  // no less than the objective of its weights
+  double dual = 0;    // no more than the dual objective of its alpha
   double violation = 0;
   std::int32_t passes = 0;
   bool reached = false;    // tol
@@ -64,16 +64,17 @@ class OneVsRest {
   // Of machines [begin, end).
   SparseRows<T> weights(std::int32_t begin, std::int32_t end) const;
   const std::vector<T>& w_bias() const { return w_bias_; }
-  // Puts back what weights() gave of machines from begin on: as many rows as there are in
-  // rows.begin, less one.
+  // Puts back what weights() gave of machines from begin on, and the primal of each: as many rows as
+  // there are in rows.begin, less one.
   void put_weights(std::int32_t begin, const std::int64_t* row_begin, const std::int32_t* index,
-                   const T* value, const T* w_bias, std::int64_t rows);
+                   const T* value, const T* w_bias, const double* primal, std::int64_t rows);
   // Of the weights that are held.
   std::int64_t bytes() const;
 
  private:
   class Line;
-  void keep(const Line& line);
+  // Weights replace those that are held if their primal is no larger; zero weights are held first.
+  void keep(const Line& line, const LineStopping& stopping);
 
   Csr<T, I> X_;
   const std::int32_t* y_;

@@ -14,20 +14,21 @@ struct Scores {
   typename Vector<T>::type v[4];
 };
 
-template <class T, class I>
-inline const T* weights_at(const Csr<T, I>& X, const BlockView<T>& block, std::int64_t t) {
-  return block.rows + static_cast<std::int64_t>(block.row_of[X.indices[t]]) * lanes<T>();
+template <class T, class I, class S>
+inline const S* weights_at(const Csr<T, I>& X, const BlockView<S>& block, std::int64_t t) {
+  return block.rows + static_cast<std::int64_t>(block.row_of[X.indices[t]]) * lanes<S>();
 }
 
-template <class T, class I>
-inline Scores<T> row_scores(const Csr<T, I>& X, const BlockView<T>& block, std::int64_t i) {
-  using V = typename Vector<T>::type;
+// Scores have the type of the block, S, which may have more digits than that of X.
+template <class T, class I, class S>
+inline Scores<S> row_scores(const Csr<T, I>& X, const BlockView<S>& block, std::int64_t i) {
+  using V = typename Vector<S>::type;
   const V* start = reinterpret_cast<const V*>(block.intercept);
   V a = start[0], b = start[1], c = start[2], d = start[3];
   const std::int64_t end = X.end(i);
   for (std::int64_t t = X.begin(i); t < end; ++t) {
     const V* r = reinterpret_cast<const V*>(weights_at(X, block, t));
-    const T x = X.data[t];
+    const S x = X.data[t];
     a += x * r[0];
     b += x * r[1];
     c += x * r[2];
@@ -129,38 +130,88 @@ inline bool is_active(const ScanView<T>& scan, std::int64_t i, std::int32_t c) {
   return found;
 }
 
-template <class F, class T, class I>
-void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<T>& block,
-          const ScanView<T>& scan, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t i = begin; i < end; ++i) {
-    if (!(scan.norm2[i] > 0)) continue;
-    const T own = scan.own[i];
-    const T least = scan.report[i].least;
-    const T floor = least > 0 ? least : T(0);
-    const T threshold = F::threshold(own, floor);
-    const Scores<T> s = row_scores(X, block, i);
-    std::uint64_t mask = above(s, threshold) & first_bits(block.classes);
-    const std::int32_t mine = y[i] - block.first_class;
-    if (mine >= 0 && mine < block.classes) mask &= ~(std::uint64_t{1} << mine);
-    if (mask == 0) continue;
-    const T* score = reinterpret_cast<const T*>(s.v);
-    double loss = scan.loss[i];
+// What rounding may have taken from the margins of a sample.
+struct MarginRounding {
+  double own, per_norm;
+  const double* norm;  // [lanes] |w_c| of the block
+  double of(int lane) const { return own + per_norm * norm[lane]; }
+};
+
+// Loss and bound of a sample with classes of the block taken into account: all of a block that is
+// full and does not hold the own class, or those of the mask.
+template <class F, class S>
+inline void add_losses(const Scores<S>& s, S own, const MarginRounding& rounding, bool all,
+                       std::uint64_t mask, double* loss, double* bound) {
+  const S* score = reinterpret_cast<const S*>(s.v);
+  const auto positive = [](double m) { return m > 0 ? m : 0.0; };
+  if (!all) {
     for (; mask != 0; mask &= mask - 1) {
       const int k = __builtin_ctzll(mask);
-      const T margin = F::margin(own, score[k]);
-      if (!(margin > floor)) continue;
-      loss = F::add_loss(loss, margin);
+      const double m = static_cast<double>(F::margin(own, score[k]));
+      *loss = F::add_loss(*loss, positive(m));
+      *bound = F::add_loss(*bound, positive(m + rounding.of(k)));
+    }
+    return;
+  }
+  constexpr int wide = 8;  // sums side by side, which vector units take together
+  double losses[wide] = {}, bounds[wide] = {};
+  for (int k = 0; k < lanes<S>(); k += wide)
+    for (int j = 0; j < wide; ++j) {
+      const double m = static_cast<double>(F::margin(own, score[k + j]));
+      losses[j] = F::add_loss(losses[j], positive(m));
+      bounds[j] = F::add_loss(bounds[j], positive(m + rounding.of(k + j)));
+    }
+  for (int j = 0; j < wide; ++j) {
+    *loss = F::add_loss(*loss, losses[j]);
+    *bound = F::add_loss(*bound, bounds[j]);
+  }
+}
+
+constexpr int kFewClasses = 8;  // of a block, that are looked at one by one
+
+// F is the formulation for scores of type S.
+template <class F, class T, class I, class S>
+void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<S>& block,
+          const ScanView<T>& scan, std::int64_t begin, std::int64_t end) {
+  const double* norm = scan.norm + block.first_class;
+  double largest = 0;
+  for (int k = 0; k < block.classes; ++k) largest = norm[k] > largest ? norm[k] : largest;
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (!(scan.norm2[i] > 0)) continue;
+    const S own = static_cast<S>(scan.own[i]);
+    const MarginRounding rounding{scan.own_rounding[i], scan.rounding[i], norm};
+    const double floor = scan.floor[i] - (rounding.own + rounding.per_norm * largest);
+    const Scores<S> s = row_scores(X, block, i);
+    std::uint64_t others = first_bits(block.classes);
+    const std::int32_t mine = y[i] - block.first_class;
+    if (mine >= 0 && mine < block.classes) others &= ~(std::uint64_t{1} << mine);
+    std::uint64_t mask = above(s, F::threshold(own, static_cast<S>(floor))) & others;
+    if (mask == 0) continue;
+    const bool all =
+        __builtin_popcountll(mask) > kFewClasses && others == first_bits(lanes<S>());
+    add_losses<F>(s, own, rounding, all, mask, scan.loss + i, scan.bound + i);
+
+    // Only those that the list of violators may want are looked at one by one.
+    const T least = scan.least[i];
+    const T* worst = scan.found.value + i * scan.found.capacity;
+    const bool full = scan.found.count[i] == scan.found.capacity;
+    const T wanted_from = full && worst[0] > least + scan.idle ? worst[0] : least + scan.idle;
+    const T from = least + scan.violation[i] < wanted_from ? least + scan.violation[i] : wanted_from;
+    mask &= above(s, F::threshold(own, static_cast<S>(from > 0 ? from : T(0))));
+    const S* score = reinterpret_cast<const S*>(s.v);
+    for (; mask != 0; mask &= mask - 1) {
+      const int k = __builtin_ctzll(mask);
+      const T margin = static_cast<T>(F::margin(own, score[k]));
       const T violation = margin - least;
+      if (!(margin > 0)) continue;
+      const bool wanted = violation > scan.idle &&
+                          (scan.found.count[i] < scan.found.capacity || margin > worst[0]);
       const std::int32_t c = block.first_class + k;
-      const bool full = scan.found.count[i] == scan.found.capacity;
-      const bool wanted =
-          violation > scan.idle && (!full || margin > scan.found.value[i * scan.found.capacity]);
       if ((wanted || violation > scan.violation[i]) && !is_active(scan, i, c)) {
         if (violation > scan.violation[i]) scan.violation[i] = violation;
         if (wanted) keep_best(scan.found, i, margin, c);
       }
     }
-    scan.loss[i] = loss;
   }
 }
 
@@ -225,9 +276,10 @@ void top_of_row(const T* score, std::int64_t classes, const BestView<T>& best, s
   }
 }
 
-template <class F, class T, class I>
+template <template <class> class F, class T, class I>
 ProductKernels<T, I> make_product_kernels() {
-  return {&scan<F, T, I>, &top<T, I>, &scores<T, I>, &row_by_features<T, I>, &top_of_row<T>};
+  return {&scan<F<T>, T, I, T>, &scan<F<double>, T, I, double>, &top<T, I>,
+          &scores<T, I>,        &row_by_features<T, I>,         &top_of_row<T>};
 }
 
 }  // namespace MM_ISA

@@ -55,6 +55,17 @@ struct Visit {
 
   T own_score(const WorkView<T>& v) const { return score(v, 0, alpha[0]); }
 
+  // The same of the weights as they are kept, without rounding.
+  double exact_own_score(const WorkView<T>& v) const {
+    const std::int32_t c = cls[0];
+    double sum = static_cast<double>(static_cast<T>(v.bias * v.w_bias[c]));
+    for (std::int64_t t = 0; t < len; ++t) {
+      const T w = at[t] == 0 ? static_cast<T>(alpha[0] * x[t]) : v.w[c][at[t]];
+      sum += static_cast<double>(x[t]) * static_cast<double>(w);
+    }
+    return sum;
+  }
+
   void add(const WorkView<T>& v, std::int32_t slot, T step) const {
     const std::int32_t c = cls[slot];
     T* w = v.w[c];
@@ -224,15 +235,15 @@ void visit_samples(const WorkView<T>& v, const std::int32_t* samples, std::int64
 }
 
 template <class F, class T>
-void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, T* own, T* margin,
+void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, double* own, T* margin,
               Report<T>* report) {
   for (std::int64_t i = begin; i < end; ++i) {
     const Visit<T> s(v, i);
-    own[i] = s.own_score(v);
+    own[i] = s.exact_own_score(v);
     T* m = margin + v.pair[i];
     m[0] = 0;
     for (std::int32_t slot = 1; slot < s.slots; ++slot)
-      m[slot] = F::margin(own[i], s.score(v, slot, -s.alpha[slot]));
+      m[slot] = F::margin(static_cast<T>(own[i]), s.score(v, slot, -s.alpha[slot]));
     report[i] =
         F::inspect({s.slots - 1, m + 1, s.alpha + 1, v.box[i], v.box[i], v.norm2[i], nullptr});
   }

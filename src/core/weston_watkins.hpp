@@ -31,11 +31,11 @@ struct WestonWatkins {
 
   static T margin(T own, T other) { return T(1) - own + other; }
 
-  // Classes that score above this have a positive margin, i.e. lose something. The floor is 0.
-  static T threshold(T own, T) { return own - T(1); }
+  // Classes that score above this have a margin above the floor.
+  static T threshold(T own, T floor) { return own - T(1) + floor; }
 
   // The sample's loss from its positive margins, in any order.
-  static double add_loss(double loss, T margin) { return loss + static_cast<double>(margin); }
+  static double add_loss(double loss, double margin) { return loss + margin; }
 
   // A sample without entries: every margin is 1, and alpha = U there attains it.
   static double empty_loss(std::int32_t n_classes) { return n_classes - 1.0; }

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from multimargin._arena import Arena, Lists, Report, Visiting, Whole
+from multimargin._arena import Arena, Lists, Report, ScanResult, Visiting, Whole
 from multimargin._base_solver import BaseSolver
+from multimargin._best_so_far import ZERO
 from multimargin._checkpoint import Checkpoint, Part
 from multimargin._history import packed, unpacked
 from multimargin._league import League
@@ -49,6 +50,10 @@ _LEAGUE_FIRST_SHARE, _LEAGUE_PHASE_SHARE = 0.1, 0.3
 _MOST_MISSED = 100.0
 _STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
 _SLOW_PASSES = 300  # after which an interior point is tried, where it suits
+_COLUMNS = ("begin", "sample", "alpha")  # of a bundle, in checkpoints
+_LAYOUT_SECONDS = 1.5e-8  # per feature of an active pair, to merge and to lay out; for the same
+# Of the gap: what rounding may hide of it before scores are added up in double precision.
+_BLURRED = 0.1
 _MULTIPLY_ADDS = 5e9  # per second and thread in a scan; used only to plan the end of a time limit
 
 
@@ -74,6 +79,8 @@ class ActiveSetSolver(BaseSolver):
         How passes are arranged; chosen from the data if not given.
     """
 
+    zero_state = ZERO
+
     def __init__(self, *args: Any, plan: Plan | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._separable = FORMULATIONS[self._problem.formulation].separable
@@ -82,6 +89,7 @@ class ActiveSetSolver(BaseSolver):
         self._least_coupling = 0.0  # raised when a batch was seen to overshoot
         self._classes_needed = _classes_needed(self._problem)
         self._scan_seconds = self._expected_scan_seconds()
+        self._exact = False  # whether scans add up scores in double precision
         self._plan = Plan()
         self._arena: Arena = self._first_arena()
 
@@ -124,7 +132,10 @@ class ActiveSetSolver(BaseSolver):
             if start is None or self._history:
                 ended_by = self._work_inside(phase)
             self._arena.recompute()
-            scan = self._scan()
+            scan = self._scan(last=bool(ended_by))
+            if scan is None:
+                ended_by, self._present = "time_limit", None
+                break
             asked = self._scan_done(
                 scan.primal, scan.dual, scan.violation, self._arena.active_pairs
             )
@@ -132,6 +143,8 @@ class ActiveSetSolver(BaseSolver):
                 ended_by = ""
                 break
             ended_by = asked if asked in ("a callback", "precision") else ended_by or asked
+            if not ended_by and not self._time_to_merge(scan):
+                ended_by = "time_limit"
             if ended_by:
                 break
             missed = self._missed(scan, phase)
@@ -139,9 +152,7 @@ class ActiveSetSolver(BaseSolver):
             if not (self._passes >= _SLOW_PASSES and self._start_anew()):
                 self._arena.merge_found()
             self._arrange()
-        if ended_by:
-            self._back_to_best()
-        return self._solution(ended_by, self._alpha())
+        return self._solution(ended_by)
 
     def _missed(self, scan: Certificate, phase: Phase) -> float:
         """How many times as much a scan found in the active set as passes had measured.
@@ -156,7 +167,7 @@ class ActiveSetSolver(BaseSolver):
         inside = scan.primal - scan.dual - scan.outside
         return min(_MOST_MISSED, max(1.0, inside / phase.measure)) if phase.measure > 0 else 1.0
 
-    def _alpha(self) -> Alpha | None:
+    def _kept_alpha(self) -> Alpha | None:
         lists, problem = self._arena.lists(), self._problem
         return None if lists is None else Alpha(problem.formulation, *lists, problem.box)
 
@@ -164,7 +175,12 @@ class ActiveSetSolver(BaseSolver):
         return self._arena.snapshot()
 
     def _restore(self, snapshot: Any) -> None:
-        self._arena.restore(snapshot)
+        if snapshot is ZERO:
+            problem = self._problem
+            pair = np.arange(len(problem.y) + 1, dtype=np.int64)
+            self._arena.begin(Lists(pair, problem.y, np.zeros_like(problem.box)))
+        else:
+            self._arena.restore(snapshot)
 
     def _weights(self) -> Weights:
         return self._arena.weights()
@@ -175,7 +191,7 @@ class ActiveSetSolver(BaseSolver):
         problem = self._problem
         n, k = len(problem.y), problem.n_classes
         if start is not None:
-            start = start.without_zeros()
+            start = start.without_zeros(problem)
             self._arena.begin(Lists(start.pair, start.cls, start.scaled_to(problem)))
         elif k <= _FEW_CLASSES and 4 * k * problem.X.nnz <= _ALL_ACTIVE_BYTES:
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
@@ -297,18 +313,37 @@ class ActiveSetSolver(BaseSolver):
         self._limit(self._arena)
         return self._arena.play(self._plan, how)
 
-    def _scan(self) -> Certificate:
+    def _scan(self, last: bool) -> ScanResult | None:
+        """The certificate of the present weights; None if there was no time for it.
+
+        After the last one nothing is merged, so that violators need not be found.
+        """
         began = time.monotonic()
-        self._arena.set_time_limit(-1.0)  # without its end there is no certificate
+        self._arena.set_time_limit(self._seconds_to_overtime())
+        capacity, idle = (1, np.inf) if last else (self._found_per_scan(), self._stopping.idle)
+        scan = self._arena.scan(capacity, idle, self._exact)
+        if scan.complete and not self._exact and self._is_blurred(scan):
+            self._exact = True  # further scans will not see more without it
+            again = self._arena.scan(capacity, idle, True)
+            scan = again if again.complete else scan
+        self._scans += 1
+        self._scan_seconds = time.monotonic() - began
+        return scan if scan.complete else None
+
+    def _found_per_scan(self) -> int:
         wanted = _FOUND_AT_FIRST if self._scans < 2 else _FOUND_PER_SCAN
         # With a small box a sample needs many classes to reach its margin: about 1 / (C k).
         wanted = max(wanted, min(self._classes_needed, 8 * _FOUND_PER_SCAN))
         affordable = _FOUND_BYTES // (4 * max(1, self._problem.X.nnz))
         wanted = min(wanted, max(_FOUND_AT_LEAST, affordable))
-        scan = self._arena.scan(min(wanted, self._problem.n_classes - 1), self._stopping.idle)
-        self._scans += 1
-        self._scan_seconds = time.monotonic() - began
-        return scan
+        return min(wanted, self._problem.n_classes - 1)
+
+    def _is_blurred(self, scan: ScanResult) -> bool:
+        """Whether single precision hides a good part of the gap that is left."""
+        single = self._problem.X.dtype == np.float32
+        if isinstance(self._stopping, GapStopping) and self._stopping.reached(scan):
+            return False
+        return bool(single and scan.rounding > _BLURRED * (scan.primal - scan.dual))
 
     # ------------------------------------------------------------ checkpoints
 
@@ -318,12 +353,9 @@ class ActiveSetSolver(BaseSolver):
         numbers: dict[str, Part] = {}
         if self._comm.rank == 0:
             numbers["history"] = {"rows": packed(self._history)}
-        if self._best_scan is not None:
-            for bundle, columns in self._best_scan[2].items():
-                names = ("begin", "sample", "alpha")
-                numbers[f"best-{bundle}"] = dict(zip(names, columns, strict=True))
-        measured = [] if self._best_scan is None else [self._best_scan[0]]
-        record = [] if self._best_scan is None else [self._history.index(self._best_scan[1])]
+        for name, state in self._best_so_far.states.items():
+            for bundle, columns in state.items():
+                numbers[f"{name}-{bundle}"] = dict(zip(_COLUMNS, columns, strict=True))
         common = {
             "position": position,
             "phase": {k: _as_json(v) for k, v in asdict(phase).items()},
@@ -331,9 +363,10 @@ class ActiveSetSolver(BaseSolver):
             "passes": self._passes,
             "scans": self._scans,
             "stalled": self._stalled,
+            "exact": self._exact,
             "least_coupling": self._least_coupling,
             "tried_interior_point": self._tried_interior_point,
-            "best": [_as_json(v) for v in measured] + record,
+            "best": self._best_so_far.places(self._history),
             "seconds": time.monotonic() - self._began,
         }
         self._checkpoints.write(common, {**parts, **numbers})
@@ -351,17 +384,25 @@ class ActiveSetSolver(BaseSolver):
         self._passes, self._scans = common["passes"], common["scans"]
         self._stalled, self._least_coupling = common["stalled"], common["least_coupling"]
         self._tried_interior_point = common["tried_interior_point"]
+        self._exact = common["exact"]
         self._began = time.monotonic() - common["seconds"]
-        if common["best"]:
-            measured, record = common["best"]
-            self._best_scan = (_from_json(measured), self._history[record], self._best(found))
+        self._best_so_far.recall(
+            self._history, common["best"], lambda name: self._columns(found, name)
+        )
         return Phase(**{k: _from_json(v) for k, v in common["phase"].items()})
 
-    def _best(self, found: Checkpoint) -> dict[int, tuple[Any, ...]]:
+    def _columns(self, found: Checkpoint, name: str) -> dict[int, tuple[Any, ...]]:
         assert isinstance(self._arena, League)
-        names = ("begin", "sample", "alpha")
-        parts = {b: found.part(f"best-{b}") for b in self._arena.homes}
-        return {b: tuple(np.array(part[name]) for name in names) for b, part in parts.items()}
+        parts = {b: found.part(f"{name}-{b}") for b in self._arena.homes}
+        return {b: tuple(np.array(part[k]) for k in _COLUMNS) for b, part in parts.items()}
+
+    def _time_to_merge(self, scan: ScanResult) -> bool:
+        """Whether what was found can be laid out, and another scan made, within the time limit."""
+        pairs = self._arena.active_pairs + scan.found
+        entries = pairs * self._problem.X.nnz / len(self._problem.y)
+        return not self._agreed(
+            "time_limit" if self._seconds_left() < entries * _LAYOUT_SECONDS / self._threads else ""
+        )
 
     def _expected_scan_seconds(self) -> float:
         work = float(self._problem.X.nnz) * self._problem.n_classes

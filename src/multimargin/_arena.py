@@ -50,6 +50,22 @@ class Report(PassResult, Protocol):
     def complete(self) -> bool: ...
 
 
+class ScanResult(Certificate, Protocol):
+    """Result of a scan."""
+
+    @property
+    def rounding(self) -> float:
+        """What of primal - dual is there because scores are rounded."""
+
+    @property
+    def found(self) -> int:
+        """Violators that were not active."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether it came to the end; otherwise it is no certificate."""
+
+
 class Arena(Protocol):
     """The steps of an active-set solver. The solver decides which comes next."""
 
@@ -70,8 +86,11 @@ class Arena(Protocol):
     def recompute(self) -> None:
         """Make the weights anew from alpha: rounding drift cannot hide in a certificate."""
 
-    def scan(self, capacity: int, idle: float) -> Certificate:
-        """The certificate at the present weights; violators are kept for `merge_found`."""
+    def scan(self, capacity: int, idle: float, exact: bool = False) -> ScanResult:
+        """The certificate at the present weights; violators are kept for `merge_found`.
+
+        ``exact``: scores in double precision, for about twice the time.
+        """
 
     def merge_found(self) -> None:
         """Forget pairs that do nothing, add what the last scan found."""

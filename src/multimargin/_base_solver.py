@@ -12,6 +12,7 @@ import numpy as np
 
 from multimargin import _core
 from multimargin._agreement import told
+from multimargin._best_so_far import BestSoFar
 from multimargin._checkpoint import Checkpoints
 from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._interior_point import InteriorPoint
@@ -19,6 +20,7 @@ from multimargin._problem import Problem
 from multimargin._progress import Observers, ScanRecord
 from multimargin._solution import Limits, Solution, Start, Weights
 from multimargin._stopping import GapStopping, Stopping
+from multimargin.formulations import FORMULATIONS
 
 _STALLED_SCANS = 3  # scans without progress after which the arithmetic's limit is reached
 
@@ -57,6 +59,8 @@ class BaseSolver(ABC):
     """Whether an interior point or conjugate gradients may take over where passes are slow."""
     depends_on_bundles = True
     """Whether another number of bundles makes another solution, within the tolerance."""
+    zero_state: Any = None
+    """What `_restore` takes to come to zero weights; None where the core sees to it."""
 
     def __init__(
         self,
@@ -89,10 +93,12 @@ class BaseSolver(ABC):
         self._isa = self._common_isa() if isa is None else isa
         self._passes = 0
         self._history: list[ScanRecord] = []
-        self._best_scan: tuple[float, ScanRecord, Any] | None = None
         self._stalled = 0
         self._tried_interior_point = False
         self._scan_seconds = 0.0  # kept free at the end of a time limit
+        zero = self._zero_record()
+        self._best_so_far = BestSoFar(zero, self.zero_state, zero, self.zero_state)
+        self._present: ScanRecord | None = None  # of the present weights, if they have one
 
     def _common_isa(self) -> int:
         """The best instruction set that all ranks have: others would round differently."""
@@ -117,19 +123,18 @@ class BaseSolver(ABC):
 
     def _scan_done(self, primal: float, dual: float, violation: float, active: int) -> str:
         """Note what a scan found; returns why the run has to end here, if it has to."""
-        self._history.append(
-            ScanRecord(
-                time=time.monotonic() - self._began,
-                primal=primal,
-                dual=dual,
-                violation=violation,
-                active=active,
-                passes=self._passes,
-            )
+        record = self._present = ScanRecord(
+            time=time.monotonic() - self._began,
+            primal=primal,
+            dual=dual,
+            violation=violation,
+            active=active,
+            passes=self._passes,
         )
-        if self._best_scan is None or self._measured(-1) < self._best_scan[0]:
-            self._best_scan = (self._measured(-1), self._history[-1], self._snapshot())
-        asked = self._observers.on_scan(self._history[-1], self._weights)
+        self._check_duality(record)
+        self._history.append(record)
+        self._best_so_far.take(record, self._snapshot)
+        asked = self._observers.on_scan(record, self._weights)
         self._stalled = self._stalled + 1 if self._no_progress() else 0
         if asked:
             return self._agreed("a callback")
@@ -139,27 +144,55 @@ class BaseSolver(ABC):
         """What rank 0 says, on all ranks: its clock and its callbacks count."""
         return str(told(self._comm, ended_by)) if self._comm.size > 1 else ended_by
 
-    def _measured(self, at: int) -> float:
-        record = self._history[at]
-        return record.gap if isinstance(self._stopping, GapStopping) else record.violation
+    def _check_duality(self, record: ScanRecord) -> None:
+        """No dual objective is above a primal one: where it is, nothing of the run can be true."""
+        # Dual variables that share a budget may exceed it by rounding.
+        if record.gap < -64 * float(np.finfo(self._problem.X.dtype).eps):
+            raise RuntimeError(
+                f"internal error: the dual objective {record.dual!r} is above the primal objective "
+                f"{record.primal!r}, which cannot be. Please report it, with the data and the "
+                "parameters."
+            )
+
+    def _zero_record(self) -> ScanRecord:
+        """The certificate of zero weights, which every run has before it begins."""
+        problem, twin = self._problem, FORMULATIONS[self._problem.formulation]
+        margins = twin.margins(np.zeros((1, problem.machines)), np.zeros(1, dtype=np.intp))
+        loss = float(twin.losses(margins)[0])
+        primal = loss * float(np.sum(problem.box, dtype=np.float64))
+        return ScanRecord(time=0.0, primal=primal, dual=0.0, violation=1.0, active=0, passes=0)
 
     def _snapshot(self) -> Any:
-        """What `_restore` needs to come back to the last scan; None where that is too much."""
+        """What `_restore` needs to come back to the present; None where that is too much."""
         return None
 
     def _restore(self, snapshot: Any) -> None:
         raise NotImplementedError
 
-    def _back_to_best(self) -> None:
-        """For a run that ends before its tolerance: the best certificate seen, not the last."""
-        if self._best_scan is None:
-            return
-        measured, record, snapshot = self._best_scan
-        if snapshot is None or measured >= self._measured(-1):
-            return
-        self._restore(snapshot)
-        now = time.monotonic() - self._began
-        self._history.append(replace(record, time=now, passes=self._passes))
+    @abstractmethod
+    def _kept_alpha(self) -> Start | None:
+        """The present dual variables, where this process has them all."""
+
+    def _back_to(self, record: ScanRecord | None, state: Any) -> ScanRecord:
+        """Come back to a record whose state was kept; otherwise stay. Returns where that is."""
+        if record is not self._present and state is not None:
+            self._restore(state)
+            self._present = record
+        assert self._present is not None
+        return self._present
+
+    def _best_ending(self) -> tuple[Weights, Start | None]:
+        """Weights of the least primal, and dual variables of the largest dual; notes both."""
+        best = self._best_so_far
+        primal = self._back_to(best.primal, best.primal_state)
+        weights = self._weights()
+        dual = self._back_to(best.dual, best.dual_state)
+        ending = replace(
+            primal, dual=dual.dual, time=time.monotonic() - self._began, passes=self._passes
+        )
+        if not (self._history and primal is dual is self._history[-1]):
+            self._history.append(ending)
+        return weights, self._kept_alpha()
 
     def _no_progress(self) -> bool:
         """Whether the last scan found neither a better dual, beyond rounding, nor a smaller gap."""
@@ -184,6 +217,17 @@ class BaseSolver(ABC):
             return float("inf")
         end = self._began + self._limits.time_limit - self._scan_seconds
         return max(0.0, end - time.monotonic())
+
+    def _seconds_to_overtime(self) -> float:
+        """Until a scan that was to end with the time limit is given up; negative: never.
+
+        Without its end there is no certificate of the last passes, so it may take somewhat longer.
+        """
+        limit = self._limits.time_limit
+        if limit is None:
+            return -1.0
+        overtime = min(0.5 * limit, 1.0 + 0.1 * limit)
+        return max(0.0, self._began + limit + overtime - time.monotonic())
 
     def _limit(self, engine: Any) -> None:
         """Let the next step of ``engine`` end with the time limit."""
@@ -222,8 +266,15 @@ class BaseSolver(ABC):
         untried = self.accelerated and not self._tried_interior_point
         return untried and InteriorPoint.suits(self._problem)
 
-    def _solution(self, ended_by: str, alpha: Start | None) -> Solution:
-        last, weights = self._history[-1], self._weights()
+    def _solution(self, ended_by: str) -> Solution:
+        """Of a run that reached its tolerance, or of one that ``ended_by`` something else."""
+        if ended_by:
+            weights, alpha = self._best_ending()
+        else:
+            weights, alpha = self._weights(), self._kept_alpha()
+        last = self._history[-1]
+        if self._stopping.reached(last):
+            ended_by = ""  # the two best together, if no point by itself
         if alpha is not None and self._keep_alpha:
             alpha = alpha.measured(weights, self._problem)
         return Solution(

@@ -80,7 +80,8 @@ class League:
         self._sums = np.zeros(len(problem.y))
         self._bundle_of: NDArray[np.int32] = np.zeros(problem.n_classes, dtype=np.int32)
         self._founded = False  # whether classes have been divided
-        self._norm = 0.0
+        self._half_norm = 0.0  # half the sum of |w_c|^2
+        self._norms = np.zeros(problem.n_classes)  # |w_c|
         self._deadline = float("inf")
         self._pending: list[Sending] = []
         self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
@@ -186,7 +187,11 @@ class League:
         if self._shared:
             self._keep_to_budgets()
         norms = {b: self._timed(self._core.make_luggage, b, self._sums) for b in self.homes}
-        self._norm = self._total(norms)
+        self._half_norm = self._total({b: float(squares.sum()) for b, squares in norms.items()}) / 2
+        own = np.zeros(self._problem.n_classes)
+        for bundle, squares in norms.items():
+            own[self._bundle_of == bundle] = np.sqrt(squares)
+        self._norms = self._comm.reduce(own, "max")
         self._round = 0
 
     def _alpha_sums(self) -> NDArray[np.float64]:
@@ -353,14 +358,14 @@ class League:
             for number, pair, value in zip(*(iter(message),) * 3, strict=True):
                 self._core.put_alpha(int(number[0]), pair, value)
 
-    def scan(self, capacity: int, idle: float) -> Scan:
+    def scan(self, capacity: int, idle: float, exact: bool = False) -> Scan:
         problem, core, comm = self._problem, self._core, self._comm
         n, dtype, homes = len(problem.y), problem.X.dtype, self.homes
-        largest = np.finfo(dtype).max
-        own = np.full(n, -largest, dtype=dtype)
+        own = np.full(n, -np.inf)
         for bundle in homes:
             self._timed(core.own_scores, bundle, own)
         own = comm.reduce(own, "max")
+        largest = np.finfo(dtype).max
         most, least = np.full(n, -largest, dtype=dtype), np.full(n, largest, dtype=dtype)
         violation = np.zeros(n, dtype=dtype)
         for bundle in homes:
@@ -369,26 +374,33 @@ class League:
             most, least = comm.reduce(most, "max"), comm.reduce(least, "min")
         violation = comm.reduce(violation, "max")
         self._least, first_loss, worst = core.judge(most, least, violation, self._sums)
-        losses = Losses(n, self._shared)
+        losses, bounds = Losses(n, self._shared), Losses(n, self._shared)
         lost: dict[int, float] = {}
         self._violators = {}
+        complete, found = True, 0
         for bundle in homes:
-            loss, outside, begin, margin = self._timed(
-                core.scan, bundle, own, self._least, first_loss, capacity, idle
+            loss, bound, outside, begin, margin, whole = self._timed(
+                core.scan, bundle, own, self._least, first_loss, self._norms, capacity, idle, exact
             )
             losses.add(bundle, self._timed(np.multiply, loss, problem.box))
+            bounds.add(bundle, self._timed(np.multiply, bound, problem.box))
             self._violators[bundle] = (begin, margin)
             lost[bundle] = float((np.repeat(problem.box, np.diff(begin)) * margin).sum())
             worst = max(worst, outside)
+            complete, found = complete and whole, found + len(margin)
         self._capacity = capacity
-        half = self._norm / 2
-        total = self._total_loss(losses)
+        half = self._half_norm
+        norm_error = 2 * float(np.finfo(dtype).eps) * half
+        total = self._total_loss(bounds)
         worst = float(comm.reduce(np.array([worst], dtype=np.float64), "max")[0])
         alpha = float(self._sums.sum())
         return Scan(
-            primal=half + total + core.empty_value,
-            dual=alpha - half + core.empty_value,
+            primal=half + norm_error + total + core.empty_value,
+            dual=alpha - half - norm_error + core.empty_value,
             violation=worst,
+            rounding=total - self._total_loss(losses) + 2 * norm_error,
+            found=int(comm.reduce(np.array([found]), "sum")[0]),
+            complete=bool(comm.reduce(np.array([int(complete)]), "min")[0]),
             outside=None if self._shared else self._total(lost),
         )
 

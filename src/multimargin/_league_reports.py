@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Scan:
-    """A certificate: everything at the same weights, all classes looked at.
+    """A certificate, see `multimargin._stopping.Certificate`.
 
     ``outside`` is what of the gap lies in violators that are not active; None where that cannot
     be told apart.
@@ -19,6 +19,9 @@ class Scan:
     primal: float
     dual: float
     violation: float
+    rounding: float
+    found: int
+    complete: bool
     outside: float | None
 
 

@@ -155,14 +155,13 @@ class AlternatingSolver(LlwSolver):
 
     def _kept_numbers(self) -> dict[str, Any]:
         """What of the state is a number, and which rows are kept besides."""
-        best = self._best_scan
         return {
             "bundles": self._bundles,
             "passes": self._passes,
             "everything": self._everything,
             "next_look": self._next_look,
             "stalled": self._stalled,
-            "best": self._history.index(best[1]) if best is not None else -1,
+            "best": self._best_so_far.places(self._history),
             "rows": sorted(self._kept_rows()),
             "compare_after": self._hard.memory[0] if self._hard is not None else 0,
         }
@@ -177,9 +176,7 @@ class AlternatingSolver(LlwSolver):
 
     def _kept_rows(self) -> dict[str, NDArray[Any]]:
         """Dual variables of other times, samples x classes held."""
-        rows = {}
-        if self._best_scan is not None and self._best_scan[2] is not None:
-            rows["best_scan"] = self._best_scan[2]
+        rows: dict[str, NDArray[Any]] = dict(self._best_so_far.states)
         if self._hard is not None and self._hard.memory[1] is not None:
             rows["compared"] = self._hard.memory[1]
         return rows
@@ -190,9 +187,9 @@ class AlternatingSolver(LlwSolver):
         self._everything, self._next_look = numbers["everything"], numbers["next_look"]
         self._history = unpacked(vectors["history"])
         self._began -= float(vectors["seconds"][0])
-        if (best := numbers["best"]) >= 0:
-            snapshot = rows("best_scan") if "best_scan" in kept else None
-            self._best_scan = (self._measured(best), self._history[best], snapshot)
+        self._best_so_far.recall(
+            self._history, numbers["best"], lambda name: rows(name) if name in kept else None
+        )
         if self._hard is not None:
             compared = rows("compared") if "compared" in kept else None
             self._hard.memory = (numbers["compare_after"], compared)

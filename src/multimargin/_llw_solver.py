@@ -18,6 +18,7 @@ import numpy as np
 
 from multimargin import _core
 from multimargin._base_solver import BaseSolver
+from multimargin._best_so_far import ZERO
 from multimargin._hard_margin import HardMargin
 from multimargin._solution import DenseAlpha, Solution, Start, Weights
 from multimargin._stopping import GapStopping, ViolationStopping
@@ -32,11 +33,13 @@ _MOST_ITERATIONS = 60
 _REDUCTION = 0.01  # of the residual
 _LOOK_EVERY = 64  # passes
 _MULTIPLY_ADDS = 2e9  # per second and thread, to plan the end of a time limit
-_KEPT_VARIABLES = 2_000_000  # dual variables of the best certificate, kept up to this many
+_MOST_SNAPSHOT_BYTES = 2**30  # of the dual variables of the best certificate
 
 
 class LlwSolver(BaseSolver):
     """What the ways to the optimum have in common: state, certificate, weights."""
+
+    zero_state = ZERO
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -90,11 +93,11 @@ class LlwSolver(BaseSolver):
         return self._stopping.reached(self._history[-1])
 
     def _snapshot(self) -> Any:
-        size = len(self._problem.y) * self._problem.n_classes
-        return self._alpha() if size <= _KEPT_VARIABLES else None
+        size = len(self._problem.y) * self._engine.held * self._problem.X.dtype.itemsize
+        return self._alpha() if size <= _MOST_SNAPSHOT_BYTES else None
 
     def _restore(self, snapshot: Any) -> None:
-        self._assign(snapshot)
+        self._assign(np.zeros_like(self._alpha()) if snapshot is ZERO else snapshot)
         if self._hard is not None:
             self._hard.primal(self._seen_now())  # the margin that the weights are scaled by
 
@@ -114,14 +117,15 @@ class LlwSolver(BaseSolver):
         return Weights(coef, constant)
 
     def _end(self, ended_by: str) -> Solution:
-        problem, kept = self._problem, None
-        if not self._reached():
-            self._back_to_best()
-        if self._keep_alpha and self._comm.size == 1:
-            kept = DenseAlpha(
-                problem.formulation, problem.loss, problem.y, self._alpha(), problem.box
-            )
-        return self._solution("" if self._reached() else ended_by, kept)
+        return self._solution("" if self._reached() else ended_by)
+
+    def _kept_alpha(self) -> DenseAlpha | None:
+        problem = self._problem
+        if not self._keep_alpha or self._comm.size > 1:
+            return None
+        return DenseAlpha(
+            problem.formulation, problem.loss, problem.y, self._alpha(), problem.box
+        )
 
     # ------------------------------------------------------------ what passes measure
 

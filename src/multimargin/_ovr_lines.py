@@ -182,7 +182,7 @@ class Lines:
             self.round_of[line] = part["round"][0]
             self._table[here.start : here.stop] = part["reports"]
             rows = (np.ascontiguousarray(part[k]) for k in ("value", "index", "begin", "constant"))
-            self._engine.put_weights(here.start, *rows)
+            self._engine.put_weights(here.start, *rows, self.primal[here.start : here.stop].copy())
             if alpha is not None:
                 column = self.column_of(here.start)
                 alpha[:, column : column + len(here)] = part["alpha"]

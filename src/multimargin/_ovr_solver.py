@@ -58,6 +58,7 @@ class OvrSolver(BaseSolver):
         self._rounds = 1  # over all classes, the present one included
         self._passes_before = 0  # the present round
         self._targets: list[float] = []
+        self._alpha: NDArray[Any] | None = None  # of the machines held, when the run has ended
 
     def _run(self, start: Start | None) -> Solution:
         found = self._checkpoints.read() if self._checkpoints is not None else None
@@ -70,10 +71,14 @@ class OvrSolver(BaseSolver):
             ended_by = ""  # all together, if not each by itself
         elif not ended_by:
             ended_by = "precision" if self._lines.any_at_precision() else "max_iter"
-        problem, kept = self._problem, None
-        if alpha is not None and self._comm.size == 1:
-            kept = DenseAlpha(problem.formulation, problem.loss, problem.y, alpha, problem.box)
-        return self._solution(ended_by, kept)
+        self._alpha = alpha
+        return self._solution(ended_by)
+
+    def _kept_alpha(self) -> DenseAlpha | None:
+        problem = self._problem
+        if self._alpha is None or self._comm.size > 1:
+            return None
+        return DenseAlpha(problem.formulation, problem.loss, problem.y, self._alpha, problem.box)
 
     def _first_alpha(self, start: Start | None) -> NDArray[Any] | None:
         """Dual variables of the machines held; None where they are not kept."""

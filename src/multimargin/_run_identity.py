@@ -16,7 +16,7 @@ from multimargin._fingerprint import fingerprint
 from multimargin._problem import Problem
 
 # Of the states that solvers keep: raised when one of them can no longer read those of before.
-_STATES = 1
+_STATES = 2
 
 
 def run_identity(

@@ -67,10 +67,15 @@ class Alpha:
         """Pairs of a sample and another class that hold the model up."""
         return int(np.count_nonzero(self.value) - np.count_nonzero(self.value[self.pair[:-1]]))
 
-    def without_zeros(self) -> Alpha:
-        """The same with no more pairs than it takes; the first scan finds what else is needed."""
+    def without_zeros(self, problem: Problem) -> Alpha:
+        """The same with no more pairs than it takes; the first scan finds what else is needed.
+
+        Samples without entries take none: their value is known without them.
+        """
         first = self.pair[:-1]
         kept = self.value > 0
+        if problem.bias == 0:
+            kept &= np.repeat(_row_sizes(problem.X) > 0, np.diff(self.pair))
         kept[first] = True
         pair = np.zeros_like(self.pair)
         np.cumsum(np.add.reduceat(kept.astype(np.int64), first), out=pair[1:])
@@ -238,6 +243,12 @@ class Solution:
 class Limits:
     max_passes: int
     time_limit: float | None = None
+
+
+def _row_sizes(X: sp.csr_matrix) -> NDArray[Any]:
+    """The largest number of each row; 0 where there is none."""
+    sizes: Any = abs(X).max(axis=1)
+    return np.asarray(sizes.todense()).reshape(-1)
 
 
 def _squared_norms(weights: Weights) -> NDArray[Any]:

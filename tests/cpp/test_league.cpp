@@ -135,7 +135,7 @@ class Driver {
 
   Certificate scan(std::int32_t capacity) {
     const T most_of_all = std::numeric_limits<T>::max();
-    own_.assign(n_, -most_of_all);
+    own_.assign(n_, -std::numeric_limits<double>::infinity());
     std::vector<T> most(n_, -most_of_all), least(n_, most_of_all), violation(n_, T(0)), loss(n_);
     for (std::int32_t b = 0; b < plan_.bundles; ++b) league_.own_scores(b, own_.data());
     for (std::int32_t b = 0; b < plan_.bundles; ++b)
@@ -153,7 +153,7 @@ class Driver {
     }
     std::vector<double> total(n_, 0.0);
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      league_.scan(b, own_.data(), least_.data(), loss.data(), capacity, T(0));
+      league_.scan(b, {own_.data(), least_.data(), loss.data(), norms_.data(), capacity, T(0)}, false);
       CHECK(league_.found(b).complete);
       found.violation = std::max(found.violation, static_cast<double>(league_.found(b).violation));
       const std::vector<double>& part = league_.found(b).loss;
@@ -236,7 +236,14 @@ class Driver {
     sums_.assign(n_, 0.0);
     for (std::int32_t b = 0; b < plan_.bundles; ++b) league_.home(b).add_sums(sums_.data());
     norm_ = 0;
-    for (std::int32_t b = 0; b < plan_.bundles; ++b) norm_ += league_.make_luggage(b, sums_.data());
+    norms_.assign(league_.field().n_classes, 0.0);
+    for (std::int32_t b = 0; b < plan_.bundles; ++b) {
+      const std::vector<double> squares = league_.make_luggage(b, sums_.data());
+      for (std::size_t k = 0; k < squares.size(); ++k) {
+        norm_ += squares[k];
+        norms_[league_.field().classes[b][k]] = std::sqrt(squares[k]);
+      }
+    }
   }
 
   void travel() {
@@ -254,8 +261,10 @@ class Driver {
   std::int64_t n_;
   League<T, I> league_;
   std::vector<double> sums_;
-  std::vector<T> own_, least_;
+  std::vector<double> own_;
+  std::vector<T> least_;
   double norm_ = 0;
+  std::vector<double> norms_;
   std::int32_t capacity_ = 1;
   std::uint64_t passes_ = 0;
 };
