@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "norms.hpp"
+#include "rounding.hpp"
 #include "random.hpp"
 
 namespace multimargin {
@@ -282,14 +283,24 @@ template <class T, class I>
 FullReport LeeLinWahba<T, I>::look_bundle(std::int64_t bundle) {
   FullReport report;
   const std::int64_t from = cuts_[bundle], wide = width_of(bundle);
-  std::vector<RowSums> sums(static_cast<std::size_t>(X_.rows));
-  std::vector<Buffer<T>> score(static_cast<std::size_t>(team_.size()));
-  for (Buffer<T>& s : score) s.reset(static_cast<std::size_t>(wide));
-  // Begins with the bundle, so that its lines go through the kernel in the same fours anywhere.
   const RowWeights<T> W{w_.data() + from, w_.data() + X_.cols * width_ + from, bias_, width_};
+  std::vector<double> norm = squared_norms(W, wide);
+  report.half_norm = std::accumulate(norm.begin(), norm.end(), 0.0) / 2;
+  for (double& n : norm) n = std::sqrt(n);
+  // Rounded one by one, the weights of a feature do not sum to zero; the nearest ones that do are
+  // as far from them as that.
+  const double centring = 4 * unit_roundoff<T>() * *std::max_element(norm.begin(), norm.end());
+  std::vector<RowSums> sums(static_cast<std::size_t>(X_.rows));
+  std::vector<std::vector<double>> desks(static_cast<std::size_t>(team_.size()));
   sum_samples([&](int member, std::int64_t i) {
-    rows_.gather(X_, W, i, 0, wide, score[member].data());
-    sums[i] = rows_.look(block(i, bundle), score[member].data(), alpha_row(i) + from);
+    std::vector<double>& desk = desks[member];
+    desk.resize(static_cast<std::size_t>(2 * wide));
+    const double norm2 = static_cast<double>(norm2_[i]);
+    const double unit = score_rounding<double>(X_.end(i) - X_.begin(i), norm2);
+    for (std::int64_t c = 0; c < wide; ++c)
+      desk[c] = own_rounding<double>(unit, norm[c]) + centring * std::sqrt(norm2);
+    sums[i] = rows_.look(X_, W, i, block(i, bundle), alpha_row(i) + from, desk.data(),
+                         desk.data() + wide);
     return 0.0;
   });
   for (std::int64_t i = 0; i < X_.rows; ++i) {
@@ -299,16 +310,21 @@ FullReport LeeLinWahba<T, I>::look_bundle(std::int64_t bundle) {
     report.free += sums[i].free;
     if (norm2_[i] > 0) report.violation = std::max(report.violation, sums[i].violation);
   }
-  std::vector<double> squares(static_cast<std::size_t>(X_.cols + 1));
-  team_.for_each((X_.cols + kFeaturesPerTask) / kFeaturesPerTask, [&](int, std::int64_t task) {
-    const std::int64_t end = std::min(X_.cols + 1, (task + 1) * kFeaturesPerTask);
-    for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j) {
-      const T* row = w_.data() + j * width_ + from;
-      squares[j] = rows_.dot(row, row, wide);
+  return report;
+}
+
+template <class T, class I>
+std::vector<double> LeeLinWahba<T, I>::squared_norms(const RowWeights<T>& W, std::int64_t wide) {
+  constexpr std::int64_t lanes = line_lanes<T>();
+  std::vector<double> squares(static_cast<std::size_t>(wide), 0.0);
+  team_.for_each(wide / lanes, [&](int, std::int64_t line) {
+    for (std::int64_t j = 0; j <= X_.cols; ++j) {
+      const T* row = W.w + j * W.width;  // the constant feature is the last
+      for (std::int64_t c = line * lanes; c < (line + 1) * lanes; ++c)
+        squares[c] += static_cast<double>(row[c]) * static_cast<double>(row[c]);
     }
   });
-  report.half_norm = std::accumulate(squares.begin(), squares.end(), 0.0) / 2;
-  return report;
+  return squares;
 }
 
 // ---------------------------------------------------------------- one sample after the other

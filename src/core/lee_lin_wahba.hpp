@@ -26,8 +26,8 @@ namespace multimargin {
 
 // Everything at the same weights.
 struct FullReport {
-  double half_norm = 0;
-  double loss = 0;       // weighted by the box; 0 for the hard margin
+  double half_norm = 0;  // of weights that were rounded
+  double loss = 0;       // weighted by the box, no less than it is; 0 for the hard margin
   double alpha = 0;      // sum of the dual variables
   double violation = 0;  // largest projected gradient
   double margin = 0;     // largest margin, >= 0
@@ -126,6 +126,8 @@ class LeeLinWahba {
   std::int64_t width_of(std::int64_t bundle) const;
   std::int64_t lines() const { return (held() + line_lanes<T>() - 1) / line_lanes<T>(); }
   FullReport look_bundle(std::int64_t bundle);
+  // |w_c|^2 of `wide` classes.
+  std::vector<double> squared_norms(const RowWeights<T>& W, std::int64_t wide);
   void open_all();
   RowWeights<T> weights_in(Buffer<T>& rows);
 

@@ -34,7 +34,7 @@ struct RowReport {
   T violation;  // its largest projected gradient
 };
 
-// Sums over a row at fixed weights.
+// Sums over a row at fixed weights; margins are raised by what rounding may have taken.
 struct RowSums {
   double loss = 0;       // sum of positive margins
   double alpha = 0;      // sum of the dual variables
@@ -60,8 +60,10 @@ struct RowKernels {
   // `work` holds a row.
   bool (*block)(const RowBlock<T>&, const T* score, T* alpha, T* step, T* work, T leave_below,
                 T idle, RowReport<T>*);
-  // Turns scores into margins.
-  RowSums (*look)(const RowBlock<T>&, T* score, const T* alpha);
+  // In double precision, of weights as they are kept. rounding: [width] what a margin is raised by;
+  // `score` holds a row.
+  RowSums (*look)(const Csr<T, I>&, const RowWeights<T>&, std::int64_t i, const RowBlock<T>&,
+                  const T* alpha, const double* rounding, double* score);
 
   // --- on the face of free variables, 0 < alpha < box
   // r = gradient there, 0 elsewhere; returns r.r

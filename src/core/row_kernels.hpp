@@ -237,25 +237,28 @@ bool row_block(const RowBlock<T>& b, const T* score, T* alpha, T* step, T* work,
   return true;
 }
 
-template <class T>
-RowSums row_look(const RowBlock<T>& b, T* score, const T* alpha) {
-  using V = typename Vector<T>::type;
-  T* margin = score;
-  row_margins(b, score, margin);
+template <class T, class I>
+RowSums row_look(const Csr<T, I>& X, const RowWeights<T>& W, std::int64_t i, const RowBlock<T>& b,
+                 const T* alpha, const double* rounding, double* score) {
+  for (std::int64_t c = 0; c < b.width; ++c)
+    score[c] = static_cast<double>(static_cast<T>(W.bias * W.w_bias[c]));
+  for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
+    const double x = static_cast<double>(X.data[t]);
+    const T* w = W.w + static_cast<std::int64_t>(X.indices[t]) * W.width;
+    for (std::int64_t c = 0; c < b.width; ++c) score[c] += x * static_cast<double>(w[c]);
+  }
+  const double box = static_cast<double>(b.box);
   RowSums sums;
-  V worst{}, top{}, free{};
-  sums.loss = sum_lines<T>(b.width, [&](std::int64_t c) {
-    const V m = line_at(margin, c), a = line_at(alpha, c);
-    const V violation = violation_of<T>(m, a, b.box);
-    worst = violation > worst ? violation : worst;
-    top = m > top ? m : top;
-    free += a > V{} && a < b.box ? V{} + T(1) : V{};
-    return m > V{} ? m : V{};
-  });
-  sums.alpha = row_sum(alpha, b.width);
-  sums.violation = static_cast<double>(largest<T>(worst));
-  sums.margin = static_cast<double>(largest<T>(top));
-  sums.free = static_cast<std::int64_t>(total_of(free, line_lanes<T>()));
+  for (std::int64_t c = 0; c < b.n_classes; ++c) {
+    if (c == b.own) continue;
+    const double m = 1 + score[c], a = static_cast<double>(alpha[c]), raised = m + rounding[c];
+    const double violation = m > 0 ? (a < box ? m : 0.0) : (a > 0 ? -m : 0.0);
+    sums.loss += raised > 0 ? raised : 0.0;
+    sums.alpha += a;
+    sums.violation = violation > sums.violation ? violation : sums.violation;
+    sums.margin = raised > sums.margin ? raised : sums.margin;
+    sums.free += a > 0 && a < box;
+  }
   return sums;
 }
 
@@ -355,7 +358,7 @@ void face_move(const RowBlock<T>& b, T length, const T* e, T* alpha) {
 template <class T, class I>
 RowKernels<T, I> row_kernels() {
   return {&row_gather<T, I>, &row_scatter<T, I>, &row_add<T>,        &row_dot<T>,
-          &row_sum<T>,       &row_block<T>,      &row_look<T>,       &face_gradient<T>,
+          &row_sum<T>,       &row_block<T>,      &row_look<T, I>,     &face_gradient<T>,
           &face_forward<T>,  &face_backward<T>,  &face_direction<T>, &face_advance<T>,
           &face_project<T>,  &face_move<T>};
 }

@@ -72,8 +72,10 @@ class LlwSolver(BaseSolver):
         began = time.monotonic()
         self._engine.set_time_limit(-1.0)
         seen = self._certificate()
-        dual = seen.alpha - seen.half_norm
-        primal = seen.half_norm + seen.loss
+        # The norm is that of rounded weights: the dual variables stand for others.
+        norm_error = 2 * float(np.finfo(self._problem.X.dtype).eps) * seen.half_norm
+        dual = seen.alpha - seen.half_norm - norm_error
+        primal = seen.half_norm + norm_error + seen.loss
         if self._hard is not None:
             primal = self._hard.primal(seen)
         self._scan_seconds = time.monotonic() - began
