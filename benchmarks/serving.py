@@ -2,6 +2,9 @@
 
 The server has one core and the clients the others. On a machine that does other things as well,
 what counts is the last column: requests for each second that the server's process computed.
+
+``--unread 64`` measures instead what clients that ask for large answers and never read them do to
+the others.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from typing import Any, NamedTuple
 from benchmarks._command_line import end_on_sigterm, positive, print_columns, print_machine
 from benchmarks._cores import cores
 from benchmarks._machine import machine
+from benchmarks._unread import Unread
 from multimargin import TextClassifier, save_model
 from multimargin.datasets import load_wordnet_texts
 from multimargin.serving import Limits
@@ -69,12 +73,22 @@ def main() -> int:
     parser.add_argument(
         "--seconds", type=positive, default=5, help="for each kind of request (default: 5)"
     )
+    parser.add_argument(
+        "--unread", type=positive, metavar="N", help="clients that read nothing; nothing else then"
+    )
+    parser.add_argument(
+        "--processes", type=positive, default=1, help="of the server, with --unread (default: 1)"
+    )
     args = parser.parse_args()
     end_on_sigterm()
     print_machine(machine())
     texts = load_wordnet_texts().texts_test[:2000]
     with tempfile.TemporaryDirectory() as folder:
         model = args.model or _demo_model(Path(folder) / "demo.model")
+        if args.unread:
+            with _served(model, args.processes) as (_, host, port):
+                _print_unread((host, port), texts, args.unread)
+            return 0
         with _served(model) as (pid, host, port):
             loads = [
                 asyncio.run(_drive(name, requests, size, pid, (host, port), args))
@@ -114,15 +128,15 @@ def _request(question: dict[str, Any]) -> bytes:
 
 
 @contextmanager
-def _served(model: Path) -> Iterator[tuple[int, str, int]]:
-    """A server on a core of its own; its process and its address."""
+def _served(model: Path, processes: int = 1) -> Iterator[tuple[int, str, int]]:
+    """A server on cores of its own; its process and its address."""
     everything = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else None
-    own = cores(1)
+    own = cores(processes)
     command = [sys.executable, "-m", "multimargin", "serve", str(model)]
     if everything and own:
         os.sched_setaffinity(0, own)  # the child inherits it
     process = subprocess.Popen(
-        [*command, "--port", "0", "--rate", "0", "--threads", "1"],
+        [*command, "--port", "0", "--rate", "0", "--threads", "1", "--processes", str(processes)],
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -200,6 +214,25 @@ async def _ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reque
     if not head.startswith(b"HTTP/1.1 200"):
         raise RuntimeError(f"refused: {body!r}")
     return body
+
+
+def _print_unread(address: tuple[str, int], texts: list[str], clients: int) -> None:
+    """Print what others notice of clients that read nothing."""
+    limits = Limits()
+    large = _request({"texts": texts[: limits.max_texts], "k": 50, "explain": True})
+    small = _request({"text": texts[0]}).replace(b"Host:", b"Connection: close\r\nHost:")
+    size = asyncio.run(_size_of_answer(address, large))
+    unread = Unread(address, large, clients)
+    asyncio.run(unread.run(small, 6 * limits.answer_seconds))
+    about = [("what", "measured"), ("large answer", f"{size / 1e6:.1f} MB")]
+    print_columns([*about, *unread.rows(limits.answer_seconds)])
+
+
+async def _size_of_answer(address: tuple[str, int], request: bytes) -> int:
+    reader, writer = await asyncio.open_connection(*address)
+    size = len(await _ask(reader, writer, request))
+    writer.close()
+    return size
 
 
 # ---------------------------------------------------------------- where time goes

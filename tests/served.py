@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,13 +54,27 @@ class Process:
         return self.process.wait(timeout=30)
 
 
-@contextmanager
-def serving(model: Path, *options: str) -> Iterator[Process]:
+def serving(model: Path, *options: str) -> AbstractContextManager[Process]:
     """Serve a model file at a free port until the block ends."""
-    command = [sys.executable, "-m", "multimargin", "serve", str(model), "--port", "0", *options]
+    return _running(["-m", "multimargin", "serve", str(model), "--port", "0", *options])
+
+
+def serving_within(model: Path, limits: Limits, **options: Any) -> AbstractContextManager[Process]:
+    """The same with limits of which the command has no options."""
+    program = f"""
+import sys
+from multimargin.serving import Limits, Server
+server = Server({str(model)!r}, port=0, limits={limits!r}, **{options!r})
+server.run(lambda url: print(url, file=sys.stderr, flush=True))
+"""
+    return _running(["-c", program])
+
+
+@contextmanager
+def _running(arguments: list[str]) -> Iterator[Process]:
     # A group of its own: Ctrl-C in a test reaches all its processes, as at a terminal.
     process = subprocess.Popen(
-        command,
+        [sys.executable, *arguments],
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         text=True,

@@ -9,6 +9,7 @@ import http.client
 import json
 import logging
 import os
+import select
 import shutil
 import signal
 import socket
@@ -28,7 +29,7 @@ from multimargin.cli import main
 from multimargin.serving import Limits, Server
 from multimargin.serving._app import _end_with
 from multimargin.serving._server import _explained, bound, is_local
-from served import TEXTS, live, serving, small_model
+from served import TEXTS, live, serving, serving_within, small_model
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no /proc")
 
@@ -300,6 +301,98 @@ def test_requests_in_one_piece_are_all_answered(hasty):
         raw.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3)
         for _ in range(3):
             assert _until(raw, b'"ok"}').startswith(b"HTTP/1.1 200")
+
+
+# ---------------------------------------------------------------- clients that do not read
+
+
+QUESTION = json.dumps({"texts": [" ".join(TEXTS)] * 80, "k": 6, "explain": True}).encode()
+# Answered with 270 kB, of which the sockets of a client that does not read hold some 100 kB.
+LARGE = HEAD + b"Content-Length: %d\r\n\r\n" % len(QUESTION) + QUESTION
+
+
+def not_reading(address):
+    """A client of small buffers, which reads nothing by itself."""
+    raw = socket.socket()
+    # Segments as of a network: on one machine they are large, and so is what the server's side of
+    # the connection holds.
+    raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    raw.connect(address)
+    return raw
+
+
+def cut(raw):
+    """Whether the other side has ended the connection, whatever is unread here."""
+    poll = select.poll()
+    poll.register(raw, 0)  # how connections end is told without being asked for
+    return bool(poll.poll(0))
+
+
+def status_of(address):
+    return httpx.get(f"http://{address[0]}:{address[1]}/model", timeout=5).status_code
+
+
+def test_answers_that_nobody_reads_are_dropped(model_file):
+    limits = Limits(rate=0, connections=31, answer_seconds=1.0)
+    with live(model_file, limits) as address, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(not_reading(address)) for _ in range(30)]
+        assert eventually(lambda: status_of(address) == 503)
+        for raw in clients:
+            raw.sendall(LARGE)
+        assert eventually(lambda: status_of(address) == 200)
+        assert eventually(lambda: all(map(cut, clients)))
+        assert all(len(_received(raw)) < 200_000 for raw in clients)
+
+
+def test_answers_behind_unread_ones_are_dropped(model_file):
+    # The second answer waits for the first one to be read, and counts as being given.
+    limits = Limits(rate=0, concurrency=8, answer_seconds=3.0)
+    with live(model_file, limits) as address, contextlib.ExitStack() as stack:
+        clients = [stack.enter_context(not_reading(address)) for _ in range(8)]
+        for raw in clients:
+            raw.sendall(LARGE * 2)
+        assert eventually(lambda: status_of(address) == 503)
+        assert eventually(lambda: status_of(address) == 200)
+        assert eventually(lambda: all(map(cut, clients)))
+
+
+def test_answers_that_nobody_reads_are_dropped_by_all_processes(model_file):
+    limits = Limits(rate=0, answer_seconds=1.0)
+    with serving_within(model_file, limits, processes=2) as server, contextlib.ExitStack() as stack:
+        url = httpx.URL(server.url)
+        address = (url.host, url.port)
+        assert eventually(lambda: status_of(address) == 200)
+        clients = [stack.enter_context(not_reading(address)) for _ in range(30)]
+        for raw in clients:
+            raw.sendall(LARGE)
+        assert eventually(lambda: all(map(cut, clients)))
+        assert {status_of(address) for _ in range(10)} == {200}
+        assert server.end() == 0
+        assert "Traceback" not in "".join(server.notes)
+
+
+def test_who_reads_a_byte_now_and_then_is_cut_off(model_file):
+    with live(model_file, Limits(answer_seconds=0.5)) as address, not_reading(address) as raw:
+        raw.sendall(LARGE)
+        assert eventually(lambda: raw.recv(1) and cut(raw))
+
+
+def test_slow_but_steady_readers_get_all(model_file):
+    limits = Limits(rate=0, answer_seconds=1.0)
+    with live(model_file, limits) as address, not_reading(address) as raw:
+        raw.sendall(LARGE * 2)
+        raw.settimeout(10)
+        received = bytearray()
+        begin = time.monotonic()
+        while received.count(b"}]}") < 2:
+            part = raw.recv(16384)
+            assert part
+            received += part
+            time.sleep(0.03)
+        assert received.count(b"HTTP/1.1 200") == 2
+        assert time.monotonic() - begin > limits.answer_seconds
+        assert json.loads(received.rpartition(b"\r\n\r\n")[2])["results"]
 
 
 # ---------------------------------------------------------------- the command itself

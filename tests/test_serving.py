@@ -482,7 +482,8 @@ def test_model_with_bad_numbers():
 
 
 @pytest.mark.parametrize(
-    "bad", [{"max_bytes": 0}, {"max_k": True}, {"rate": -1}, {"rate": np.inf}, {"body_seconds": 0}]
+    "bad",
+    [{"max_bytes": 0}, {"max_k": True}, {"rate": -1}, {"rate": np.inf}, {"answer_seconds": 0}],
 )
 def test_limits_are_checked(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):

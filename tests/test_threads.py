@@ -1,9 +1,6 @@
 """The number of threads is a matter of speed alone; forks, pools and threads around a fit work."""
 
 import os
-import pickle
-import select
-import signal
 import threading
 import time
 import warnings
@@ -13,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from forks import in_fork
 from multimargin import MulticlassSVC
 from multimargin._problem import Problem
 from reference import dense
@@ -91,40 +89,6 @@ def test_the_seed_decides(make):
     # Another order of visits, the same optimum: each primal is within tol of it.
     assert other.primal_objective_ == pytest.approx(first.primal_objective_, rel=2 * other.tol)
     assert other.dual_objective_ <= first.primal_objective_ * (1.0 + 1e-6)
-
-
-def in_fork(function, timeout=60.0):
-    """``function()`` run in a forked child; fails, and ends the child, if it takes too long."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        # Leave by os._exit alone: the child must not run pytest's own clean-up.
-        try:
-            os.close(reader)
-            with os.fdopen(writer, "wb") as stream:
-                pickle.dump(function(), stream)
-            os._exit(0)
-        except BaseException:
-            os._exit(1)
-    os.close(writer)
-    chunks, deadline = [], time.monotonic() + timeout
-    try:
-        while select.select([reader], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            chunk = os.read(reader, 1 << 16)
-            if not chunk:
-                return pickle.loads(b"".join(chunks))
-            chunks.append(chunk)
-        pytest.fail(f"the fit in a forked child did not end within {timeout} s")
-    finally:
-        os.close(reader)
-        # A child that has answered leaves at once; one that hangs is ended.
-        patience = time.monotonic() + 5.0
-        while os.waitpid(child, os.WNOHANG)[0] == 0:
-            if time.monotonic() > min(patience, deadline + 1.0):
-                os.kill(child, signal.SIGKILL)
-                os.waitpid(child, 0)
-                break
-            time.sleep(0.01)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
+from multimargin._blas_threads import one_blas_thread
 from multimargin._problem import Problem
 from multimargin.formulations import FORMULATIONS
 
@@ -101,7 +101,7 @@ class InteriorPoint:
             Given the dual variables before every step; returns whether to go on.
         """
         # The last steps may run out of digits or of range; the best point before is kept.
-        with threadpool_limits(1), np.errstate(all="ignore"):
+        with one_blas_thread(), np.errstate(all="ignore"):
             return self._solve(tol, goes_on)
 
     def _solve(self, tol: float, goes_on: Callable[[Array], bool]) -> Array:
@@ -144,14 +144,14 @@ class InteriorPoint:
 
     def duals(self, a: Array) -> Array:
         """The dual objective, class by class."""
-        with threadpool_limits(1):  # sums of several threads differ in their last bits
+        with one_blas_thread():  # sums of several threads differ in their last bits
             W = self._twin.weights(a, self._X, self._y)
         values: Array = np.sum(a - 0.5 * self._q * a * a, axis=0) - 0.5 * np.sum(W * W, axis=1)
         with_empty: Array = values + self._empty_value
         return with_empty
 
     def relative_gap(self, a: Array) -> float:
-        with threadpool_limits(1), np.errstate(all="ignore"):
+        with one_blas_thread(), np.errstate(all="ignore"):
             gap, size = self._gap(a, self._margins(a))
             return gap / size
 

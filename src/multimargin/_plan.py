@@ -93,7 +93,8 @@ def make_plan(
         return Plan()
     counts = touched.astype(np.float64)
     # Of the other samples of a batch, this share has a given pair's class, on average over pairs.
-    share = float(counts @ counts) / max(float(counts.sum()) * n_samples, 1.0)
+    # Not a dot product: BLAS would use threads of its own.
+    share = float(np.sum(counts * counts)) / max(float(counts.sum()) * n_samples, 1.0)
     # Samples that share a class are more alike than any two.
     coupling = min(1.0, 4 * cosine())
     batch = _LARGEST_BATCH

@@ -214,9 +214,10 @@ def _explanation(
     unlisted[listed] = False
 
     def part(which: NDArray[Any] | slice) -> Part:
+        # Not dot products: BLAS would use threads of its own.
         return Part(
-            float(np.dot(values[which], for_own[which])),
-            float(np.dot(values[which], for_other[which])),
+            float(np.sum(values[which] * for_own[which])),
+            float(np.sum(values[which] * for_other[which])),
         )
 
     whole = part(slice(None))

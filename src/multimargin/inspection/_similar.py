@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from multimargin._blas_threads import one_blas_thread
 from multimargin._parameters import whole_number
 from multimargin.inspection._labels import class_index, native
 
@@ -66,7 +67,8 @@ def nearest(model: Any, rows: NDArray[Any], k: int) -> tuple[NDArray[np.intp], N
     step = max(1, _MOST_AT_A_TIME // n_classes)
     for begin in range(0, len(rows), step):
         some = rows[begin : begin + step]
-        block: Any = W[some] @ W.T
+        with one_blas_thread():  # the last bits decide between classes that are equally similar
+            block: Any = W[some] @ W.T
         dense: Any = block if isinstance(block, np.ndarray) else block.toarray()
         dense[np.arange(len(some)), some] = -np.inf
         best = np.argsort(-dense, axis=1, kind="stable")[:, :k]

@@ -30,6 +30,9 @@ class Limits:
         Time in which the body of a request has to arrive.
     head_seconds : float, default=10.0
         Time in which the head of a request has to arrive.
+    answer_seconds : float, default=10.0
+        Time in which a part of an answer has to be read, again and again until all of it is: 4 KiB
+        for each second, or the rest. Otherwise the connection is cut.
 
     Examples
     --------
@@ -47,13 +50,14 @@ class Limits:
     connections: int = 512
     body_seconds: float = 10.0
     head_seconds: float = 10.0
+    answer_seconds: float = 10.0
 
     def __post_init__(self) -> None:
         for name in ("max_bytes", "max_texts", "max_chars", "max_k", "concurrency", "connections"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1: {value!r}")
-        for name in ("body_seconds", "head_seconds"):
+        for name in ("body_seconds", "head_seconds", "answer_seconds"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be a positive number: {getattr(self, name)!r}")
         if not 0 <= self.rate < float("inf"):

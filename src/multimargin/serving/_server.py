@@ -119,7 +119,11 @@ class Server:
         return uvicorn.Config(
             app,
             factory=factory,
-            http=functools.partial(PatientProtocol, head_seconds=self.limits.head_seconds),  # type: ignore[arg-type,unused-ignore]
+            http=functools.partial(  # type: ignore[arg-type,unused-ignore]
+                PatientProtocol,
+                head_seconds=self.limits.head_seconds,
+                answer_seconds=self.limits.answer_seconds,
+            ),
             ws="none",
             lifespan="on",
             log_level="error",

@@ -1,0 +1,143 @@
+"""One thread of BLAS, for results that do not depend on how many there are.
+
+Sums of several threads differ in their last bits. How many BLAS uses is a setting of the whole
+process in some libraries, as in most builds of OpenBLAS, and of the calling thread in others. So
+blocks that need one thread are counted: the first sets what the process has, the last restores
+it, and every thread restores what is its own.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import scipy.linalg  # noqa: F401  brings a BLAS of its own, which the search has to find
+from threadpoolctl import ThreadpoolController
+
+
+class _Library:
+    """The number of threads that one library uses.
+
+    Parameters
+    ----------
+    controller : threadpoolctl.LibController
+    """
+
+    def __init__(self, controller: Any) -> None:
+        self._controller = controller
+        self.is_shared: bool | None = None  # by all threads of the process; None: not known yet
+
+    def seen(self) -> int | None:
+        """The number that holds for the calling thread; None if the library does not say."""
+        found: int | None = self._controller.get_num_threads()
+        return found
+
+    def set(self, threads: int) -> None:
+        """Change the number, for the calling thread or for all."""
+        # Recent versions of threadpoolctl let one thread alone change OpenBLAS, and ignore others
+        # without a word: the one that changed it may well not be the one that restores it.
+        give_up = getattr(self._controller, "clear_controlling_thread", lambda force: None)
+        give_up(force=True)
+        self._controller.set_num_threads(threads)
+        give_up(force=True)
+
+    def find_out_if_shared(self) -> None:
+        """To be called by a thread that has just changed the number to 1."""
+        seen: list[int | None] = []
+        other = threading.Thread(target=lambda: seen.append(self.seen()))
+        try:
+            other.start()
+        except RuntimeError:  # no threads here: then it does not matter
+            self.is_shared = True
+            return
+        other.join()
+        self.is_shared = seen == [1]
+
+
+# Held for moments. Reentrant, since signals and the garbage collector may end a block anywhere.
+_lock = threading.RLock()
+_blocks: dict[object, int] = {}  # under way, and the thread of each
+_shared: dict[_Library, int] = {}  # numbers to restore, of the process;
+_own = threading.local()  # `before` holds those of a thread
+
+
+@functools.cache
+def _libraries() -> tuple[_Library, ...]:
+    # Looking for them takes milliseconds. Those that come later are not NumPy's or SciPy's.
+    return tuple(map(_Library, ThreadpoolController().lib_controllers))
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """A block in which BLAS uses one thread, whatever other threads of the process do.
+
+    Blocks may be nested and may overlap in any order. BLAS elsewhere in the process may have one
+    thread, too, as long as any block is under way.
+    """
+    block = object()
+    try:
+        _begin(block)
+        yield
+    finally:
+        _end(block)
+
+
+def _begin(block: object) -> None:
+    with _lock:
+        _blocks[block] = threading.get_ident()
+        own = _before()
+        for library in _libraries():
+            threads = library.seen()
+            if threads is None or threads == 1:
+                continue
+            kept = own if library.is_shared is False else _shared
+            kept[library] = threads
+            library.set(1)
+            if library.is_shared is None:
+                library.find_out_if_shared()
+                if not library.is_shared:
+                    own[library] = _shared.pop(library)
+
+
+def _end(block: object) -> None:
+    with _lock:
+        _blocks.pop(block, None)
+        if threading.get_ident() not in _blocks.values():
+            _restore(_before())
+        if not _blocks:
+            _restore(_shared)
+
+
+def _before() -> dict[_Library, int]:
+    if not hasattr(_own, "before"):
+        _own.before = {}
+    before: dict[_Library, int] = _own.before
+    return before
+
+
+def _restore(kept: dict[_Library, int]) -> None:
+    for library, threads in list(kept.items()):
+        if library.seen() == 1:  # otherwise somebody else has changed it meanwhile
+            library.set(threads)
+        kept.pop(library, None)
+
+
+def _after_fork() -> None:
+    """In a child: the other threads are gone, and with them their blocks."""
+    for block, thread in list(_blocks.items()):
+        if thread != threading.get_ident():
+            del _blocks[block]
+    if not _blocks:
+        _restore(_shared)
+    _lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    # Nobody is halfway through a change while the process forks.
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork
+    )
