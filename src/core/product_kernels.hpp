@@ -19,22 +19,44 @@ inline const S* weights_at(const Csr<T, I>& X, const BlockView<S>& block, std::i
   return block.rows + static_cast<std::int64_t>(block.row_of[X.indices[t]]) * lanes<S>();
 }
 
+// A register of this instruction set.
+#if defined(__AVX512F__)
+constexpr int kRegisterBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kRegisterBytes = 32;
+#else
+constexpr int kRegisterBytes = 16;
+#endif
+template <class S>
+struct Register {
+  typedef S type __attribute__((vector_size(kRegisterBytes)));
+  static constexpr int lanes = kRegisterBytes / static_cast<int>(sizeof(S));
+};
+
+// Sums that stay in registers, next to those for an entry and its weights. Vectors that are longer
+// than a register go through memory: a scan with AVX2 took 11 s instead of 2.
+constexpr int kSums = kRegisterBytes == 64 ? 4 : 8;
+
 // Scores have the type of the block, S, which may have more digits than that of X.
 template <class T, class I, class S>
 inline Scores<S> row_scores(const Csr<T, I>& X, const BlockView<S>& block, std::int64_t i) {
-  using V = typename Vector<S>::type;
-  const V* start = reinterpret_cast<const V*>(block.intercept);
-  V a = start[0], b = start[1], c = start[2], d = start[3];
-  const std::int64_t end = X.end(i);
-  for (std::int64_t t = X.begin(i); t < end; ++t) {
-    const V* r = reinterpret_cast<const V*>(weights_at(X, block, t));
-    const S x = X.data[t];
-    a += x * r[0];
-    b += x * r[1];
-    c += x * r[2];
-    d += x * r[3];
+  using R = typename Register<S>::type;
+  constexpr int at_once = kSums * Register<S>::lanes;
+  const std::int64_t begin = X.begin(i), end = X.end(i);
+  Scores<S> scores;
+  for (int from = 0; from < lanes<S>(); from += at_once) {
+    R sum[kSums];
+    for (int k = 0; k < kSums; ++k)
+      sum[k] = reinterpret_cast<const R*>(block.intercept + from)[k];
+    for (std::int64_t t = begin; t < end; ++t) {
+      const R* w = reinterpret_cast<const R*>(weights_at(X, block, t) + from);
+      const S x = X.data[t];
+      for (int k = 0; k < kSums; ++k) sum[k] += x * w[k];
+    }
+    R* out = reinterpret_cast<R*>(reinterpret_cast<S*>(scores.v) + from);
+    for (int k = 0; k < kSums; ++k) out[k] = sum[k];
   }
-  return {{a, b, c, d}};
+  return scores;
 }
 
 // Bit c is set where class c of the block scores above the threshold.

@@ -51,7 +51,7 @@ _MOST_MISSED = 100.0
 _STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
 _SLOW_PASSES = 300  # after which an interior point is tried, where it suits
 _COLUMNS = ("begin", "sample", "alpha")  # of a bundle, in checkpoints
-_LAYOUT_SECONDS = 1.5e-8  # per feature of an active pair, to merge and to lay out; for the same
+_LAYOUT_SECONDS = 4e-8  # per feature of an active pair, to lay it out; for the same
 # Of the gap: what rounding may hide of it before scores are added up in double precision.
 _BLURRED = 0.1
 _MULTIPLY_ADDS = 5e9  # per second and thread in a scan; used only to plan the end of a time limit
@@ -131,6 +131,8 @@ class ActiveSetSolver(BaseSolver):
         while True:
             if start is None or self._history:
                 ended_by = self._work_inside(phase)
+            if start is None and not self._passes:
+                break  # nothing has moved
             self._arena.recompute()
             scan = self._scan(last=bool(ended_by))
             if scan is None:
@@ -200,7 +202,12 @@ class ActiveSetSolver(BaseSolver):
             none = np.zeros(n * k, dtype=problem.X.dtype)
             self._arena.begin(Lists(pair, others.reshape(-1), none))
         else:
-            candidates = max(_CANDIDATES, min(self._classes_needed, 4 * _CANDIDATES))
+            most = min(self._classes_needed, 4 * _CANDIDATES)
+            if self._limits.time_limit is not None:
+                # Passes and scans need most of the time.
+                each = self._layout_seconds(n)
+                most = min(most, int(0.25 * self._limits.time_limit / max(each, 1e-12)))
+            candidates = max(_CANDIDATES, most)
             self._arena.nearest_centroids(min(candidates, k - 1), _CENTROID_BUDGET)
         self._arrange()
 
@@ -398,11 +405,12 @@ class ActiveSetSolver(BaseSolver):
 
     def _time_to_merge(self, scan: ScanResult) -> bool:
         """Whether what was found can be laid out, and another scan made, within the time limit."""
-        pairs = self._arena.active_pairs + scan.found
+        needed = self._layout_seconds(self._arena.active_pairs + scan.found)
+        return not self._agreed("time_limit" if self._seconds_left() < needed else "")
+
+    def _layout_seconds(self, pairs: int) -> float:
         entries = pairs * self._problem.X.nnz / len(self._problem.y)
-        return not self._agreed(
-            "time_limit" if self._seconds_left() < entries * _LAYOUT_SECONDS / self._threads else ""
-        )
+        return float(entries * _LAYOUT_SECONDS / self._threads)
 
     def _expected_scan_seconds(self) -> float:
         work = float(self._problem.X.nnz) * self._problem.n_classes

@@ -12,7 +12,7 @@ import numpy as np
 
 from multimargin import _core
 from multimargin._agreement import told
-from multimargin._best_so_far import BestSoFar
+from multimargin._best_so_far import ZERO, BestSoFar
 from multimargin._checkpoint import Checkpoints
 from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._interior_point import InteriorPoint
@@ -216,7 +216,9 @@ class BaseSolver(ABC):
         """Until the last scan has to begin; infinite without a time limit."""
         if self._limits.time_limit is None:
             return float("inf")
-        end = self._began + self._limits.time_limit - self._scan_seconds
+        # Before the first pass there is nothing to scan: the certificate of zero weights is known.
+        scan = self._scan_seconds if self._passes or self._history else 0.0
+        end = self._began + self._limits.time_limit - scan
         return max(0.0, end - time.monotonic())
 
     def _seconds_to_overtime(self) -> float:
@@ -290,4 +292,5 @@ class BaseSolver(ABC):
             converged=not ended_by,
             ended_by=ended_by,
             history=self._history,
+            is_zero=bool(ended_by) and self._best_so_far.primal_state is ZERO,
         )

@@ -341,10 +341,15 @@ class MulticlassSVC(
             "precision": "rounding does not allow more: train on float64 data, or raise tol",
             "a callback": "a callback asked to stop",
         }[solution.ended_by]
+        zero = (
+            " All weights are zero: nothing better was certified before the end."
+            if solution.is_zero
+            else ""
+        )
         warnings.warn(
             f"tol was not reached after {solution.passes} passes: relative duality gap "
             f"{solution.gap:.3g}, largest violation {solution.violation:.3g}, with "
-            f"stopping={self.stopping!r} and tol={self.tol:g}. {remedy}.",
+            f"stopping={self.stopping!r} and tol={self.tol:g}. {remedy}.{zero}",
             ConvergenceWarning,
             stacklevel=stacklevel,
         )

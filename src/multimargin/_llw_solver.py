@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from multimargin import _core
 from multimargin._base_solver import BaseSolver
 from multimargin._best_so_far import ZERO
 from multimargin._hard_margin import HardMargin
-from multimargin._solution import DenseAlpha, Solution, Start, Weights
+from multimargin._solution import DenseAlpha, Solution, Start, Weights, squared_norms
 from multimargin._stopping import GapStopping, ViolationStopping
 
 _FIRST_PASSES = 2  # where all variables are at their bound, nothing is left after them
@@ -32,6 +33,7 @@ _ITERATIONS = 30  # of conjugate gradients
 _MOST_ITERATIONS = 60
 _REDUCTION = 0.01  # of the residual
 _LOOK_EVERY = 64  # passes
+_MOST_SCALINGS = 8  # of a rounded hard margin; one or two are enough
 _MULTIPLY_ADDS = 2e9  # per second and thread, to plan the end of a time limit
 _MOST_SNAPSHOT_BYTES = 2**30  # of the dual variables of the best certificate
 
@@ -119,15 +121,50 @@ class LlwSolver(BaseSolver):
         return Weights(coef, constant)
 
     def _end(self, ended_by: str) -> Solution:
-        return self._solution("" if self._reached() else ended_by)
+        solution = self._solution("" if self._reached() else ended_by)
+        rounds = self._hard is not None and self._problem.dtype not in (None, self._problem.X.dtype)
+        return self._rounded(solution) if rounds else solution
+
+    def _rounded(self, solution: Solution) -> Solution:
+        """A hard margin in the model's own type, which has fewer digits: weights that still obey.
+
+        What rounding makes of the constraints is made good by scaling; the certificate is that of
+        the weights that are kept.
+        """
+        problem, given = self._problem, solution.weights
+        held = np.arange(problem.n_classes) if given.classes is None else given.classes
+        scale = 1.0
+        for _ in range(_MOST_SCALINGS):
+            coef = (scale * given.coef).astype(problem.dtype)
+            constant = (scale * given.constant).astype(problem.dtype)
+            intercept = (constant * constant.dtype.type(problem.bias)).astype(np.float64)
+            margins = 1 + problem.X @ coef.astype(np.float64).T + intercept
+            margins[held[None, :] == problem.y[:, None]] = 0.0
+            most = self._comm.reduce(np.array([margins.max(initial=0.0)]), "max")
+            if not most[0] > 0:
+                break
+            scale *= (1 + 2 * float(np.finfo(problem.dtype).eps)) / (1 - float(most[0]))
+        weights = replace(given, coef=coef, constant=constant)
+        squares = np.array([np.sum(squared_norms(weights))])
+        half = float(sum(part[0] for (part,) in self._comm.gather([squares]))) / 2
+        primal = half / (1 - float(most[0])) ** 2
+        last = replace(solution.history[-1], primal=max(primal, solution.dual))
+        reached = self._stopping.reached(last)
+        return replace(
+            solution,
+            weights=weights,
+            primal=last.primal,
+            gap=last.gap,
+            converged=reached,
+            ended_by="" if reached else solution.ended_by or "precision",
+            history=[*solution.history[:-1], last],
+        )
 
     def _kept_alpha(self) -> DenseAlpha | None:
         problem = self._problem
         if not self._keep_alpha or self._comm.size > 1:
             return None
-        return DenseAlpha(
-            problem.formulation, problem.loss, problem.y, self._alpha(), problem.box
-        )
+        return DenseAlpha(problem.formulation, problem.loss, problem.y, self._alpha(), problem.box)
 
     # ------------------------------------------------------------ what passes measure
 

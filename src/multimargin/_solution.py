@@ -82,7 +82,7 @@ class Alpha:
         return replace(self, pair=pair, cls=self.cls[kept], value=self.value[kept])
 
     def measured(self, weights: Weights, problem: Problem) -> Alpha:
-        return replace(self, norm2=float(np.sum(_squared_norms(weights))))
+        return replace(self, norm2=float(np.sum(squared_norms(weights))))
 
     def scaled_to(self, problem: Problem) -> NDArray[Any]:
         """Values for another box, all feasible.
@@ -140,7 +140,7 @@ class DenseAlpha:
         return int(np.count_nonzero(self.value))
 
     def measured(self, weights: Weights, problem: Problem) -> DenseAlpha:
-        norm2 = _squared_norms(weights)
+        norm2 = squared_norms(weights)
         if self.formulation != "ovr":
             return replace(self, norm2=norm2)
         where = self._of_own_class()
@@ -237,6 +237,8 @@ class Solution:
     converged: bool
     ended_by: str
     history: list[ScanRecord] = field(default_factory=list)
+    is_zero: bool = False
+    """Whether no better weights than zero were certified."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +253,7 @@ def _row_sizes(X: sp.csr_matrix) -> NDArray[Any]:
     return np.asarray(sizes.todense()).reshape(-1)
 
 
-def _squared_norms(weights: Weights) -> NDArray[Any]:
+def squared_norms(weights: Weights) -> NDArray[Any]:
     """Of each machine's weights, the constant feature's included."""
     coef: Any = weights.coef
     if not isinstance(coef, np.ndarray):
