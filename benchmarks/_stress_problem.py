@@ -73,7 +73,7 @@ def steps(seed: int) -> list[Step]:
             parameters = {
                 **parameters,
                 "class_weight": given,
-                "max_iter": _most_passes(rng, data),
+                "max_iter": _most_passes(rng, data, parameters),
             }
             found.append(_step(rng, data, parameters, " and ".join(changes)))
     return found
@@ -95,7 +95,6 @@ def _parameters(rng: Random, data: Samples) -> Parameters:
         "C": _penalty(rng, formulation),
         "tol": float(10 ** rng.uniform(-6, -1)),
         "stopping": "gap" if rng.random() < 0.75 else "violation",
-        "max_iter": _most_passes(rng, data),
         "class_weight": _class_weight(rng, data.y),
         "n_jobs": int(rng.integers(1, 4)),
         "warm_start": bool(rng.random() < 0.75),
@@ -105,6 +104,7 @@ def _parameters(rng: Random, data: Samples) -> Parameters:
         "shrinking": bool(rng.random() < 0.8),
         **_intercept(rng),
     }
+    parameters["max_iter"] = _most_passes(rng, data, parameters)
     if solver in ("alternating", "extrapolated"):
         parameters["n_reductions"] = int(rng.choice([1, 10, 30]))
     if data.texts:
@@ -138,12 +138,14 @@ def _class_weight(rng: Random, y: np.ndarray) -> Any:
     return {int(classes[c]): float(10 ** rng.uniform(-3, 2)) for c in some(rng, len(classes))}
 
 
-def _most_passes(rng: Random, data: Samples) -> int:
+def _most_passes(rng: Random, data: Samples, parameters: Parameters) -> int:
     if rng.random() < 0.4:
         return int(rng.integers(1, 51))
     features = 6 if data.texts else data.X.shape[1]
     work = len(data.y) * features * len(np.unique(data.y))
-    return int(np.clip(_WORK / work, 20, 2000))
+    # Where classes are divided, a pass is many calls.
+    divided = parameters["n_bundles"] or parameters["solver"] in ("alternating", "extrapolated")
+    return int(np.clip(_WORK / work, 20, 200 if divided else 2000))
 
 
 # ------------------------------------------------------------ changes between two fits

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import joblib
-from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks._stress_checks import Finding, findings, other_bits, rounded_findings
 from benchmarks._stress_problem import Step, steps
@@ -70,7 +69,7 @@ def run(
     outcome = Outcome(seed, first["formulation"] + ("²" if first["loss"] != "hinge" else ""))
     model = planned[0].estimator()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore")
         warnings.filterwarnings("error", category=RuntimeWarning, module="multimargin")
         for number, step in enumerate(planned):
             say(f"step {number}, {step}")
