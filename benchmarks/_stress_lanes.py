@@ -10,6 +10,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 
 from benchmarks._stress_checks import Finding
+from benchmarks._stress_problem import name
 from benchmarks._stress_run import Outcome, run
 
 _LONGEST_FIT = 60.0  # seconds
@@ -89,7 +90,7 @@ class _Lane:
     def _lost(self, finding: Finding) -> Outcome:
         self.end()
         self._start()
-        return Outcome(self._seed, "lost", [(0, finding)])
+        return Outcome(self._seed, name(self._seed), [(0, finding)])
 
     def end(self) -> None:
         self._process.kill()

@@ -79,6 +79,12 @@ def steps(seed: int) -> list[Step]:
     return found
 
 
+def name(seed: int) -> str:
+    """Formulation of a problem, and a mark for the squared loss."""
+    first = steps(seed)[0].parameters
+    return str(first["formulation"]) + ("²" if first["loss"] != "hinge" else "")
+
+
 def _step(rng: Random, data: Samples, parameters: Parameters, change: str) -> Step:
     file = str(rng.choice(["plain", "float16", "pruned"])) if rng.random() < 0.2 else ""
     return Step(data, dict(parameters), change, file, bool(rng.random() < 0.08))

@@ -17,7 +17,7 @@ from typing import Any
 import joblib
 
 from benchmarks._stress_checks import Finding, findings, other_bits, rounded_findings
-from benchmarks._stress_problem import Step, steps
+from benchmarks._stress_problem import Step, name, steps
 from multimargin import MulticlassSVC, load_model, prune, save_model
 
 # What a fit may refuse, and says so in the documentation.
@@ -64,9 +64,7 @@ def run(
         Told of every step and what was found.
     """
     began = time.perf_counter()
-    planned = steps(seed)
-    first = planned[0].parameters
-    outcome = Outcome(seed, first["formulation"] + ("²" if first["loss"] != "hinge" else ""))
+    planned, outcome = steps(seed), Outcome(seed, name(seed))
     model = planned[0].estimator()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

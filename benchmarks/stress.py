@@ -20,6 +20,7 @@ from benchmarks._command_line import (
     write_json,
 )
 from benchmarks._machine import machine
+from benchmarks._stress_checks import Finding
 from benchmarks._stress_lanes import outcomes
 from benchmarks._stress_run import Outcome, run
 from multimargin.cli._common import positive_float, seed
@@ -31,9 +32,10 @@ zero weights, with a quadratic program where the problem is tiny, and with the s
 numbers of threads. The exit status is 1 if anything was found.
 
 false gap, primal, dual: claims more than is true, by 1e-6; negative gap: below -1e-6; not
-converged: says it is, and is not; gap or primal was smaller: in its own history; worse than
-nothing: by more than zero weights; beyond optimum: of the quadratic program; other bits: by other
-threads or from a file; hang: a fit of more than 60 s.
+converged: says it is, and is not; gap or primal was smaller: in the history of a run that ended
+before its tolerance; worse than nothing: zero weights have a smaller gap; beyond optimum: of the
+quadratic program; no duality: certify itself is wrong; other bits: by other threads or from a file;
+hang: a fit of more than 60 s. A problem counts once for each kind.
 """
 
 
@@ -54,9 +56,10 @@ def _parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _line(outcome: Outcome, step: int, kind: str, text: str) -> str:
+def line(outcome: Outcome, step: int, finding: Finding) -> str:
+    """What was found, and how to see it again."""
     again = f"python -m benchmarks.stress --only {outcome.seed}"
-    return f"{kind}, {outcome.name}, step {step}: {text}  [{again}]"
+    return f"{finding.kind}, {outcome.name}, step {step}: {finding.text}  [{again}]"
 
 
 def _print_table(found: Counter[tuple[str, str]], done: list[Outcome]) -> None:
@@ -96,7 +99,7 @@ def main() -> int:
         # Once per problem, however many of its fits.
         found.update({(finding.kind, outcome.name) for _, finding in outcome.found})
         for step, finding in outcome.found:
-            lines.append(_line(outcome, step, finding.kind, finding.text))
+            lines.append(line(outcome, step, finding))
             print(lines[-1], flush=True)
     print()
     _print_table(found, done)
