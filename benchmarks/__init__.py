@@ -3,6 +3,7 @@
 ``python -m benchmarks`` prints the table of the peers, ``python -m benchmarks.bars`` runs the
 bars, ``python -m benchmarks.curves`` the gap over time and the growth with classes, samples and
 non-zeros, ``python -m benchmarks.scaling`` the curve over threads, ``python -m benchmarks.scale``
-the sizes of the LSHTC sets, ``python -m benchmarks.svmlight_reader`` the data reader. The paper's
+the sizes of the LSHTC sets, ``python -m benchmarks.svmlight_reader`` the data reader.
+``python -m benchmarks.stress`` measures nothing: it tries to break the certificate. The paper's
 own tables are made by ``multimargin reproduce``.
 """

@@ -23,6 +23,7 @@ LONG = {
     "test_interrupt.py",
     "test_llw_optimum.py",
     "test_ovr_optimum.py",
+    "test_stress.py",
     "test_ww_optimum.py",
 }
 

@@ -39,6 +39,7 @@ from multimargin.datasets import (
     wordnet_parents,
 )
 from multimargin.inspection import (
+    Certificate,
     ClassReport,
     ConfusedPair,
     Confusions,
@@ -127,6 +128,7 @@ def several_ranks(folder: Path) -> None:
     assert_type(trained.score(X, y), float)
     assert_type(trained.dual_gap_, float)
     assert_type(trained.get_params(), dict[str, Any])
+    assert_type(trained.certify(X, y), Certificate)
     trained.save(folder / "trained")
     assert_type(trained.gather(), MulticlassSVC | None)
     assert_type(distributed.load_model(folder / "trained"), distributed.DistributedModel)
@@ -175,6 +177,10 @@ def inspected(model: MulticlassSVC, X: csr_matrix[Any], y: NDArray[np.int64]) ->
     assert_type(margins(model, X, y), Margins)
     kept = MulticlassSVC(warm_start=True, random_state=0).fit(X, y)
     assert_type(support_set(kept, y), SupportSet)
+    found = assert_type(kept.certify(X, y), Certificate)
+    assert_type(found.primal - found.dual, float)
+    assert_type(found.gap, float)
+    assert_type(found.dual_recomputed, bool)
 
 
 def schedule() -> None:

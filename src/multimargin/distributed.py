@@ -18,6 +18,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from copy import copy
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.preprocessing import normalize as scaled
 from tqdm import tqdm
 
-from multimargin._agreement import agreed
+from multimargin._agreement import agreed, told
 from multimargin._checkpoint import Checkpoints
 from multimargin._class_shares import ClassShare, collect_rows, share_trained, take_rows
 from multimargin._communicator import Communicator
@@ -47,6 +48,7 @@ from multimargin._svmlight import load_svmlight
 from multimargin._threads import rank_thread_count
 from multimargin._training import CheckpointFolder, solve
 from multimargin._training_data import checked_samples, problem_of
+from multimargin.inspection import Certificate
 
 __all__ = ["DistributedModel", "fit", "load", "load_model"]
 
@@ -345,6 +347,27 @@ converged_, history_, model_density_, n_bundles_
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Share of the samples whose best class is theirs."""
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+    def certify(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:
+        """Compute the objectives and the duality gap anew, for all ranks.
+
+        As `MulticlassSVC.certify`, by rank 0, which needs memory for the whole model. A model
+        that was trained over ranks has no dual variables: its dual is `dual_objective_`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            What the model was trained on.
+
+        Returns
+        -------
+        Certificate
+        """
+        whole, found = self.gather(), None
+        with agreed(self.comm):
+            if whole is not None:
+                found = asdict(whole.certify(X, y, sample_weight))
+        return Certificate(**told(self.comm, found))
 
     def save(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import asdict
 from typing import Any
 
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from multimargin import distributed
 from multimargin._measures import measures
 from multimargin.cli._common import (
+    EXIT_ERROR,
     EXIT_OK,
     add_threads,
     features_of,
@@ -22,6 +24,8 @@ from multimargin.cli._common import (
     read_data_for,
 )
 from multimargin.cli._samples import add_column_options
+
+_ROUNDING = 1e-6  # of a relative gap
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -43,6 +47,13 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="K",
         help="also how often the label is among the K best (default: 5)",
     )
+    parser.add_argument(
+        "--certify",
+        action="store_true",
+        help="DATA is what the model was trained on: compute the objectives and the duality gap "
+        "anew, from the weights in the file and, where they were kept (train --keep-dual), the "
+        "dual variables. The exit status is 1 if the gap is larger than what the model claims",
+    )
     add_threads(parser)
     add_column_options(parser.add_argument_group("tables (CSV, TSV, JSON lines, Parquet)"))
     parser.add_argument("--json", action="store_true", help="print the results as one JSON object")
@@ -52,15 +63,41 @@ def run(args: argparse.Namespace) -> int:
     """Load, predict, compare; under ``mpiexec`` each rank scores its classes."""
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
     model = distributed.load_model(args.model, verify=True, n_jobs=n_jobs(args))
-    X, y = read_data_for(model, args, labelled=True)
-    X = features_of(model, X)
+    raw, y = read_data_for(model, args, labelled=True)
+    X = features_of(model, raw)
     k = min(args.top_k, len(model.classes_))
     started = time.perf_counter()
     best, _ = model.predict_topk(X, k)
     seconds = time.perf_counter() - started
-    if model.comm.rank == 0:
-        _report(args, model, y, best, seconds)
-    return EXIT_OK
+    certificate = _certificate(model, raw, y) if args.certify else {}
+    if model.comm.rank != 0:
+        return EXIT_OK
+    _report(args, model, y, best, seconds, certificate)
+    return _judged(certificate)
+
+
+def _certificate(model: distributed.DistributedModel, X: Any, y: Any) -> dict[str, Any]:
+    found = asdict(model.certify(X, y))
+    claimed = getattr(model, "dual_gap_", None)  # not of pruned and rounded weights
+    return {
+        "primal_objective": found["primal"],
+        "dual_objective": found["dual"],
+        "dual_recomputed": found["dual_recomputed"],
+        "gap": found["gap"],
+        "claimed_gap": None if claimed is None else float(claimed),
+    }
+
+
+def _judged(certificate: dict[str, Any]) -> int:
+    """The exit status: an error if there was a certificate, and it does not hold."""
+    gap, claimed = certificate.get("gap", 0.0), certificate.get("claimed_gap")
+    if gap < -_ROUNDING:
+        note(f"error: the duality gap is {gap:.6g}: the model was trained on other data")
+    elif claimed is not None and gap > claimed + _ROUNDING:
+        note(f"error: the duality gap is {gap:.6g}, but the model claims {claimed:.6g}")
+    else:
+        return EXIT_OK
+    return EXIT_ERROR
 
 
 def _report(
@@ -69,11 +106,13 @@ def _report(
     y: NDArray[Any],
     best: NDArray[Any],
     seconds: float,
+    certificate: dict[str, Any],
 ) -> None:
     result = {
         **measures(model.classes_, y, best),
         "density": float(model.model_density_),
         "predict_seconds": seconds,
+        **certificate,
     }
     if result["unseen_samples"]:
         note(
@@ -87,14 +126,21 @@ def _report(
 
 
 def _print(result: dict[str, Any]) -> None:
-    print_table(
-        {
-            "samples": f"{result['samples']:,}",
-            "error": f"{100 * result['error']:.2f} %",
-            "micro-F1": f"{result['micro_f1']:.4f}",
-            "macro-F1": f"{result['macro_f1']:.4f}",
-            f"top-{result['top_k']} accuracy": f"{100 * result['top_k_accuracy']:.2f} %",
-            "density": f"{100 * result['density']:.3g} %",
-            "prediction": f"{result['predict_seconds']:.2f} s",
-        }
-    )
+    rows = {
+        "samples": f"{result['samples']:,}",
+        "error": f"{100 * result['error']:.2f} %",
+        "micro-F1": f"{result['micro_f1']:.4f}",
+        "macro-F1": f"{result['macro_f1']:.4f}",
+        f"top-{result['top_k']} accuracy": f"{100 * result['top_k_accuracy']:.2f} %",
+        "density": f"{100 * result['density']:.3g} %",
+        "prediction": f"{result['predict_seconds']:.2f} s",
+    }
+    if "gap" in result:
+        claimed, recomputed = result["claimed_gap"], result["dual_recomputed"]
+        rows["primal objective"] = f"{result['primal_objective']:.9g}"
+        rows["dual objective"] = f"{result['dual_objective']:.9g}" + (
+            "" if recomputed else " (as the model has it, which keeps no dual variables)"
+        )
+        rows["gap"] = f"{result['gap']:.6g}"
+        rows["claimed gap"] = "none" if claimed is None else f"{claimed:.6g}"
+    print_table(rows)

@@ -1,9 +1,11 @@
 """Why a model decides as it does, and where it goes wrong.
 
-`MulticlassSVC.explain` and `MulticlassSVC.top_features` return an `Explanation` and `TopFeatures`.
+`MulticlassSVC.explain`, `MulticlassSVC.top_features` and `MulticlassSVC.certify` return an
+`Explanation`, `TopFeatures` and a `Certificate`.
 The functions here look at many samples at once.
 """
 
+from multimargin.inspection._certificate import Certificate
 from multimargin.inspection._class_report import ClassReport, class_report
 from multimargin.inspection._confusions import ConfusedPair, Confusions, Family, confusions
 from multimargin.inspection._explanation import Contribution, Explanation, Part
@@ -13,6 +15,7 @@ from multimargin.inspection._support_set import SupportSet, support_set
 from multimargin.inspection._top_features import TopFeatures
 
 __all__ = [
+    "Certificate",
     "ClassReport",
     "ConfusedPair",
     "Confusions",

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from multimargin._feature_names import names_of
 from multimargin._parameters import whole_number
 from multimargin._prediction import best_k_labels
 from multimargin._problem import as_core_csr
+from multimargin.inspection._certificate import Certificate, certified
 from multimargin.inspection._class_weights import ClassWeights
 from multimargin.inspection._explanation import Contribution, Explanation, Part
 from multimargin.inspection._labels import class_index, native
@@ -24,7 +25,7 @@ _NOT_KEPT = ("_listed_names",)
 
 
 class InspectionMixin:
-    """`explain` and `top_features`, for estimators with ``classes_``, ``coef_``, ``intercept_``."""
+    """`explain`, `top_features` and `certify`, for estimators with weights."""
 
     classes_: NDArray[Any]
     coef_: Any
@@ -149,6 +150,54 @@ class InspectionMixin:
             intercept=weights.intercept(c),
             n_weights=int(np.count_nonzero(weight)),
         )
+
+    def certify(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:
+        """Compute the objectives and the duality gap anew, from the training samples.
+
+        Nothing that the model was trained with has a part in it, and nothing that was found in
+        training is believed: NumPy and SciPy in double precision, `coef_` and `intercept_` as
+        they are (rounded, pruned or changed by hand), and the dual variables, if the model has
+        them: after a fit with ``warm_start=True``, or from a file that was saved with
+        ``dual=True``. Otherwise the dual is `dual_objective_`. Memory is that of the samples in
+        double precision and some 100 MB.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or what `fit` took
+            The training samples. Where there are dual variables, the samples are compared with
+            those that these belong to; they may come in another order.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights. C, `class_weight` and the other parameters are those of the estimator.
+
+        Returns
+        -------
+        Certificate
+            Of the problem that the parameters and samples make. Weights of "llw" have to sum to
+            zero over the classes: the primal is that of the weights less their mean, which
+            changes no prediction. For ``C=inf`` it is that of the weights scaled up until they
+            obey.
+
+        Raises
+        ------
+        ValueError
+            If these are not the samples that the dual variables or the classes belong to, or if
+            the model has no dual at all.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from multimargin import MulticlassSVC
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = MulticlassSVC(warm_start=True, random_state=0).fit(X, y)
+        >>> found = model.certify(X, y)
+        >>> found.dual_recomputed, 0 <= found.gap <= 0.01
+        (True, True)
+        >>> abs(found.gap - model.dual_gap_) < 1e-9
+        True
+        """
+        return certified(self, X, y, sample_weight)
 
     # ------------------------------------------------------------ one sample
 

@@ -1,0 +1,91 @@
+"""How far a model is from the optimum, computed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_consistent_length, column_or_1d
+
+from multimargin._carry_over import Samples
+from multimargin._problem import Problem, as_core_csr
+from multimargin._sample_keys import matched
+from multimargin._solution import Alpha, DenseAlpha
+from multimargin._training_data import problem_of
+from multimargin.inspection._objectives import dual_objective, primal_objective
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Between which values the optimum lies: `MulticlassSVC.certify`.
+
+    Attributes
+    ----------
+    primal : float
+        Objective of the model's weights: the optimum is not above it.
+    dual : float
+        The optimum is not below it.
+    gap : float
+        ``(primal - dual) / max(|primal|, |dual|)``; 1 where the primal is infinite.
+    dual_recomputed : bool
+        Whether `dual` was computed from the dual variables. Otherwise it is what the model says,
+        `dual_objective_`.
+    """
+
+    primal: float
+    dual: float
+    gap: float
+    dual_recomputed: bool
+
+
+def certified(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Certificate:
+    """What `MulticlassSVC.certify` returns."""
+    X = list(X) if isinstance(X, Iterator) else X  # read twice
+    features = as_core_csr(model._checked(X)).astype(np.float64, copy=False)
+    y = column_or_1d(y)
+    check_consistent_length(features, y)
+    classes, problem = problem_of(model, features, y, sample_weight)
+    if classes.tolist() != model.classes_.tolist():
+        raise ValueError(
+            f"the samples have {len(classes):,} classes, which are not the {len(model.classes_):,} "
+            "that the model was trained on: give the training samples"
+        )
+    primal = primal_objective(model.coef_, model.intercept_, problem)
+    alpha = getattr(model, "_warm_alpha", None)
+    if alpha is not None:
+        keys = model._samples(problem, classes, model._raw_keys(X))
+        dual = dual_objective(alpha, _origin(alpha, model._warm_samples, keys, problem), problem)
+    elif hasattr(model, "dual_objective_"):
+        dual = float(model.dual_objective_)
+    else:
+        raise ValueError(
+            "the model has no dual objective and no dual variables: train it here, or save it "
+            "with dual=True"
+        )
+    return Certificate(primal, dual, _gap(primal, dual), alpha is not None)
+
+
+def _origin(
+    alpha: Alpha | DenseAlpha, before: Samples, now: Samples, problem: Problem
+) -> NDArray[np.int64]:
+    """For each sample its place among those that the dual variables belong to."""
+    origin = matched(before.keys, alpha.labels(), now.keys, problem.y)
+    new, n_before = int(np.count_nonzero(origin < 0)), len(before.keys)
+    if new or len(origin) != n_before:
+        gone = n_before - (len(origin) - new)
+        raise ValueError(
+            f"these are not the training samples: {new:,} of {len(origin):,} are others, and "
+            f"{gone:,} of {n_before:,} are missing (samples with other labels count as others, "
+            "those of weight zero not at all)"
+        )
+    return origin
+
+
+def _gap(primal: float, dual: float) -> float:
+    scale = max(abs(primal), abs(dual))
+    if np.isinf(scale):
+        return 1.0
+    return (primal - dual) / scale if scale > 0 else 0.0

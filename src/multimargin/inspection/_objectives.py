@@ -1,0 +1,222 @@
+"""Primal and dual objective of a model, from its weights and dual variables alone.
+
+NumPy and SciPy in double precision, and nothing that models are trained with: who does not believe
+a solver reads this file and `multimargin.formulations`, which has the formulas. Some classes are
+looked at at a time, so that no array of samples x classes or features x classes is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multimargin._problem import Problem
+from multimargin._solution import Alpha, DenseAlpha
+
+Floats = NDArray[np.float64]
+
+_BLOCK_BYTES = 64 * 2**20
+_ROUNDING = 1 - 1e-15  # keeps a scaled sum below its bound
+
+
+def primal_objective(coef: Any, intercept: NDArray[Any], problem: Problem) -> float:
+    """The primal objective of weights.
+
+    Parameters
+    ----------
+    coef : ndarray or csr_matrix of shape (n_classes, n_features), or (1, n_features) for two
+        As `coef_` has them. Those of Lee-Lin-Wahba have to sum to zero over the classes, and
+        their mean, which no prediction depends on, is taken off before anything else.
+    intercept : ndarray of shape (n_classes,) or (1,)
+        As `intercept_` has it.
+    problem : Problem
+        In double precision.
+
+    Returns
+    -------
+    float
+        For the hard margin, where nothing may be lost: of the weights times what makes them obey;
+        infinite if nothing does.
+    """
+    weights = _Weights(coef, intercept, problem)
+    own = _own_scores(weights, problem)
+    norm2, lost = 0.0, np.zeros(len(problem.y))
+    largest = problem.formulation == "cs" or bool(np.isinf(problem.box).any())
+    for some in _blocks(problem):
+        W, constant = weights.of(some)
+        norm2 += float(np.vdot(W, W) + constant @ constant)
+        hinge = np.maximum(
+            _margins(_scores(problem.X, W, constant, problem), own, some, problem), 0
+        )
+        if largest:
+            np.maximum(lost, hinge.max(axis=1), out=lost)
+        else:
+            lost += np.sum(hinge if problem.loss == "hinge" else hinge**2, axis=1)
+    if np.isinf(problem.box).any():
+        worst = float(lost.max())
+        return 0.5 * norm2 / (1 - worst) ** 2 if worst < 1 else float("inf")
+    return 0.5 * norm2 + float(problem.box @ lost)
+
+
+def dual_objective(alpha: Alpha | DenseAlpha, origin: NDArray[np.int64], problem: Problem) -> float:
+    """The dual objective of dual variables, made feasible.
+
+    What exceeds its bounds by rounding, or because the bounds are others, is cut off.
+
+    Parameters
+    ----------
+    alpha : Alpha or DenseAlpha
+    origin : ndarray of int of shape (n_samples,)
+        Which of its samples is the one at this place in `problem`.
+    problem : Problem
+        In double precision.
+    """
+    empty = _empty_rows(problem)
+    if isinstance(alpha, Alpha):
+        gain, norm2 = _ragged(alpha, origin, empty, problem)
+    else:
+        gain, norm2 = _dense(alpha, origin, empty, problem)
+    # No weights change what these lose: their variables are as large as they may be.
+    per_sample = {"cs": 1, "ovr": problem.machines}.get(problem.formulation, problem.n_classes - 1)
+    return gain + per_sample * float(problem.box[empty].sum()) - 0.5 * norm2
+
+
+class _Weights:
+    """The weights of some classes at a time, dense, in double precision, one column per class."""
+
+    def __init__(self, coef: Any, intercept: NDArray[Any], problem: Problem) -> None:
+        self._coef: Any = coef
+        self._constant = np.asarray(intercept, dtype=np.float64) / (problem.bias or 1.0)
+        if problem.machines == 2:  # kept as the difference of two that are opposites
+            row = np.asarray(coef if isinstance(coef, np.ndarray) else coef.toarray(), np.float64)
+            self._coef = np.vstack([-0.5 * row, 0.5 * row])
+            self._constant = np.array([-0.5, 0.5]) * self._constant
+        self._mean: Any = 0.0
+        if problem.formulation == "llw":
+            total: Any = self._coef.sum(axis=0, dtype=np.float64)
+            self._mean = np.asarray(total).reshape(-1, 1) / problem.machines
+            self._constant = self._constant - self._constant.mean()
+
+    def of(self, some: slice) -> tuple[Floats, Floats]:
+        rows: Any = self._coef[some]
+        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        return np.ascontiguousarray(dense.T, dtype=np.float64) - self._mean, self._constant[some]
+
+
+def _blocks(problem: Problem) -> Iterator[slice]:
+    """The classes, or rather their machines, some at a time."""
+    n, features = problem.X.shape
+    size = max(1, _BLOCK_BYTES // (8 * (features + 2 * n)))
+    for begin in range(0, problem.machines, size):
+        yield slice(begin, min(problem.machines, begin + size))
+
+
+def _scores(X: Any, W: Floats, constant: Floats, problem: Problem) -> Floats:
+    scores: Floats = np.asarray(X @ W)
+    scores += problem.bias * constant
+    return scores
+
+
+def _own_scores(weights: _Weights, problem: Problem) -> Floats | None:
+    """Scores of the samples' own classes, where margins are measured from these."""
+    if problem.formulation not in ("ww", "cs"):
+        return None
+    own, order = np.empty(len(problem.y)), np.argsort(problem.y, kind="stable")
+    first = np.searchsorted(problem.y[order], np.arange(problem.n_classes + 1))
+    for some in _blocks(problem):
+        rows = order[first[some.start] : first[some.stop]]
+        scores = _scores(problem.X[rows], *weights.of(some), problem)
+        own[rows] = scores[np.arange(len(rows)), problem.y[rows] - some.start]
+    return own
+
+
+def _margins(scores: Floats, own: Floats | None, some: slice, problem: Problem) -> Floats:
+    """Margins of some classes in the place of their scores; 0 for the own class, if it has none."""
+    rows, columns = _own_places(some, problem)
+    if problem.formulation == "ovr":
+        scores[rows, columns] *= -1
+        scores += 1
+        return scores
+    scores += 1 if own is None else 1 - own[:, None]
+    scores[rows, columns] = 0
+    return scores
+
+
+def _own_places(some: slice, problem: Problem) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Samples whose own class is among these machines, and their columns."""
+    # One machine for two classes is the second one's.
+    column = problem.y.astype(np.intp) - int(problem.machines == 1) - some.start
+    (rows,) = np.nonzero((column >= 0) & (column < some.stop - some.start))
+    return rows, column[rows]
+
+
+def _empty_rows(problem: Problem) -> NDArray[np.bool_]:
+    if problem.bias:
+        return np.zeros(len(problem.y), dtype=bool)
+    sizes: Any = abs(problem.X).sum(axis=1)
+    empty: NDArray[np.bool_] = np.asarray(sizes).reshape(-1) == 0
+    return empty
+
+
+def _ragged(
+    alpha: Alpha, origin: NDArray[np.int64], empty: NDArray[np.bool_], problem: Problem
+) -> tuple[float, float]:
+    """Sum of the variables of few classes per sample, and squared norm of what they make."""
+    shape = (len(origin), problem.n_classes)
+    kept: Any = sp.csr_matrix((alpha.value.astype(np.float64), alpha.cls, alpha.pair), shape)
+    kept = kept[origin]
+    row = np.repeat(np.arange(len(origin)), np.diff(kept.indptr))
+    value = np.clip(kept.data, 0, problem.box[row])
+    value[empty[row] | (kept.indices == problem.y[row])] = 0
+    total = np.bincount(row, value, minlength=len(origin))
+    if problem.formulation == "cs":  # the variables of a sample share the bound
+        fits = np.minimum(1, _ROUNDING * problem.box / np.maximum(total, problem.box))
+        fits[total <= problem.box] = 1
+        value, total = value * fits[row], total * fits
+    kept.data = -value
+    places = (np.arange(len(origin)), problem.y)
+    share = (kept + sp.csr_matrix((total, places), shape)).tocsc()
+    norm2 = sum(_squared_norm(share[:, some], problem) for some in _blocks(problem))
+    return float(total.sum()), norm2
+
+
+def _dense(
+    alpha: DenseAlpha, origin: NDArray[np.int64], empty: NDArray[np.bool_], problem: Problem
+) -> tuple[float, float]:
+    """The same of variables of all classes; the squared hinge adds its squares to the norm."""
+    bound = problem.box[:, None] if problem.loss == "hinge" else np.inf
+
+    def feasible(some: slice) -> Floats:
+        value: Floats = np.clip(alpha.value[origin, some].astype(np.float64), 0, bound)
+        value[empty] = 0
+        if problem.formulation == "llw":
+            value[_own_places(some, problem)] = 0
+        return value
+
+    mean: Any = 0.0
+    if problem.formulation == "llw":
+        total = sum(feasible(some).sum(axis=1) for some in _blocks(problem))
+        mean = np.asarray(total)[:, None] / problem.n_classes
+    gain = norm2 = 0.0
+    for some in _blocks(problem):
+        value = feasible(some)
+        gain += float(value.sum())
+        if problem.loss != "hinge":
+            norm2 += float(np.sum(value**2 / (2 * problem.box[:, None])))
+        share = mean - value
+        if problem.formulation == "ovr":
+            share[_own_places(some, problem)] *= -1
+        norm2 += _squared_norm(share, problem)
+    return gain, norm2
+
+
+def _squared_norm(share: Any, problem: Problem) -> float:
+    """Of the weights that have these shares of the samples, shape (n_samples, classes)."""
+    W: Any = problem.X.T @ share
+    values = W if isinstance(W, np.ndarray) else W.data
+    constant = problem.bias * np.asarray(share.sum(axis=0)).reshape(-1)
+    return float(np.vdot(values, values) + constant @ constant)
