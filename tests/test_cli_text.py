@@ -272,6 +272,9 @@ def test_encodings(folder, capsys):
     (folder / "m").unlink()
     assert main([*TRAIN, "--encoding", "klingon"]) == 1
     assert "encoding 'klingon' is not known" in error_line(capsys)
+    write(folder / "train.csv", table, ("text", "label"), encoding="utf-16-be")
+    assert main([*TRAIN, "--encoding", "utf-16"]) == 1
+    assert "seems to be utf-16-be" in error_line(capsys)
 
 
 # ---------------------------------------------------------------- what is refused

@@ -240,3 +240,14 @@ def test_utf_32_is_not_taken_for_utf_16(tmp_path):
     path = write(tmp_path / "t.csv", "text,label\na,b\n".encode("utf-32"))
     with pytest.raises(DataFileError, match="seems to be utf-32"):
         read_table(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl"])
+def test_the_order_of_bytes_is_told_where_no_mark_tells_it(tmp_path, encoding, format):
+    lines = table_lines(format, ["text", "label"], [["a", "b"], ["ü", "c"]])
+    path = write(tmp_path / f"t.{format}", "".join(lines).encode(encoding))
+    for asked in (encoding[:6], "utf-16"):
+        with pytest.raises(DataFileError, match=rf"t.{format}:.* seems to be {encoding}$"):
+            read_table(path, encoding=asked)
+    assert read_table(path, encoding=encoding)["text"].tolist() == ["a", "ü"]
