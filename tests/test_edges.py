@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from multimargin import MulticlassSVC, load_model, save_model
+from multimargin import MulticlassSVC, distributed, load_model, save_model
+from multimargin._problem import as_core_csr
+from multimargin.inspection import margins
 
 
 @pytest.fixture
@@ -93,3 +95,46 @@ def test_out_of_range_indices_are_refused(data):
     corrupt.indices[3] = 99
     with pytest.raises(ValueError, match="column indices outside"):
         MulticlassSVC().fit(corrupt, y)
+
+
+TYPES = [("i4", "i8"), ("i8", "i4"), ("i2", "i4"), ("u4", "u4"), (">i8", ">i8")]
+
+
+def with_indices(X, indices, indptr):
+    matrix = sp.csr_matrix(X)
+    matrix.indices, matrix.indptr = matrix.indices.astype(indices), matrix.indptr.astype(indptr)
+    return matrix
+
+
+@pytest.mark.parametrize("types", TYPES)
+def test_indices_may_be_of_any_integer_type(data, types):
+    X, y = data
+    odd = with_indices(X, *types)
+    model = MulticlassSVC(random_state=0, warm_start=True).fit(X, y)
+    again = MulticlassSVC(random_state=0, warm_start=True).fit(odd, y)
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    np.testing.assert_array_equal(model.predict(odd), model.predict(X))
+    np.testing.assert_array_equal(model.predict_topk(odd, 2)[1], model.predict_topk(X, 2)[1])
+    np.testing.assert_array_equal(model.decision_function(odd), model.decision_function(X))
+    np.testing.assert_array_equal(margins(model, odd, y).margin, margins(model, X, y).margin)
+    assert model.explain(with_indices(X[:1], *types)).label == model.predict(X[:1])[0]
+    assert again.fit(sp.csr_matrix(X), y).n_known_samples_ == len(y)
+    shared = distributed.fit(MulticlassSVC(random_state=0), odd, y)
+    np.testing.assert_array_equal(shared.predict(odd), model.predict(X))
+    for formulation in ("cs", "ovr", "llw"):
+        assert MulticlassSVC(formulation, random_state=0).fit(odd, y).converged_
+
+
+def test_data_are_copied_only_where_their_form_is_another(data):
+    X = sp.csr_matrix(data[0])
+    assert as_core_csr(X) is X
+    wide = with_indices(X, "i8", "i8")
+    assert as_core_csr(wide) is wide
+    assert np.shares_memory(as_core_csr(with_indices(X, "i4", "i8")).data, X.data)
+
+
+def test_an_unsigned_indptr_that_falls_is_refused(data):
+    corrupt = with_indices(data[0], "i4", "u4")
+    corrupt.indptr[3] = 0
+    with pytest.raises(ValueError, match="corrupt indptr"):
+        MulticlassSVC().fit(corrupt, data[1])
