@@ -1,8 +1,11 @@
 """Corners of the estimator: weights of zero, numbers too large, refits that are cut short."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import MulticlassSVC, distributed, load_model, save_model
 from multimargin._problem import as_core_csr
@@ -48,6 +51,51 @@ def test_numbers_that_would_overflow_are_refused(data, options, scale, message):
     X, y = data
     with pytest.raises(ValueError, match=message):
         MulticlassSVC(**options).fit((X * scale).astype(np.float32), y)
+
+
+@pytest.mark.parametrize(("dtype", "scale"), [(np.float32, 1.5e17), (np.float64, 1e152)])
+@pytest.mark.parametrize("formulation", ["ww", "cs", "ovr", "llw"])
+def test_what_is_not_refused_does_not_overflow(data, formulation, dtype, scale):
+    X, y = data
+    X = (X * scale).astype(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = MulticlassSVC(formulation, max_iter=5, random_state=0).fit(X, y)
+        assert np.isfinite(model.coef_).all()
+        assert np.isfinite(model.decision_function(X)).all()
+        with pytest.raises(ValueError, match="too large to be squared and added"):
+            model.fit(X * dtype(3), y)
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+@pytest.mark.parametrize(
+    ("dtype", "value"), [(np.float32, 1e39), (np.float32, 1e300), (np.float64, 1.7e308)]
+)
+def test_values_too_large_for_the_scores_are_named(data, dtype, value, sparse):
+    X, y = data
+    model = MulticlassSVC(random_state=0, sparse_coef=sparse).fit(X.astype(dtype), y)
+    model.coef_ = model.coef_ * 2
+    large = X.copy()
+    large[[7, 9], [2, 1]] = -value, value / 2
+    for given in (large, sp.csr_matrix(large)):
+        for ask in (
+            model.predict,
+            model.decision_function,
+            lambda X: model.predict_topk(X, 2),
+            lambda X: margins(model, X, y),
+        ):
+            with pytest.raises(ValueError, match=r"X holds -.* in row 7, column 2: .* overflow"):
+                ask(given)
+    with pytest.raises(ValueError, match="in row 0, column 2"):
+        model.explain(large[7])
+
+
+def test_large_values_are_scored_as_long_as_scores_can_be(data):
+    X, y = data
+    model = MulticlassSVC(random_state=0).fit(X.astype(np.float32), y)
+    scores = model.decision_function(X * 1e30)
+    np.testing.assert_allclose(scores, (X * 1e30) @ model.coef_.T.astype(float), rtol=1e-4)
 
 
 @pytest.mark.parametrize("limit", [1e10, float("inf")])

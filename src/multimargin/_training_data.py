@@ -110,9 +110,9 @@ def problem_of(
 
 
 def _check_scale(X: sp.csr_matrix, bias: float) -> None:
-    """Sums of squares and of box-sized numbers must not overflow."""
+    """The sum of all squares, and those of box-sized numbers, must not overflow."""
     largest = float(np.max(np.abs(X.data), initial=0.0)) + bias
-    ceiling = float(np.finfo(X.dtype).max) ** 0.5 / max(1, X.shape[1]) ** 0.5
+    ceiling = float(np.finfo(X.dtype).max) ** 0.5 / max(1, X.nnz + X.shape[0]) ** 0.5
     if largest > ceiling:
         raise ValueError(
             f"X (with the intercept) holds values up to {largest:.3g}, too large to be squared "
