@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multimargin import DataFileError, read_table
+from multimargin import DataFileError, _compressed, read_table
 from multimargin.tables import Table, _delimited, _text_lines
 from multimargin.tables._write import table_lines
 
@@ -80,6 +80,14 @@ def test_compressed(folder, suffix, pack):
     write(path, path.read_bytes()[:-20])
     with pytest.raises(DataFileError, match=r"packed.csv.* (truncated|corrupt)"):
         read_table(path)
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip), ("bz2", bz2), ("xz", lzma)])
+def test_little_data_that_stands_for_much_is_refused(folder, monkeypatch, suffix, pack):
+    path = write(folder / f"much.csv.{suffix}", pack.compress(b"a,b\n1,2\n" * 300_000))
+    monkeypatch.setattr(_compressed, "_ALWAYS", 1 << 20)
+    with pytest.raises(DataFileError, match=r"much.csv.*: .* more than 100 times .* decompress it"):
+        read_table(path, ["a"])
 
 
 def test_json_lines(folder):

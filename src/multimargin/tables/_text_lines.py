@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from multimargin._compressed import MAGIC_BYTES, DataFileError, compression, explained, packed
+from multimargin._compressed import MAGIC_BYTES, DataFileError, compression, unpacked
 
 # A line of more is no line: the file is binary, or has no line ends.
 LONGEST_LINE = 1 << 26
@@ -41,8 +41,8 @@ def opened(name: str) -> Iterator[IO[bytes]]:
         if kind is None:
             yield stream
         else:
-            with explained(name, kind):
-                yield packed(stream, kind, "rb")
+            with unpacked(name, stream, kind) as content:
+                yield content
 
 
 @contextlib.contextmanager
