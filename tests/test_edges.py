@@ -3,11 +3,20 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from multimargin import MulticlassSVC, distributed, load_model, save_model
+from multimargin import (
+    MulticlassSVC,
+    TextClassifier,
+    distributed,
+    load_model,
+    path,
+    save_model,
+    tune,
+)
 from multimargin._problem import as_core_csr
 from multimargin.inspection import margins
 
@@ -186,3 +195,25 @@ def test_an_unsigned_indptr_that_falls_is_refused(data):
     corrupt.indptr[3] = 0
     with pytest.raises(ValueError, match="corrupt indptr"):
         MulticlassSVC().fit(corrupt, data[1])
+
+
+ENTRIES = {
+    "fit": lambda X, y: MulticlassSVC().fit(X, y),
+    "texts": lambda X, y: TextClassifier().fit([f"word{row}" for row in range(len(y))], y),
+    "path": lambda X, y: path(X, y),
+    "tune": lambda X, y: tune(X, y),
+    "validation": lambda X, y: tune(X, np.arange(60) % 3, validation=(X, y)),
+    "distributed": lambda X, y: distributed.fit(MulticlassSVC(), X, y),
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize("empty", ["", " \t\u3000"])
+def test_empty_labels_are_refused(data, entry, empty):
+    X, y = data
+    names = np.array(["a", "b", empty])[y]
+    for labels in (names, names.tolist(), names.astype(object), pd.Series(names, dtype="string")):
+        with pytest.raises(ValueError, match=r"empty labels: 20 samples .* first of them sample 2"):
+            ENTRIES[entry](X, labels)
+    with pytest.raises(ValueError, match="missing labels: that of sample 2"):
+        ENTRIES[entry](X, [label if label.strip() else None for label in names])
