@@ -200,8 +200,8 @@ def test_an_unsigned_indptr_that_falls_is_refused(data):
 ENTRIES = {
     "fit": lambda X, y: MulticlassSVC().fit(X, y),
     "texts": lambda X, y: TextClassifier().fit([f"word{row}" for row in range(len(y))], y),
-    "path": lambda X, y: path(X, y),
-    "tune": lambda X, y: tune(X, y),
+    "path": path,
+    "tune": tune,
     "validation": lambda X, y: tune(X, np.arange(60) % 3, validation=(X, y)),
     "distributed": lambda X, y: distributed.fit(MulticlassSVC(), X, y),
 }

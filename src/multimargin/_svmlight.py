@@ -84,7 +84,8 @@ def load_svmlight(
     Raises
     ------
     DataFileError
-        If the file is malformed, empty, truncated or corrupt.
+        If the file is malformed, empty, truncated or corrupt; or compressed, and of more than 100
+        times its size, or more than there is room for.
     OSError
         If the file cannot be opened or read.
 
