@@ -311,6 +311,14 @@ def test_evaluate(trained, capsys):
     assert err == ""
 
 
+def test_evaluate_a_model_that_was_put_together_by_hand(trained, capsys):
+    model = load_model("m")
+    del model.model_density_
+    save_model(model, "m")
+    assert main(["evaluate", "m", "test.svm", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["density"] is None
+
+
 def test_evaluate_json_and_unseen_labels(trained, capsys):
     with (trained / "test.svm").open("a") as file:
         file.write("11 1:3\n11 2:3\n12 1:3\n3 1:2.5 2:3\n")

@@ -1,9 +1,14 @@
 """The command on tables: from a CSV of texts and labels to predictions, and what may be wrong."""
 
 import argparse
+import contextlib
 import csv
 import gzip
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -272,6 +277,9 @@ def test_encodings(folder, capsys):
     (folder / "m").unlink()
     assert main([*TRAIN, "--encoding", "klingon"]) == 1
     assert "encoding 'klingon' is not known" in error_line(capsys)
+    write(folder / "train.csv", table, ("text", "label"), encoding="utf-16-be")
+    assert main([*TRAIN, "--encoding", "utf-16"]) == 1
+    assert "seems to be utf-16-be" in error_line(capsys)
 
 
 # ---------------------------------------------------------------- what is refused
@@ -434,3 +442,70 @@ def test_a_label_with_a_nul_is_refused(folder, capsys):
     (folder / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert main(["train", "train.jsonl", *TRAIN[2:]]) == 1
     assert error_line(capsys).endswith("train.jsonl:1: the label in column 'label' holds a NUL\n")
+
+
+# ---------------------------------------------------------------- what a terminal would obey
+
+RED, BACKWARDS, JOINED = "\x1b[31mred\x1b[0m", "\u202edrawkcab\u202c", "می\u200cروم"
+
+
+@pytest.fixture
+def obeyed(folder):
+    names = dict(zip(WORDS, (RED, BACKWARDS, JOINED), strict=True))
+    for path, n, seed in ((folder / "train.csv", 60, 1), (folder / "test.csv", 30, 2)):
+        write(path, [(*row, names[label]) for *row, label in rows(n, seed)], encoding="utf-8")
+    assert main(TRAIN) == 0
+    return list(names.values()) * 10
+
+
+def test_labels_that_a_terminal_would_obey_are_escaped(obeyed, capsys):
+    capsys.readouterr()
+    for command in (
+        ["info", "m", "--class", RED],
+        ["explain", "m", "skyscraper"],
+        ["report", "m", "test.csv"],
+        ["tune", *TRAIN[1:2], *TRAIN[3:], "--formulations", "ww", "--C", "1"],
+    ):
+        assert main(command) == 0
+        out = capsys.readouterr().out
+        assert "\x1b" not in out
+        assert "\u202e" not in out
+        if command[0] != "tune":
+            assert r"\x1b[31mred\x1b[0m" in out
+            assert r"\u202edrawkcab" in out
+            assert JOINED in out
+    assert main(["info", RED]) == 1
+    assert r"\x1b[31mred\x1b[0m: No such file" in error_line(capsys)
+    assert main(["explain", "m", "skyscraper", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["label"] == RED
+
+
+def on_terminal(*command):
+    """What a terminal is sent."""
+    ours, theirs = pty.openpty()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "multimargin", *command], stdout=theirs, check=False
+        )
+        os.close(theirs)
+        sent = b""
+        with contextlib.suppress(OSError):  # what a terminal says at its end
+            while more := os.read(ours, 1 << 16):
+                sent += more
+    finally:
+        os.close(ours)
+    assert done.returncode == 0
+    return sent.decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("out", ["-", "/dev/stdout"])
+def test_predictions_are_escaped_on_a_terminal_only(obeyed, folder, capsys, out):
+    found = on_terminal("predict", "m", "test.csv", "-o", out)
+    escapes = {RED: r"\x1b[31mred\x1b[0m", BACKWARDS: r"\u202edrawkcab\u202c", JOINED: JOINED}
+    assert found.splitlines() == [escapes[label] for label in obeyed]
+    assert "\x1b" not in on_terminal("predict", "m", "test.csv", "-o", out, "--top-k", "2")
+    capsys.readouterr()
+    assert main(["predict", "m", "test.csv", "-o", "-"]) == 0
+    assert capsys.readouterr().out.split("\n")[:-1] == obeyed
+    assert main(["predict", "m", "test.csv", "-o", "out"]) == 0
+    assert (folder / "out").read_text(encoding="utf-8").split("\n")[:-1] == obeyed

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
-from multimargin import MulticlassSVC, distributed, load_model, save_model
+from multimargin import MulticlassSVC, _shared_prediction, distributed, load_model, save_model
 from multimargin._communicator import SerialCommunicator
 from multimargin._threads import rank_thread_count, thread_count
 from rank_threads import run_ranks
@@ -220,6 +220,27 @@ def test_a_damaged_model_file_is_refused_on_all_ranks(tmp_path):
 
 
 # ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_samples_too_large_to_be_scored_are_refused_on_all_ranks(shared, k, monkeypatch):
+    monkeypatch.setattr(_shared_prediction, "_ROWS", 16)
+    X, y = make_data(k=k)
+    large = X.astype(np.float64)
+    large.data[large.indptr[50]] = 1e300
+
+    def work(comm):  # the fourth has no class
+        model = distributed.fit(MulticlassSVC(random_state=0), X, y, comm=comm)
+        with pytest.raises(ValueError, match=r"X holds 1e\+300 in row 50, .* overflow"):
+            model.predict(large)
+
+    run_ranks(4, work)
+
+
+def test_lengths_that_overflow_are_refused(tmp_path):
+    (tmp_path / "d").write_text("a 1:1e200 2:1\nb 2:1\n")
+    with pytest.raises(ValueError, match=r"d: values up to 1e\+200 are too large to be squared"):
+        distributed.load(tmp_path / "d", dtype=np.float64, normalize="l2")
 
 
 def refused(work, message):

@@ -6,9 +6,11 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+import multimargin
 from multimargin import MulticlassSVC
 from multimargin.datasets import make_hierarchical_text
 from multimargin.formulations import FORMULATIONS
@@ -77,3 +79,28 @@ def test_a_killed_process_leaves_no_model_and_no_temporary_file(tmp_path, data):
     process.kill()
     process.wait()
     assert set(tmp_path.iterdir()) == folder
+
+
+SLOW = """
+import time
+print("loading", flush=True)
+time.sleep(60)
+"""
+BY_SCRIPT = "import sys; from multimargin.__main__ import main; sys.exit(main())"
+
+
+@pytest.mark.parametrize("how", [["-m", "multimargin"], ["-c", BY_SCRIPT]], ids=["-m", "script"])
+def test_ctrl_c_while_modules_are_loaded(tmp_path, how):
+    (tmp_path / "numpy.py").write_text(SLOW)
+    package = Path(multimargin.__file__).parents[1]
+    with subprocess.Popen(
+        [sys.executable, *how, "--version"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(package)])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout.readline() == "loading\n"
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, "multimargin: interrupted\n")

@@ -1,5 +1,7 @@
 """Saved models: they come back whole, predict the same bits, and are refused when damaged."""
 
+import copy
+import random
 import struct
 import time
 import zlib
@@ -11,9 +13,11 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 from mapped import map_of
+from multimargin import _array_file, prune
 from multimargin._array_file import read_arrays, write_arrays
 from multimargin._estimator import MulticlassSVC
 from multimargin._model_file import ModelFileError, load_model, save_model
+from multimargin.cli import main
 
 
 def made_model(coef, classes, intercept=None, **attributes):
@@ -279,6 +283,18 @@ CHANGES = {
     "labels of an unknown dtype": lambda m, a: m.update(classes={"kind": "text", "dtype": "V8"}),
     "labels of an unknown kind": lambda m, a: m.update(classes={"kind": "pickle", "dtype": "U1"}),
     "names missing": lambda m, a: m.update(feature_names={"kind": "number"}),
+    "names of a wrong type": lambda m, a: m.update(feature_names=None),
+    "no writer": lambda m, a: m.pop("writer"),
+    "writer a number": lambda m, a: m.update(writer=3),
+    "results a list": lambda m, a: m.update(results=["n_iter_"]),
+    "results a text": lambda m, a: m.update(results="n_iter_"),
+    "features a truth value": lambda m, a: m.update(n_features=True),
+    "pruned a list": lambda m, a: m.update(pruned=[["threshold", 1]]),
+    "no classes": lambda m, a: a.update(
+        {"classes": a["classes"][:0], "intercept": a["intercept"][:0]}
+        | {"coef.data": a["coef.data"][:0], "coef.indices": a["coef.indices"][:0]}
+        | {"coef.indptr": a["coef.indptr"][:1]}
+    ),
 }
 
 
@@ -354,3 +370,86 @@ def test_random_damage_never_escapes(tmp_path):
         except ModelFileError:
             refused += 1
     assert refused > 100
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth - 1):
+        value = {"tuple": [value]}
+    return value
+
+
+def test_metadata_without_end_is_refused(tmp_path, monkeypatch):
+    model = made_model(random_coef(4, 9), range(4))
+    for depth in (40, 400):
+        with pytest.raises(ModelFileError, match="nested more than 64 deep"):
+            save_model(model, tmp_path / "m", preprocessing={"a": nested(depth)})
+    save_model(model, tmp_path / "m", preprocessing={"a": nested(31)})
+    assert load_model(tmp_path / "m").preprocessing_ == {"a": nested(31)}
+    for place in ("params", "results", "preprocessing"):
+        monkeypatch.setattr(_array_file, "MAX_DEPTH", 10**4)
+        changed(tmp_path / "m", lambda m, a, place=place: m[place].update(C=nested(300)))
+        monkeypatch.undo()
+        with pytest.raises(ModelFileError, match=r"m: damaged: .* nested more than 64 deep"):
+            load_model(tmp_path / "m")
+
+
+def test_refusals_are_short(tmp_path):
+    save_model(made_model(random_coef(4, 9), range(4)), tmp_path / "m")
+    for change in (
+        lambda m, a: m.update(kind="x" * 10**5),
+        lambda m, a: m["params"].update(C={"float": "x" * 10**5}),
+    ):
+        changed(tmp_path / "m", change)
+        with pytest.raises(ModelFileError) as refusal:
+            load_model(tmp_path / "m")
+        assert len(str(refusal.value)) < len(str(tmp_path)) + 350
+
+
+ODD = (
+    *(None, True, 0, -1, 1 << 31, 1 << 80, 1.5, 1e308, "", "x", "text", "U1", "csr", "cs"),
+    *([], [1], [None], [[1, 2]], {}, {"a": 1}, {"float": "nan"}, {"float": []}),
+    *({"tuple": 1}, {"tuple": [1]}, {"dict": [1]}, {"dict": [[[], 1]]}, nested(20)),
+)
+
+
+def places(value):
+    """Every value within JSON, as what holds it and its key there."""
+    for key in range(len(value)) if isinstance(value, list) else list(value):
+        yield value, key
+        if isinstance(value[key], dict | list):
+            yield from places(value[key])
+
+
+@pytest.mark.parametrize("kind", ["sparse", "dense"])
+def test_any_metadata_is_a_model_or_refused(tmp_path, kind, capsys):
+    X, y = data()
+    model = MulticlassSVC(warm_start=True, class_weight=dict.fromkeys(range(4), 1), random_state=0)
+    if kind == "sparse":
+        save_model(prune(model.fit(X, y), keep=0.5), tmp_path / "m")
+    else:
+        save_model(model.fit(X, y), tmp_path / "m", dual=True)
+    meta, arrays = read_arrays(tmp_path / "m")
+    draw, ends = random.Random(0), []
+    for _ in range(250):
+        odd = copy.deepcopy(meta)
+        for _ in range(draw.choice([1, 1, 2])):
+            value, key = draw.choice(list(places(odd)))
+            if draw.random() < 0.8:
+                value[key] = copy.deepcopy(draw.choice(ODD))
+            else:
+                del value[key]
+        write_arrays(tmp_path / "odd", odd, arrays, durable=False)
+        try:
+            loaded = load_model(tmp_path / "odd", verify=True)
+            X.resize(len(y), loaded.n_features_in_)
+            loaded.predict(X)
+            repr(loaded)
+        except ModelFileError as error:
+            assert "odd: damaged: " in str(error)
+            ends.append(1)
+        else:
+            ends.append(0)
+        assert main(["info", "--verify", str(tmp_path / "odd")]) == ends[-1]
+        assert capsys.readouterr().err.count("\n") == ends[-1]
+    assert 50 < sum(ends) < 200

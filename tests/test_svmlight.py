@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
-from multimargin import _core, _svmlight
+from multimargin import _compressed, _core, _svmlight
 from multimargin._svmlight import DataFileError, dump_svmlight, load_svmlight
 
 PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
@@ -350,15 +350,43 @@ def test_corrupt_anywhere(data_file, suffix):
 
 def test_failing_disk_is_no_corruption(data_file, monkeypatch):
     class Failing:
-        def __enter__(self):
+        def readinto(self, _):
             raise OSError(errno.EIO, "Input/output error")
 
-        def __exit__(self, *_):
-            return False
-
-    monkeypatch.setattr(_svmlight, "packed", lambda *_: Failing())
+    monkeypatch.setattr(_compressed, "packed", lambda *_: Failing())
     with pytest.raises(OSError, match="Input/output"):
         load_svmlight(data_file(gzip.compress(TEXT)))
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_little_data_that_stands_for_much_is_refused(data_file, monkeypatch, suffix):
+    text = b"1 1:1 2:1\n" * 300_000
+    packed = PACKERS[suffix](text)
+    assert load_svmlight(data_file(packed))[0].shape == (300_000, 2)
+    monkeypatch.setattr(_compressed, "_ALWAYS", 1 << 20)
+    path = data_file(packed)
+    with pytest.raises(DataFileError, match=rf"{path}: .* more than 100 times .* decompress it"):
+        load_svmlight(path)
+    assert load_svmlight(data_file(text))[0].shape == (300_000, 2)
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_much_data_is_no_reason_to_refuse_it(data_file, monkeypatch, suffix):
+    monkeypatch.setattr(_compressed, "_ALWAYS", 1 << 10)
+    values = np.random.default_rng(0).integers(10, size=20_000)
+    text = "".join(f"{v} 1:{v} 2:0.25 3:0.125 4:0.0625 5:0.03125\n" for v in values).encode()
+    packed = PACKERS[suffix](text)
+    assert 15 < len(text) / len(packed) < 100
+    assert load_svmlight(data_file(packed))[1].tolist() == values.tolist()
+
+
+def test_text_beyond_the_memory_is_refused(data_file, monkeypatch):
+    path = data_file(gzip.compress(TEXT))
+    monkeypatch.setattr(_svmlight, "available", lambda: 2 * len(TEXT))
+    load_svmlight(path)
+    monkeypatch.setattr(_svmlight, "available", lambda: 2 * len(TEXT) - 2)
+    with pytest.raises(DataFileError, match=r"room for in memory; .* decompress it"):
+        load_svmlight(path)
 
 
 # ---- Round trip -----------------------------------------------------------------

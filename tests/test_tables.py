@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multimargin import DataFileError, read_table
+from multimargin import DataFileError, _compressed, read_table
 from multimargin.tables import Table, _delimited, _text_lines
 from multimargin.tables._write import table_lines
 
@@ -80,6 +80,14 @@ def test_compressed(folder, suffix, pack):
     write(path, path.read_bytes()[:-20])
     with pytest.raises(DataFileError, match=r"packed.csv.* (truncated|corrupt)"):
         read_table(path)
+
+
+@pytest.mark.parametrize(("suffix", "pack"), [("gz", gzip), ("bz2", bz2), ("xz", lzma)])
+def test_little_data_that_stands_for_much_is_refused(folder, monkeypatch, suffix, pack):
+    path = write(folder / f"much.csv.{suffix}", pack.compress(b"a,b\n1,2\n" * 300_000))
+    monkeypatch.setattr(_compressed, "_ALWAYS", 1 << 20)
+    with pytest.raises(DataFileError, match=r"much.csv.*: .* more than 100 times .* decompress it"):
+        read_table(path, ["a"])
 
 
 def test_json_lines(folder):
@@ -240,3 +248,14 @@ def test_utf_32_is_not_taken_for_utf_16(tmp_path):
     path = write(tmp_path / "t.csv", "text,label\na,b\n".encode("utf-32"))
     with pytest.raises(DataFileError, match="seems to be utf-32"):
         read_table(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@pytest.mark.parametrize("format", ["csv", "tsv", "jsonl"])
+def test_the_order_of_bytes_is_told_where_no_mark_tells_it(tmp_path, encoding, format):
+    lines = table_lines(format, ["text", "label"], [["a", "b"], ["ü", "c"]])
+    path = write(tmp_path / f"t.{format}", "".join(lines).encode(encoding))
+    for asked in (encoding[:6], "utf-16"):
+        with pytest.raises(DataFileError, match=rf"t.{format}:.* seems to be {encoding}$"):
+            read_table(path, encoding=asked)
+    assert read_table(path, encoding=encoding)["text"].tolist() == ["a", "ü"]

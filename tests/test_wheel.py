@@ -102,7 +102,7 @@ def test_metadata(metadata, content):
     names = {text.partition(">=")[0].strip() for text in needed}
     assert names == NEEDED
     (scripts,) = [name for name in content if name.endswith("/entry_points.txt")]
-    assert b"multimargin = multimargin.cli:main" in content[scripts]
+    assert b"multimargin = multimargin.__main__:main" in content[scripts]
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +156,22 @@ def test_importing_the_package_imports_nothing_optional():
         [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False
     )
     assert (done.stdout, done.stderr) == ("\n", "")
+
+
+def test_names_of_the_package_are_imported_when_they_are_asked_for():
+    script = (
+        "import sys, multimargin\n"
+        "assert 'numpy' not in sys.modules\n"
+        "assert multimargin.selection.path is multimargin.path\n"
+        "assert not hasattr(multimargin, 'nonsense')\n"
+        "assert {*multimargin.__all__, 'distributed'} <= set(dir(multimargin))\n"
+        "from multimargin import *\n"
+        "print(all(name in globals() for name in multimargin.__all__))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 def test_wheels_are_configured_for_every_python():

@@ -1,14 +1,18 @@
 """Exact multi-class support vector machines for thousands of classes."""
 
-from multimargin._estimator import MulticlassSVC
-from multimargin._model_file import ModelFileError, load_model, save_model
-from multimargin._onnx_export import export_onnx
-from multimargin._pruning import PruningCost, prune, pruning_costs
-from multimargin._schedule import match_class, rounds
-from multimargin._svmlight import DataFileError, dump_svmlight, load_svmlight
-from multimargin.selection import path, tune
-from multimargin.tables import read_table
-from multimargin.text import TextClassifier
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from multimargin._estimator import MulticlassSVC
+    from multimargin._model_file import ModelFileError, load_model, save_model
+    from multimargin._onnx_export import export_onnx
+    from multimargin._pruning import PruningCost, prune, pruning_costs
+    from multimargin._schedule import match_class, rounds
+    from multimargin._svmlight import DataFileError, dump_svmlight, load_svmlight
+    from multimargin.selection import path, tune
+    from multimargin.tables import read_table
+    from multimargin.text import TextClassifier
 
 __version__ = "0.1.0"
 
@@ -32,3 +36,32 @@ __all__ = [
     "save_model",
     "tune",
 ]
+
+# Names are imported when they are first asked for: the command begins in this package, and has to
+# answer to Ctrl-C while NumPy, SciPy and scikit-learn are still being loaded.
+_HOMES = {
+    "_estimator": ("MulticlassSVC",),
+    "_model_file": ("ModelFileError", "load_model", "save_model"),
+    "_onnx_export": ("export_onnx",),
+    "_pruning": ("PruningCost", "prune", "pruning_costs"),
+    "_schedule": ("match_class", "rounds"),
+    "_svmlight": ("DataFileError", "dump_svmlight", "load_svmlight"),
+    "selection": ("path", "tune"),
+    "tables": ("read_table",),
+    "text": ("TextClassifier",),
+}
+_MODULES = ("datasets", "distributed", "inspection", "selection", "serving", "tables", "text")
+
+if not TYPE_CHECKING:  # which would take any name for one that is there
+
+    def __getattr__(name):
+        if name in _MODULES:
+            return import_module(f"{__name__}.{name}")
+        for home, names in _HOMES.items():
+            if name in names:
+                value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), *__all__, *_MODULES})

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin._atomic import atomic_write
+from multimargin._text_table import elided
 
 __all__ = ["FORMAT_VERSION", "MAGIC", "ModelFileError", "read_arrays", "write_arrays"]
 
@@ -28,6 +29,8 @@ FORMAT_VERSION = 1
 ALIGNMENT = 64
 MAX_NDIM = 4
 MAX_METADATA = 1 << 28
+# Whoever walks through metadata, repr included, may do so by recursion.
+MAX_DEPTH = 64
 
 # magic, version, arrays, file length, metadata length, data offset, reserved, crc
 _HEADER = struct.Struct("<8sIIQQQ20sI")
@@ -76,6 +79,12 @@ class Entry:
 
 def _refuse(path: str | os.PathLike[str], reason: str) -> NoReturn:
     raise ModelFileError(f"{os.fspath(path)}: {reason}")
+
+
+def damaged(path: str | os.PathLike[str], reason: str) -> NoReturn:
+    """Refuse a file whose content is not what it must be."""
+    # What it has in place of a name or a number may be of any length.
+    _refuse(path, f"damaged: {elided(reason, 300)}")
 
 
 def _aligned(offset: int) -> int:
@@ -200,7 +209,18 @@ def _encode_metadata(path: str | os.PathLike[str], meta: Mapping[str, Any]) -> b
         ) from error
     if len(text) > MAX_METADATA:
         _refuse(path, f"the metadata takes {len(text)} bytes, at most {MAX_METADATA} are allowed")
+    if _too_deep(meta):
+        _refuse(path, f"the metadata is nested more than {MAX_DEPTH} deep")
     return text.encode("ascii")
+
+
+def _too_deep(meta: Any) -> bool:
+    """Whether lists and objects lie in each other more than `MAX_DEPTH` deep."""
+    level = [meta]
+    for _ in range(MAX_DEPTH):
+        inner = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [each for all in inner for each in all if isinstance(each, dict | list | tuple)]
+    return bool(level)
 
 
 def plain_array(path: str | os.PathLike[str], name: str, array: NDArray[Any]) -> NDArray[Any]:
@@ -334,6 +354,8 @@ def _decode_metadata(path: str | os.PathLike[str], raw: bytes) -> dict[str, Any]
         raise ModelFileError(f"{os.fspath(path)}: damaged: bad metadata: {error}") from error
     if not isinstance(metadata, dict):
         _refuse(path, "damaged: the metadata is not a JSON object")
+    if _too_deep(metadata):
+        _refuse(path, f"damaged: the metadata is nested more than {MAX_DEPTH} deep")
     return metadata
 
 

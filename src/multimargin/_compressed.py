@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Literal, cast
+from typing import IO, Any, Literal, cast
 
 # What a compressed file starts with. Ten bytes of bzip2's, because "BZh9" alone
 # could be a label.
 MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh\x001AY&SY", ".xz": b"\xfd7zXZ\x00"}
 MAGIC_BYTES = max(len(magic) for magic in MAGIC.values())
+# Text is five to twenty times as long as what it is compressed to. A file of some kilobytes that
+# stands for gigabytes was made to fill the memory of whoever reads it.
+_MOST_TIMES, _ALWAYS = 100, 1 << 26
 _EMPTY_BZIP2 = b"\x17rE8P\x90"  # in place of "1AY&SY" when there is no data at all
 
 
@@ -62,7 +66,62 @@ def packed(file: IO[bytes], suffix: str, mode: Literal["rb", "wb"]) -> IO[bytes]
 
 
 @contextmanager
-def explained(name: str, suffix: str) -> Iterator[None]:
+def unpacked(
+    name: str, file: IO[bytes], suffix: str, memory: int | None = None
+) -> Iterator[IO[bytes]]:
+    """The decompressed content of a file; what fails while it is read is a `DataFileError`.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    file : binary file
+        At its beginning.
+    suffix : {".gz", ".bz2", ".xz"}
+    memory : int, default=None
+        Bytes that the content may take, if all of it is to be held.
+    """
+    size = file.seek(0, io.SEEK_END)
+    file.seek(0)
+    most = max(_ALWAYS, _MOST_TIMES * size)
+    why = f"more than {_MOST_TIMES} times as much, which is unusual for text"
+    if memory is not None and memory < most:
+        most, why = memory, "more than there is room for in memory"
+    refusal = (
+        f"{name}: {size:,} bytes of {suffix[1:]} data stand for more than {most:,} bytes, {why}; "
+        "if you trust the file, decompress it and read the plain one"
+    )
+    with _explained(name, suffix):
+        yield io.BufferedReader(_Guarded(packed(file, suffix, "rb"), most, refusal), 1 << 18)
+
+
+class _Guarded(io.RawIOBase):
+    """A decompressed stream that must end before `most` bytes."""
+
+    def __init__(self, inner: Any, most: int, refusal: str) -> None:
+        self._inner, self._most, self._refusal = inner, most, refusal
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        return int(self._inner.seek(offset, whence))
+
+    def tell(self) -> int:
+        return int(self._inner.tell())
+
+    def readinto(self, buffer: Any) -> int:
+        count = int(self._inner.readinto(buffer))
+        if self.tell() > self._most:
+            raise DataFileError(self._refusal)
+        return count
+
+
+@contextmanager
+def _explained(name: str, suffix: str) -> Iterator[None]:
     """What fails while a compressed file is read becomes a `DataFileError`."""
     try:
         yield

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin._array_file import ModelFileError
+from multimargin._array_file import damaged
 from multimargin._carry_over import Samples
 from multimargin._solution import Alpha, DenseAlpha
 
@@ -77,4 +77,4 @@ def unpack_dual(
 
 
 def _damaged(path: str | os.PathLike[str], reason: str) -> NoReturn:
-    raise ModelFileError(f"{os.fspath(path)}: damaged: dual variables: {reason}")
+    damaged(path, f"dual variables: {reason}")

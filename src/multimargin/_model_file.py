@@ -7,14 +7,20 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
-from multimargin._array_file import FORMAT_VERSION, ModelFileError, read_arrays, write_arrays
+from multimargin._array_file import (
+    FORMAT_VERSION,
+    ModelFileError,
+    damaged,
+    read_arrays,
+    write_arrays,
+)
 from multimargin._dual_file import pack_dual, unpack_dual
 from multimargin._stored_weights import check_stored, keeps_digits, stored, used
 from multimargin._weights_by_feature import AskedAgain
@@ -53,6 +59,17 @@ _CERTIFICATE = (
     "dual_gap_",
     "violation_",
 )
+# What JSON holds of every model, and of some.
+_METADATA: dict[str, type] = {
+    "writer": str,
+    "params": dict,
+    "n_features": int,
+    "results": dict,
+    "preprocessing": dict,
+    "coef": dict,
+    "classes": dict,
+}
+_OPTIONAL: dict[str, type] = {"feature_names": dict, "pruned": dict, "dual": dict, "features": dict}
 # These say how a run is carried out, not what the model is. Without them a model trained
 # with another number of threads is the same file.
 _RUN_PARAMS = ("n_jobs", "verbose")
@@ -169,7 +186,8 @@ def load_model(path: str | os.PathLike[str], *, verify: bool = False) -> Multicl
 
     meta, arrays = read_arrays(path, verify=verify)
     if meta.get("kind") != KIND:
-        _damaged(path, f"it holds {meta.get('kind')!r}, not a model ({KIND!r})")
+        damaged(path, f"it holds {meta.get('kind')!r}, not a model ({KIND!r})")
+    _check_metadata(path, meta)
     model = TextClassifier() if "features" in meta else MulticlassSVC()
     try:
         _set_params(model, meta["params"])
@@ -178,14 +196,17 @@ def load_model(path: str | os.PathLike[str], *, verify: bool = False) -> Multicl
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         # The checksums were right, so the file is as it was written, by something else.
-        raise ModelFileError(
-            f"{os.fspath(path)}: damaged: {type(error).__name__}: {error}"
-        ) from error
+        damaged(path, f"{type(error).__name__}: {error}")
     return model
 
 
-def _damaged(path: str | os.PathLike[str], reason: str) -> NoReturn:
-    raise ModelFileError(f"{os.fspath(path)}: damaged: {reason}")
+def _check_metadata(path: str | os.PathLike[str], meta: dict[str, Any]) -> None:
+    for name, kind in (_METADATA | _OPTIONAL).items():
+        if name not in meta:
+            if name in _METADATA:
+                damaged(path, f"the metadata has no {name!r}")
+        elif type(meta[name]) is not kind:
+            damaged(path, f"{name!r} is a JSON {type(meta[name]).__name__}, not {kind.__name__}")
 
 
 def metadata(
@@ -241,20 +262,22 @@ def _unpack(
     *,
     verify: bool,
 ) -> None:
-    model.n_features_in_ = int(meta["n_features"])
+    model.n_features_in_ = meta["n_features"]
     model.classes_ = _unpack_labels(path, "classes", meta["classes"], arrays)
     if "feature_names" in meta:
         names = _unpack_labels(path, "feature_names", meta["feature_names"], arrays)
         if names.shape != (model.n_features_in_,):
-            _damaged(path, f"{names.size} names for {model.n_features_in_} features")
+            damaged(path, f"{names.size} names for {model.n_features_in_} features")
         model.feature_names_in_ = names
     n_classes = model.classes_.size
+    if not n_classes:
+        damaged(path, "no classes")
     rows = 1 if n_classes == 2 else n_classes
     model.coef_ = _unpack_coef(path, (rows, model.n_features_in_), meta["coef"], arrays, verify)
     model._asked_again = AskedAgain()
     model.intercept_ = arrays["intercept"]
     if model.intercept_.shape != (rows,) or model.intercept_.dtype.kind != "f":
-        _damaged(path, f"intercept of shape {model.intercept_.shape} for {n_classes} classes")
+        damaged(path, f"intercept of shape {model.intercept_.shape} for {n_classes} classes")
     for name, kind in _NUMBERS.items():
         if name in meta["results"]:
             setattr(model, name, kind(decoded(meta["results"][name])))
@@ -274,7 +297,7 @@ def _unpack_features(
 
     features = unpack_features(path, about, arrays, verify=verify)
     if features.n_features_out_ != model.n_features_in_:
-        _damaged(
+        damaged(
             path, f"{features.n_features_out_} made for a model of {model.n_features_in_} features"
         )
     model.features_ = features
@@ -323,10 +346,10 @@ def _unpack_coef(
     if about["format"] == "dense":
         dense = arrays["coef"].T if about["order"] == "F" else arrays["coef"]
         if dense.shape != shape or dense.dtype.kind != "f":
-            _damaged(path, f"coefficients of shape {dense.shape} instead of {shape}")
+            damaged(path, f"coefficients of shape {dense.shape} instead of {shape}")
         return used(dense)
     if about["format"] != "csr":
-        _damaged(path, f"coefficients in the unknown format {about['format']!r}")
+        damaged(path, f"coefficients in the unknown format {about['format']!r}")
     data, indices, indptr = (arrays[f"coef.{part}"] for part in ("data", "indices", "indptr"))
     _check_csr(path, shape, data, indices, indptr)
     if verify:
@@ -354,14 +377,14 @@ def _check_csr(
         or indices.dtype != indptr.dtype
         or indices.dtype not in (np.int32, np.int64)
     ):
-        _damaged(path, f"sparse parts of types {data.dtype}, {indices.dtype}, {indptr.dtype}")
+        damaged(path, f"sparse parts of types {data.dtype}, {indices.dtype}, {indptr.dtype}")
     if data.ndim != 1 or indices.shape != data.shape or indptr.shape != (shape[0] + 1,):
-        _damaged(
+        damaged(
             path,
             f"sparse parts of shapes {data.shape}, {indices.shape}, {indptr.shape} for {shape}",
         )
     if indptr[0] != 0 or indptr[-1] != data.size or (indptr[1:] < indptr[:-1]).any():
-        _damaged(path, "the row pointers of the coefficients are out of order")
+        damaged(path, "the row pointers of the coefficients are out of order")
 
 
 def _check_indices(
@@ -370,13 +393,13 @@ def _check_indices(
     if indices.size == 0:
         return
     if int(indices.min()) < 0 or int(indices.max()) >= n_columns:
-        _damaged(path, f"a column index of the coefficients is not within 0..{n_columns - 1}")
+        damaged(path, f"a column index of the coefficients is not within 0..{n_columns - 1}")
     rising = indices[1:] > indices[:-1]
     starts = indptr[1:-1]
     # Where a new row begins the index may fall. Rows at either end can be empty.
     rising[starts[(starts > 0) & (starts < indices.size)] - 1] = True
     if not rising.all():
-        _damaged(path, "the column indices of the coefficients are not sorted")
+        damaged(path, "the column indices of the coefficients are not sorted")
 
 
 # ---------------------------------------------------------------- labels and names
@@ -414,15 +437,15 @@ def _unpack_labels(
         # A copy in native order: small, and free to be written to.
         numbers = arrays[name]
         if numbers.ndim != 1:
-            _damaged(path, f"{name} have {numbers.ndim} dimensions")
+            damaged(path, f"{name} have {numbers.ndim} dimensions")
         return np.array(numbers, dtype=numbers.dtype.newbyteorder("="))
     match = _TEXT_DTYPE.fullmatch(about["dtype"])
     if about["kind"] != "text" or match is None:
-        _damaged(path, f"{name} of the unknown kind {about['kind']!r}, {about.get('dtype')!r}")
+        damaged(path, f"{name} of the unknown kind {about['kind']!r}, {about.get('dtype')!r}")
     text, offsets = arrays[f"{name}.utf8"].tobytes(), arrays[f"{name}.offsets"]
     ends = offsets.tolist()
     if not ends or ends[0] != 0 or ends[-1] != len(text) or (offsets[1:] < offsets[:-1]).any():
-        _damaged(path, f"the offsets of the {name} are out of order")
+        damaged(path, f"the offsets of the {name} are out of order")
     pieces = [text[a:b] for a, b in itertools.pairwise(ends)]
     if match[1] == "S":
         return np.array(pieces, dtype=_wide_enough(path, name, "S", int(match[2]), pieces))
@@ -438,7 +461,7 @@ def _wide_enough(
     """Return the string dtype, unless it would cut an item or take memory without end."""
     longest = max((len(item) for item in items), default=0)
     if width < longest or width > max(longest, 1 << 16):
-        _damaged(path, f"{name} of {longest} characters as {kind}{width}")
+        damaged(path, f"{name} of {longest} characters as {kind}{width}")
     return f"{kind}{width}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, Protocol
@@ -75,11 +76,11 @@ class LinearScores:
         else:
             self._coef = {"coef": np.ascontiguousarray(coef, dtype=self._dtype)}
 
-    def scores(self, X: Any) -> NDArray[Any]:
-        """All scores, shape (n_samples, n_outputs)."""
+    def scores(self, X: Any, first: int = 0) -> NDArray[Any]:
+        """All scores, shape (n_samples, n_outputs); `first` numbers samples in messages."""
         out = np.empty((X.shape[0], self._shape[0]), dtype=self._dtype)
         with _sound_model():
-            for rows, part in self._parts(X):
+            for rows, part in self._parts(X, first):
                 if (columns := self._columns()) is not None:
                     _core.scores_by_feature(**self._arguments(part, columns), out=out[rows])
                 elif self._sparse:
@@ -88,12 +89,12 @@ class LinearScores:
                     _core.scores_dense(**self._arguments(part), out=out[rows])
         return out
 
-    def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    def top(self, X: Any, k: int, first: int = 0) -> tuple[NDArray[np.int32], NDArray[Any]]:
         """The ``k`` best outputs of each sample and their scores, best first."""
         best = np.empty((X.shape[0], k), dtype=np.int32)
         score = np.empty((X.shape[0], k), dtype=self._dtype)
         with _sound_model():
-            for rows, part in self._parts(X):
+            for rows, part in self._parts(X, first):
                 outputs: dict[str, Any] = {"cls_out": best[rows], "score_out": score[rows]}
                 if (columns := self._columns()) is not None:
                     _core.top_by_feature(**self._arguments(part, columns), **outputs)
@@ -122,17 +123,36 @@ class LinearScores:
             "threads": threads,
         }
 
-    def _parts(self, X: Any) -> Any:
+    def _parts(self, X: Any, first: int) -> Any:
         if sp.issparse(X):
             matrix: Any = X
-            yield slice(0, matrix.shape[0]), self._typed(as_core_csr(matrix))
+            yield slice(0, matrix.shape[0]), self._typed(as_core_csr(matrix), first)
             return
         for begin in range(0, X.shape[0], _DENSE_ROWS):
             end = min(X.shape[0], begin + _DENSE_ROWS)
-            yield slice(begin, end), self._typed(as_core_csr(X[begin:end]))
+            yield slice(begin, end), self._typed(as_core_csr(X[begin:end]), first + begin)
 
-    def _typed(self, csr: sp.csr_matrix) -> sp.csr_matrix:
-        return csr if csr.dtype == self._dtype else csr.astype(self._dtype)
+    def _typed(self, csr: sp.csr_matrix, first: int) -> sp.csr_matrix:
+        with np.errstate(over="ignore"):
+            typed = csr if csr.dtype == self._dtype else csr.astype(self._dtype)
+            # Where squares do not overflow, scores do not: |w x| is at most |w| times |x|.
+            if not math.isfinite(np.dot(typed.data, typed.data)):
+                self._check_reach(csr, first)
+        return typed
+
+    def _check_reach(self, csr: sp.csr_matrix, first: int) -> None:
+        """Refuse values whose scores would overflow, be it while they are added up."""
+        weight = max(1.0, float(np.max(np.abs(self._coef["coef"]), initial=0.0)))
+        reach = np.asarray(abs(csr).sum(axis=1, dtype=np.float64)).ravel() * weight
+        row = int(np.argmax(reach))
+        if reach[row] <= np.finfo(self._dtype).max:
+            return
+        begin, end = csr.indptr[row : row + 2]
+        at = begin + int(np.argmax(np.abs(csr.data[begin:end])))
+        raise ValueError(
+            f"X holds {csr.data[at]:.3g} in row {first + row}, column {csr.indices[at]}: scores of "
+            f"this sample overflow {self._dtype}; scale the features, as for training"
+        )
 
 
 class Scores(Protocol):

@@ -13,7 +13,7 @@ from multimargin import _core
 
 
 def as_core_csr(X: Any) -> sp.csr_matrix:
-    """CSR with sorted, unique, valid indices; ``X`` itself where it is that already.
+    """CSR with sorted, unique, valid indices of one type; ``X`` itself where it is that already.
 
     Parameters
     ----------
@@ -23,6 +23,9 @@ def as_core_csr(X: Any) -> sp.csr_matrix:
         return sp.csr_matrix(X)
     matrix: Any = X
     csr: Any = matrix if matrix.format == "csr" else matrix.tocsr()
+    if csr.indices.dtype != csr.indptr.dtype or csr.indices.dtype not in (np.int32, np.int64):
+        # scipy takes the smaller type that holds all; the data are not copied.
+        csr = sp.csr_matrix((csr.data, csr.indices, csr.indptr), shape=csr.shape)
     if csr.nnz and (csr.indices.min() < 0 or csr.indices.max() >= csr.shape[1]):
         raise ValueError(
             f"X has column indices outside 0 .. {csr.shape[1] - 1}: the sparse matrix is corrupt"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multimargin._agreement import agreed
 from multimargin._class_shares import ClassShare
 from multimargin._communicator import Communicator
 from multimargin._prediction import LinearScores
@@ -36,7 +37,8 @@ class SharedScores:
         if self._share.rows != 1:
             raise ValueError(f"all scores of {self._share.rows} classes do not fit a rank; use top")
         owner = int(np.searchsorted(self._share.cuts, 0, side="right")) - 1
-        mine = [self._own.scores(X)] if self._comm.rank == owner else None
+        with agreed(self._comm):
+            mine = [self._own.scores(X)] if self._comm.rank == owner else None
         return self._comm.broadcast(mine, owner)[0]
 
     def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
@@ -44,12 +46,13 @@ class SharedScores:
         best = np.empty((X.shape[0], k), dtype=np.int32)
         score = np.empty((X.shape[0], k), dtype=self._dtype)
         for rows in _chunks(X.shape[0], k):
-            best[rows], score[rows] = self._top_of_all(X[rows], k)
+            best[rows], score[rows] = self._top_of_all(X[rows], k, rows.start)
         return best, score
 
-    def _top_of_all(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    def _top_of_all(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         comm = self._comm
-        best, score = self._own_top(X, k)
+        with agreed(comm):
+            best, score = self._own_top(X, k, first)
         ranges = [slice(a, b) for a, b in itertools.pairwise(divided(X.shape[0], comm.size))]
         candidates = comm.exchange([[best[rows], score[rows]] for rows in ranges])
         everyones = comm.gather(_merge(candidates, k))
@@ -58,12 +61,12 @@ class SharedScores:
             np.concatenate([scores for _, scores in everyones]),
         )
 
-    def _own_top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    def _own_top(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         begin, end = self._share.range_of(self._comm.rank)
         if begin == end:
             nothing = np.empty((X.shape[0], 0))
             return nothing.astype(np.int32), nothing.astype(self._dtype)
-        best, score = self._own.top(X, min(k, end - begin))
+        best, score = self._own.top(X, min(k, end - begin), first)
         return best + np.int32(begin), score
 
 

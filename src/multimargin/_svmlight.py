@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import mmap
 import os
+import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -22,13 +23,15 @@ from multimargin._compressed import (
     MAGIC_BYTES,
     DataFileError,
     compression,
-    explained,
     packed,
+    unpacked,
 )
+from multimargin._memory import available
 
 __all__ = ["DataFileError", "dump_svmlight", "load_svmlight"]
 
 _MAX_LABEL_BYTES = 1024
+_CHUNK = 1 << 22
 
 
 def load_svmlight(
@@ -81,7 +84,8 @@ def load_svmlight(
     Raises
     ------
     DataFileError
-        If the file is malformed, empty, truncated or corrupt.
+        If the file is malformed, empty, truncated or corrupt; or compressed, and of more than 100
+        times its size, or more than there is room for.
     OSError
         If the file cannot be opened or read.
 
@@ -188,9 +192,11 @@ def open_bytes(name: str) -> Iterator[bytes | mmap.mmap]:
 def _decompress(name: str, file: IO[bytes], suffix: str) -> bytes:
     if file.seek(0, io.SEEK_END) < len(MAGIC[suffix]):
         raise DataFileError(f"{name}: truncated: the file ends inside its first bytes")
-    file.seek(0)
-    with explained(name, suffix), packed(file, suffix, "rb") as unpacked:
-        return unpacked.read()
+    text = io.BytesIO()
+    # The other half is for the samples in it; the text of a plain file takes none.
+    with unpacked(name, file, suffix, memory=available() // 2) as content:
+        shutil.copyfileobj(content, text, _CHUNK)
+    return text.getvalue()
 
 
 def _suffix_hint(name: str, source: bytes | mmap.mmap) -> str:

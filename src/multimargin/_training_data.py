@@ -17,7 +17,7 @@ from multimargin._problem import Problem
 
 def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any]:
     """The samples and labels as arrays; the estimator learns the number of its features."""
-    _check_labels(y)
+    check_labels(y)
     X, y = validate_data(
         estimator,
         estimator._learned_features(X),
@@ -33,14 +33,30 @@ def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any]:
     return X, y
 
 
-def _check_labels(y: Any) -> None:
-    """Refuse missing labels, and texts among numbers, which have no order to sort them by."""
-    if y is None or getattr(getattr(y, "dtype", None), "kind", "O") in "biufUSc":
+def check_labels(y: Any) -> None:
+    """Refuse missing and empty labels, and texts among numbers, which have no order.
+
+    Raises
+    ------
+    ValueError
+    """
+    kind = getattr(getattr(y, "dtype", None), "kind", "O")
+    if y is None or kind in "biufSc":
         return
-    labels = np.asarray(y, dtype=object)
-    kinds = set(map(type, labels)) if labels.ndim == 1 else set()
-    if all(issubclass(kind, str) for kind in kinds):
+    labels = np.asarray(y, dtype=None if kind == "U" else object)
+    if labels.ndim != 1:
         return
+    kinds = {str} if kind == "U" else set(map(type, labels))
+    if all(issubclass(each, str) for each in kinds):
+        _check_not_empty(labels)
+        return
+    _check_all_there(labels)
+    if any(issubclass(each, str) for each in kinds):
+        names = ", ".join(sorted(each.__name__ for each in kinds))
+        raise ValueError(f"y holds labels of several types ({names}): make all of them str")
+
+
+def _check_all_there(labels: NDArray[Any]) -> None:
     for row, label in enumerate(labels):
         # The last is what NaN is; pandas' NA has no truth value.
         if label is None or type(label).__name__ == "NAType" or label != label:  # noqa: PLR0124
@@ -48,9 +64,19 @@ def _check_labels(y: Any) -> None:
                 f"y contains missing labels: that of sample {row} is {label!r}, or NaN; leave "
                 "samples without a label out"
             )
-    if any(issubclass(kind, str) for kind in kinds):
-        names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise ValueError(f"y holds labels of several types ({names}): make all of them str")
+
+
+def _check_not_empty(labels: NDArray[Any]) -> None:
+    """An empty text is what readers of tables make of a label that is missing."""
+    if labels.dtype == object:
+        empty = np.array([not label.strip() for label in labels], dtype=bool)
+    else:  # without a Python object for each
+        empty = (labels == "") | np.char.isspace(labels)
+    if empty.any():
+        raise ValueError(
+            f"y contains empty labels: {empty.sum():,} samples have one, the first of them sample "
+            f"{empty.argmax()}; leave them out, or give their class a name"
+        )
 
 
 def problem_of(
@@ -110,9 +136,9 @@ def problem_of(
 
 
 def _check_scale(X: sp.csr_matrix, bias: float) -> None:
-    """Sums of squares and of box-sized numbers must not overflow."""
+    """The sum of all squares, and those of box-sized numbers, must not overflow."""
     largest = float(np.max(np.abs(X.data), initial=0.0)) + bias
-    ceiling = float(np.finfo(X.dtype).max) ** 0.5 / max(1, X.shape[1]) ** 0.5
+    ceiling = float(np.finfo(X.dtype).max) ** 0.5 / max(1, X.nnz + X.shape[0]) ** 0.5
     if largest > ceiling:
         raise ValueError(
             f"X (with the intercept) holds values up to {largest:.3g}, too large to be squared "

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
-from sklearn.preprocessing import normalize as scaled
+from sklearn.preprocessing import normalize
 from tqdm import tqdm
 
 from multimargin._agreement import agreed, told
@@ -108,9 +108,20 @@ def load(
             n_threads=n_threads,
             ignore_extra_features=ignore_extra_features,
         )
-        return (X if normalize == "none" else scaled(X, norm=normalize, copy=False)), y
+        return (X if normalize == "none" else _of_unit_length(os.fspath(path), X)), y
 
     return shared(comm or world(), read)
+
+
+def _of_unit_length(name: str, X: csr_matrix[Any]) -> csr_matrix[Any]:
+    with np.errstate(over="ignore"):  # squares are added in float64
+        if X.dtype == np.float64 and not np.isfinite(np.dot(X.data, X.data)):
+            raise ValueError(
+                f"{name}: values up to {np.abs(X.data).max():.3g} are too large to be squared, "
+                "which the length of a sample needs: scale the features"
+            )
+    scaled: csr_matrix[Any] = normalize(X, norm="l2", copy=False)
+    return scaled
 
 
 def fit(

@@ -14,6 +14,7 @@ from multimargin import __version__
 from multimargin._communicator import Communicator, SerialCommunicator
 from multimargin._launch import end_all, silence, wait_for_rank_0
 from multimargin._mpi import launched_rank, world
+from multimargin._text_table import shown
 from multimargin.cli import (
     _data,
     _demo,
@@ -133,7 +134,7 @@ def _run(args: argparse.Namespace) -> int:
     except (ValueError, OSError, MemoryError, RuntimeError, ImportError) as error:
         status, message = EXIT_ERROR, f"error: {describe_error(error)}"
     if comm.size > 1:
-        end_all(comm, message or "the reader of a pipe went away", status)
+        end_all(comm, shown(message or "the reader of a pipe went away"), status)
     if message:
         note(message)
     _forget_stdout()

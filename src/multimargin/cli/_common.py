@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from multimargin import distributed
 from multimargin._agreement import agreed
 from multimargin._communicator import Communicator
+from multimargin._text_table import shown
 from multimargin.cli._raw_data import read_raw
 from multimargin.tables._read import table_format
 
@@ -37,7 +38,7 @@ _PREPROCESSING: dict[str, Any] = {"normalize": "none", "zero_based": False, "dty
 
 def note(message: str) -> None:
     """Print one line about the run to stderr; stdout is for results."""
-    print(f"multimargin: {message}", file=sys.stderr, flush=True)
+    print(f"multimargin: {shown(message)}", file=sys.stderr, flush=True)
 
 
 def describe_error(error: BaseException) -> str:
@@ -81,7 +82,7 @@ def print_table(rows: dict[str, str]) -> None:
     """Print names and values to stdout, aligned."""
     width = max(len(name) for name in rows)
     for name, value in rows.items():
-        print(f"{name:<{width}}  {value}")
+        print(f"{name:<{width}}  {shown(value)}")
 
 
 # ---------------------------------------------------------------- arguments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from dataclasses import asdict
 from typing import Any
@@ -110,7 +111,8 @@ def _report(
 ) -> None:
     result = {
         **measures(model.classes_, y, best),
-        "density": float(model.model_density_),
+        # Not of a model that was put together by hand.
+        "density": float(getattr(model, "model_density_", math.nan)),
         "predict_seconds": seconds,
         **certificate,
     }

@@ -7,11 +7,13 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TextIO
 
 from multimargin import distributed
 from multimargin._agreement import agreed
 from multimargin._atomic import atomic_write, check_writable
 from multimargin._mpi import world
+from multimargin._text_table import shown
 from multimargin.cli._common import (
     EXIT_OK,
     add_threads,
@@ -86,8 +88,7 @@ def _table_format(output: str) -> str | None:
 
 def _write(lines: Iterator[str], output: str, to_file: bool) -> None:
     if output == "-":
-        for line in lines:
-            sys.stdout.write(line)
+        _send(lines, sys.stdout)
     elif to_file:
         with atomic_write(output) as file:
             text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
@@ -96,7 +97,14 @@ def _write(lines: Iterator[str], output: str, to_file: bool) -> None:
             text.detach()  # the file is closed by its owner
     else:
         with Path(output).open("w", encoding="utf-8") as device:
-            device.writelines(lines)
+            _send(lines, device)
+
+
+def _send(lines: Iterator[str], stream: TextIO) -> None:
+    """Write labels as they are, but to a terminal, which must not obey them."""
+    if stream.isatty():
+        lines = ("\t".join(map(shown, line[:-1].split("\t"))) + "\n" for line in lines)
+    stream.writelines(lines)
 
 
 def _is_device(path: str) -> bool:

@@ -138,7 +138,7 @@ def margins(model: Any, X: Any, y: ArrayLike) -> Margins:
     step = max(1, _MOST_AT_A_TIME // len(model.classes_))
     for begin in range(0, n, step):
         some = slice(begin, min(n, begin + step))
-        raw = scorer.scores(features[some]).astype(np.float64)
+        raw = scorer.scores(features[some], begin).astype(np.float64)
         columns["loss"][some] = _losses(model, raw, own[some])
         scores = _class_scores(model, raw)
         at = np.arange(len(scores))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
+from multimargin._memory import available
 from multimargin.datasets._catalog import CatalogEntry
 
 _FLOAT = 4  # bytes
@@ -41,21 +39,6 @@ _USABLE = 0.8  # of the memory
 def usable() -> int:
     """Bytes that a fit may take here, room for others left."""
     return int(_USABLE * available())
-
-
-def available() -> int:
-    """Bytes that this machine has, or that this process's group may use if that is less."""
-    total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    limits = [
-        Path("/sys/fs/cgroup/memory.max"),
-        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
-    ]
-    for file in limits:
-        try:
-            total = min(total, int(file.read_text()))
-        except (OSError, ValueError):  # no such group, or "max"
-            continue
-    return total
 
 
 def gigabytes(count: int) -> str:

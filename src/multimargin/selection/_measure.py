@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from multimargin._measures import measures
 from multimargin._prediction import best_k_labels
+from multimargin._training_data import check_labels
 from multimargin.selection._splits import count_of
 
 
@@ -79,6 +80,7 @@ def measured(model: Any, features: Any, y: NDArray[Any], top_k: int) -> dict[str
 
 def held_out(X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     """Validation samples and labels, or a ValueError where they do not fit together."""
+    check_labels(y)
     labels = np.asarray(y)
     if labels.ndim != 1 or not len(labels):
         raise ValueError(f"validation labels must be a non-empty list, got shape {labels.shape}")

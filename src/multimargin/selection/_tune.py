@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from multimargin._estimator import MulticlassSVC
 from multimargin._parameters import whole_number
+from multimargin._training_data import check_labels
 from multimargin.formulations import FORMULATIONS
 from multimargin.selection._grid import check_formulation, checked_penalties, default_penalties
 from multimargin.selection._measure import held_out, measured
@@ -229,6 +230,7 @@ def _is_matrix(X: Any) -> bool:
 
 
 def _labels(X: Any, y: ArrayLike) -> NDArray[Any]:
+    check_labels(y)
     labels = np.asarray(y)
     if labels.ndim != 1:
         raise ValueError(f"y must be a list of labels, got shape {labels.shape}")

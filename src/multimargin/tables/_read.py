@@ -62,8 +62,9 @@ def read_table(
     Raises
     ------
     DataFileError
-        If the file is malformed, empty, truncated, of another encoding or lacks a column; the
-        message has the file and, where known, the line.
+        If the file is malformed, empty, truncated, of another encoding, lacks a column, or is
+        compressed and of more than 100 times its size; the message has the file and, where known,
+        the line.
     OSError
         If the file cannot be opened or read.
 

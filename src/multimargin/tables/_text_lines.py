@@ -11,11 +11,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from multimargin._compressed import MAGIC_BYTES, DataFileError, compression, explained, packed
+from multimargin._compressed import MAGIC_BYTES, DataFileError, compression, unpacked
 
 # A line of more is no line: the file is binary, or has no line ends.
 LONGEST_LINE = 1 << 26
 _CHUNK = 1 << 20
+
+# Which bytes of a plain letter are zero.
+_ZEROS = {
+    "utf-32-le": [False, True, True, True],
+    "utf-32-be": [True, True, True, False],
+    "utf-16-le": [False, True],
+    "utf-16-be": [True, False],
+}
 
 
 @contextlib.contextmanager
@@ -33,8 +41,8 @@ def opened(name: str) -> Iterator[IO[bytes]]:
         if kind is None:
             yield stream
         else:
-            with explained(name, kind):
-                yield packed(stream, kind, "rb")
+            with unpacked(name, stream, kind) as content:
+                yield content
 
 
 @contextlib.contextmanager
@@ -53,7 +61,7 @@ def text_lines(name: str, encoding: str) -> Iterator[Iterator[str]]:
         text = io.TextIOWrapper(stream, encoding=encoding, newline="")
         try:
             yield _checked(name, text)
-        except UnicodeDecodeError:
+        except UnicodeError:
             raise _undecodable(name, text.detach(), encoding) from None
         finally:
             with contextlib.suppress(ValueError):  # detached above
@@ -85,7 +93,8 @@ def _checked(name: str, text: io.TextIOWrapper) -> Iterator[str]:
         if "\0" in line:
             raise DataFileError(
                 f"{name}:{number}: the line holds a NUL; the file is no text, or of another "
-                "encoding, such as utf-16: give it (--encoding, or encoding= in Python)"
+                "encoding, such as utf-16-le or utf-16-be: give it (--encoding, or encoding= in "
+                "Python)"
             )
         # That of an encoding which has it as a character, such as utf-16-le.
         yield line.removeprefix("\ufeff") if number == 1 else line
@@ -111,6 +120,11 @@ def _undecodable(name: str, stream: IO[bytes], encoding: str) -> DataFileError:
                 f"{name}:{lines}: byte {place} (0x{byte:02x}) is not {shown}: give the encoding of "
                 f"the file (--encoding, or encoding= in Python), {guess}"
             )
+        except UnicodeError as error:  # of a file as a whole: a missing byte order mark
+            return DataFileError(
+                f"{name}: {error}: give the encoding of the file (--encoding, or encoding= in "
+                f"Python), {guess}"
+            )
         if not chunk:
             return DataFileError(f"{name}: the file is not {shown}")
         begin += len(chunk)
@@ -121,4 +135,9 @@ def _guess(start: bytes) -> str:
         return "which seems to be utf-32"
     if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         return "which seems to be utf-16"
-    return "such as cp1252 (western Windows), latin-1 or utf-16"
+    # Without a mark, where the zeros are: a table begins with a plain letter, quote or bracket.
+    zeros = [byte == 0 for byte in start]
+    for name, order in _ZEROS.items():
+        if zeros[: len(order)] == order:
+            return f"which seems to be {name}"
+    return "such as cp1252 (western Windows), latin-1, utf-16-le or utf-16-be"

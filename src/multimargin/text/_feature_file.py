@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin._array_file import ModelFileError
+from multimargin._array_file import damaged
 from multimargin.text._category_column import CategoryColumn
 from multimargin.text._features import TextFeatures
 from multimargin.text._number_columns import NumberColumns
@@ -64,7 +64,7 @@ def unpack_features(
         Also read all words. Without it they are checked when they are first used.
     """
     if not isinstance(about, dict):
-        _damaged(path, "the features are not a JSON object")
+        damaged(path, "the features are not a JSON object")
     texts = [
         _unpack_text(path, i, each, arrays) for i, each in enumerate(_list(path, about, "text"))
     ]
@@ -77,17 +77,13 @@ def unpack_features(
     ]
     names = [column.name for column in texts]
     if None in names and (len(names) > 1 or numeric or categorical):
-        _damaged(path, "a column of texts has no name")
+        damaged(path, "a column of texts has no name")
     features = _described(path, texts, numeric, categorical)
     features._set_columns(texts, numbers, categories)
     if verify:
         for words in [*(each.words for each in texts), *(each.values for each in categories)]:
             _ = words.strings
     return features
-
-
-def _damaged(path: str | os.PathLike[str], reason: str) -> NoReturn:
-    raise ModelFileError(f"{os.fspath(path)}: damaged: {reason}")
 
 
 def _described(
@@ -109,7 +105,7 @@ def _described(
     try:
         check_options(features)
     except ValueError as error:
-        _damaged(path, f"features: {error}")
+        damaged(path, f"features: {error}")
     return features
 
 
@@ -119,29 +115,29 @@ def _described(
 def _list(path: str | os.PathLike[str], about: dict[str, Any], name: str) -> list[Any]:
     value = about.get(name)
     if not isinstance(value, list):
-        _damaged(path, f"features: {name} is not a list")
+        damaged(path, f"features: {name} is not a list")
     return value
 
 
 def _names(path: str | os.PathLike[str], about: dict[str, Any], name: str) -> list[str]:
     names = _list(path, about, name)
     if not all(isinstance(each, str) for each in names):
-        _damaged(path, f"features: {name} holds what is no name of a column")
+        damaged(path, f"features: {name} holds what is no name of a column")
     return names
 
 
 def _unpack_text(path: str | os.PathLike[str], i: int, about: Any, arrays: Arrays) -> TextColumn:
     if not isinstance(about, dict):
-        _damaged(path, f"features: text {i} is not a JSON object")
+        damaged(path, f"features: text {i} is not a JSON object")
     column, use_idf = about["column"], about["use_idf"]
     if not isinstance(column, str | None) or not isinstance(use_idf, bool):
-        _damaged(path, f"features: text {i} is of column {column!r} with use_idf={use_idf!r}")
+        damaged(path, f"features: text {i} is of column {column!r} with use_idf={use_idf!r}")
     given = {name: about[name] for name in _OPTIONS}
     # Checked as a user's would be, before any of it is used.
     try:
         check_options(TextFeatures(**given))
     except ValueError as error:
-        _damaged(path, f"features: text {i}: {error}")
+        damaged(path, f"features: text {i}: {error}")
     if isinstance(given["stop_words"], list):
         given["stop_words"] = tuple(given["stop_words"])
     low, high = given.pop("ngram_range")
@@ -150,9 +146,9 @@ def _unpack_text(path: str | os.PathLike[str], i: int, about: Any, arrays: Array
     if use_idf:
         idf = arrays[f"features.text{i}.idf"]
         if idf.shape != (len(words),) or idf.dtype != np.float32:
-            _damaged(path, f"features: {idf.dtype} idf of shape {idf.shape} for {len(words)} words")
+            damaged(path, f"features: {idf.dtype} idf of shape {idf.shape} for {len(words)} words")
         if not (np.isfinite(idf).all() and (idf > 0).all()):
-            _damaged(path, "features: an idf is not a positive number")
+            damaged(path, "features: an idf is not a positive number")
     return TextColumn(column, TextOptions(ngram_range=(low, high), **given), words, idf)
 
 
@@ -162,11 +158,11 @@ def _unpack_numbers(
     mean, scale = arrays["features.mean"], arrays["features.scale"]
     for array in (mean, scale):
         if array.shape != (len(names),) or array.dtype != np.float64:
-            _damaged(
+            damaged(
                 path, f"features: {array.dtype} of shape {array.shape} for {len(names)} columns"
             )
     if not (np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()):
-        _damaged(path, "features: the mean or the scale of a column is not a number")
+        damaged(path, "features: the mean or the scale of a column is not a number")
     return NumberColumns(tuple(names), mean, scale)
 
 
@@ -180,8 +176,8 @@ def _pack_words(name: str, words: Words, arrays: Arrays) -> None:
 def _unpack_words(path: str | os.PathLike[str], name: str, arrays: Arrays) -> Words:
     utf8, offsets = arrays[f"{name}.utf8"], arrays[f"{name}.offsets"]
     if utf8.dtype != np.uint8 or utf8.ndim != 1 or offsets.dtype != np.int64 or offsets.ndim != 1:
-        _damaged(path, f"{name}: words of type {utf8.dtype} with offsets of type {offsets.dtype}")
+        damaged(path, f"{name}: words of type {utf8.dtype} with offsets of type {offsets.dtype}")
     rising = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(utf8)
     if not rising or (offsets[1:] < offsets[:-1]).any():
-        _damaged(path, f"the offsets of {name} are out of order")
+        damaged(path, f"the offsets of {name} are out of order")
     return Words.packed(utf8, offsets, os.fspath(path))
