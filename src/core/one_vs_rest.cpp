@@ -92,8 +92,9 @@ class OneVsRest<T, I>::Line {
       dual_[l] = gap_[l] = 0;
       stalled_[l] = 0;
       best_primal_[l] = std::numeric_limits<double>::infinity();
-      best_dual_[l] = -best_primal_[l];
+      best_dual_[l] = of_.empty_value_;  // of zero
     }
+    std::fill(best_alpha_.data(), best_alpha_.data() + best_alpha_.size(), T(0));
     if (alpha != nullptr)
       for (std::int64_t i = 0; i < of_.X_.rows; ++i)
         std::copy_n(alpha + i * stride, count, alpha_.data() + i * lanes);
