@@ -139,7 +139,8 @@ class PyLeague {
     check_samples(own.size());
     unlocked(interrupt_, [&] { league_->own_scores(bundle, own.data()); });
   }
-  void look(std::int32_t bundle, In<double> own, InOut<T> most, InOut<T> least, InOut<T> violation) {
+  void look(std::int32_t bundle, In<double> own, InOut<T> most, InOut<T> least,
+            InOut<T> violation) {
     for (std::size_t size : {own.size(), most.size(), least.size(), violation.size()})
       check_samples(size);
     unlocked(interrupt_, [&] {

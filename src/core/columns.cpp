@@ -275,9 +275,8 @@ void Columns<T, I>::look(const Luggage<T>& l, const double* own, const SolverKer
   each_class(team, [&](Lookup& lookup, std::int32_t k) {
     lookup.open(*this, k);
     for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p)
-      margin_[p] =
-          kernels.margin(static_cast<T>(own[sample_[p]]),
-                         static_cast<T>(score(l, k, lookup, sample_[p], -alpha_[p])));
+      margin_[p] = kernels.margin(static_cast<T>(own[sample_[p]]),
+                                  static_cast<T>(score(l, k, lookup, sample_[p], -alpha_[p])));
     lookup.close();
   });
   // A sample has pairs in several classes: one thread.
@@ -328,20 +327,14 @@ BundleScan<T> Columns<T, I>::scan(const Luggage<T>& l, const ScanRequest<T>& req
 
   std::vector<T> outside(n, T(0)), found_margin(static_cast<std::size_t>(n) * capacity);
   std::vector<std::int32_t> found_cls(found_margin.size()), count(n, 0);
-  const ScanView<T> view{request.own,
-                         field_.norm2.data(),
-                         request.least,
-                         floor.data(),
-                         own_part.data(),
-                         rounding.data(),
-                         norm.data(),
-                         pair.data(),
-                         cls.data(),
-                         request.idle > 0 ? request.idle : T(0),
-                         result.loss.data(),
-                         result.bound.data(),
-                         outside.data(),
-                         {found_margin.data(), found_cls.data(), count.data(), capacity}};
+  const ScanView<T> view{
+      request.own,        field_.norm2.data(),
+      request.least,      floor.data(),
+      own_part.data(),    rounding.data(),
+      norm.data(),        pair.data(),
+      cls.data(),         request.idle > 0 ? request.idle : T(0),
+      result.loss.data(), result.bound.data(),
+      outside.data(),     {found_margin.data(), found_cls.data(), count.data(), capacity}};
   const auto fill = [&](ClassBlock<S>& block, std::int32_t first, std::int32_t some) {
     Lookup lookup;
     for (std::int32_t k = 0; k < some; ++k) {
@@ -406,9 +399,9 @@ template class Columns<float, std::int32_t>;
 template class Columns<float, std::int64_t>;
 template class Columns<double, std::int32_t>;
 template class Columns<double, std::int64_t>;
-#define MM_INSTANTIATE(T, I, S)                                                               \
-  template BundleScan<T> Columns<T, I>::scan<S>(const Luggage<T>&, const ScanRequest<T>&,     \
-                                                const ProductKernels<T, I>&, Team&,           \
+#define MM_INSTANTIATE(T, I, S)                                                           \
+  template BundleScan<T> Columns<T, I>::scan<S>(const Luggage<T>&, const ScanRequest<T>&, \
+                                                const ProductKernels<T, I>&, Team&,       \
                                                 const std::function<bool()>&) const;
 MM_INSTANTIATE(float, std::int32_t, float)
 MM_INSTANTIATE(float, std::int64_t, float)

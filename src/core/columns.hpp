@@ -34,9 +34,9 @@ struct BundleScan {
 // What a scan has to know of all bundles together: `own`, `least` and `loss` are [n].
 template <class T>
 struct ScanRequest {
-  const double* own;  // exact scores
-  const T* least;     // see Report
-  const T* loss;      // see Report
+  const double* own;   // exact scores
+  const T* least;      // see Report
+  const T* loss;       // see Report
   const double* norm;  // [K] |w_c| of all classes
   std::int32_t capacity;
   T idle;

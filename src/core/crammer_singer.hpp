@@ -125,9 +125,9 @@ struct CrammerSinger {
     return s;
   }
 
-  // The optimum of classes that use up `budget`: a'_c = r_c max(0, v_c - s), v_c = b_c / r_c, where s
-  // makes them add up to it. The v_c may be far larger than the budget, but only their differences
-  // count, and those are taken of the margins, where no digit is lost yet.
+  // The optimum of classes that use up `budget`: a'_c = r_c max(0, v_c - s), v_c = b_c / r_c, where
+  // s makes them add up to it. The v_c may be far larger than the budget, but only their
+  // differences count, and those are taken of the margins, where no digit is lost yet.
   static void share_out(const Block<T>& b, T budget, T* alpha_out, T* work) {
     T* height = work;
     T* ratio = work + b.size;

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "norms.hpp"
-#include "rounding.hpp"
 #include "random.hpp"
+#include "rounding.hpp"
 
 namespace multimargin {
 

@@ -223,8 +223,8 @@ void line_certify(const Csr<T, I>& X, const LineView<T>& v, const LineSums<T>& s
     if (sums.loose != nullptr) sums.loose[i] = static_cast<std::uint16_t>(loose);
   }
   for (int l = 0; l < lanes; ++l)
-    sums.violation[l] =
-        worst[l] > static_cast<double>(sums.violation[l]) ? static_cast<T>(worst[l]) : sums.violation[l];
+    sums.violation[l] = worst[l] > static_cast<double>(sums.violation[l]) ? static_cast<T>(worst[l])
+                                                                          : sums.violation[l];
 }
 
 template <class Loss, class T, class I>

@@ -17,7 +17,9 @@ namespace multimargin {
 namespace {
 
 constexpr std::int64_t kVisitsAtOnce = 2048;  // between two looks at the clock
-constexpr int kStalledCertificates = 3;       // without progress: the arithmetic's limit
+constexpr double kShrinking = 0.125;          // of weights that were worse than zero
+constexpr int kMostShrinkings = 6;
+constexpr int kStalledCertificates = 3;  // without progress: the arithmetic's limit
 
 }  // namespace
 
@@ -61,6 +63,7 @@ class OneVsRest<T, I>::Line {
     }
     const bool finished = open() == 0 || passes_ >= stopping.max_passes;
     if (open() != 0 || !certified_) certify(stopping);
+    leave_zero(stopping);
     back_to_best();
     if (alpha != nullptr) write_alpha(alpha, stride);
     return finished;
@@ -84,6 +87,7 @@ class OneVsRest<T, I>::Line {
     done_ = 0;
     certified_ = false;
     resting_ = 0;
+    present_w_ = present_alpha_ = 0;
     std::fill(w_.data(), w_.data() + w_.size(), T(0));
     std::fill(small_.data(), small_.data() + small_.size(), T(0));
     std::fill(alpha_.data(), alpha_.data() + alpha_.size(), T(0));
@@ -146,6 +150,7 @@ class OneVsRest<T, I>::Line {
   T* violation() { return small_.data() + 2 * lanes; }
 
   void one_pass(const LineStopping& stopping, const std::function<bool()>& ending) {
+    save();
     Random random(of_.seed_ + static_cast<std::uint64_t>(begin_),
                   static_cast<std::uint64_t>(passes_));
     random.shuffle(order_.data(), static_cast<std::int64_t>(order_.size()));
@@ -200,9 +205,8 @@ class OneVsRest<T, I>::Line {
     recompute(squares);
     for (int l = 0; l < lanes; ++l) norm[l] = std::sqrt(squares[l]);
     std::fill(violation(), violation() + lanes, T(0));
-    of_.kernels_.certify(of_.X_, view_,
-                         {norm, loss, value, violation(), by_loose ? active_.data() : nullptr}, 0,
-                         n);
+    of_.kernels_.certify(
+        of_.X_, view_, {norm, loss, value, violation(), by_loose ? active_.data() : nullptr}, 0, n);
     for (int l = 0; l < count_; ++l) {
       // The norm is that of rounded weights.
       const double error = norm_rounding<T>() * squares[l] / 2;
@@ -213,9 +217,10 @@ class OneVsRest<T, I>::Line {
                           primal - dual < 0.99 * (r.primal - r.dual);
       stalled_[l] = better ? 0 : stalled_[l] + 1;
       r = {primal, dual, static_cast<double>(violation()[l]), passes_, false, false};
-      remember(l);
-      r.reached = stopping.by_gap ? best_primal_[l] - best_dual_[l] <= stopping.tol * best_primal_[l]
-                                  : r.violation <= stopping.tol;
+      compare(l);
+      r.reached = stopping.by_gap
+                      ? best_primal_[l] - best_dual_[l] <= stopping.tol * best_primal_[l]
+                      : r.violation <= stopping.tol;
       r.precision = !r.reached && stalled_[l] >= kStalledCertificates;
       done_ = static_cast<std::uint16_t>((done_ & ~(1u << l)) |
                                          static_cast<unsigned>(r.reached || r.precision) << l);
@@ -242,34 +247,64 @@ class OneVsRest<T, I>::Line {
     }
   }
 
-  // The least primal and the largest dual that were certified, each with what attains it: passes
-  // lead to a larger dual, but a step on the way can have a primal that is far off.
-  void remember(int l) {
+  // The least primal and the largest dual that were certified are kept, each with what attains it:
+  // passes lead to a larger dual, but a step on the way can have a primal that is far off.
+  void compare(int l) {
+    const std::uint16_t bit = static_cast<std::uint16_t>(1u << l);
     if (report_[l].primal < best_primal_[l]) {
       best_primal_[l] = report_[l].primal;
-      for (std::int64_t j = 0; j < of_.X_.cols; ++j) best_w_[j * lanes + l] = w_[j * lanes + l];
-      best_w_[of_.X_.cols * lanes + l] = small_[l];
+      present_w_ |= bit;
     }
     if (report_[l].dual > best_dual_[l]) {
       best_dual_[l] = report_[l].dual;
-      for (std::int64_t i = 0; i < of_.X_.rows; ++i)
-        best_alpha_[i * lanes + l] = alpha_[i * lanes + l];
+      present_alpha_ |= bit;
     }
   }
 
+  // Copies what is about to change and is the best so far.
+  void save() {
+    copy_lanes(w_.data(), best_w_.data(), of_.X_.cols, present_w_);
+    copy_lanes(small_.data(), best_w_.data() + of_.X_.cols * lanes, 1, present_w_);
+    copy_lanes(alpha_.data(), best_alpha_.data(), of_.X_.rows, present_alpha_);
+    present_w_ = present_alpha_ = 0;
+  }
+
   void back_to_best() {
+    const std::uint16_t w = all() & ~present_w_, alpha = all() & ~present_alpha_;
+    copy_lanes(best_w_.data(), w_.data(), of_.X_.cols, w);
+    copy_lanes(best_w_.data() + of_.X_.cols * lanes, small_.data(), 1, w);
+    copy_lanes(best_alpha_.data(), alpha_.data(), of_.X_.rows, alpha);
     for (int l = 0; l < count_; ++l) {
-      if (best_primal_[l] < report_[l].primal) {
-        for (std::int64_t j = 0; j < of_.X_.cols; ++j) w_[j * lanes + l] = best_w_[j * lanes + l];
-        small_[l] = best_w_[of_.X_.cols * lanes + l];
-        report_[l].primal = best_primal_[l];
-      }
-      if (best_dual_[l] > report_[l].dual) {
-        for (std::int64_t i = 0; i < of_.X_.rows; ++i)
-          alpha_[i * lanes + l] = best_alpha_[i * lanes + l];
-        report_[l].dual = best_dual_[l];
-      }
+      report_[l].primal = best_primal_[l];
+      report_[l].dual = best_dual_[l];
     }
+  }
+
+  void copy_lanes(const T* from, T* to, std::int64_t rows, std::uint16_t mask) const {
+    if (mask == all()) {
+      std::copy_n(from, rows * lanes, to);
+    } else if (mask != 0) {
+      for (std::int64_t k = 0; k < rows * lanes; ++k)
+        if (mask >> (k % lanes) & 1) to[k] = from[k];
+    }
+  }
+
+  // Finds weights that are better than zero on the way from there to the present ones: the primal
+  // is convex on that way, and falls at its beginning.
+  void leave_zero(const LineStopping& stopping) {
+    MachineReport before[lanes];
+    std::copy_n(report_, lanes, before);
+    for (int tries = 0; tries < kMostShrinkings; ++tries) {
+      std::uint16_t worse = 0;
+      for (int l = 0; l < count_; ++l)
+        if (best_primal_[l] > of_.zero_primal_) worse = static_cast<std::uint16_t>(worse | 1u << l);
+      if (worse == 0) break;
+      save();
+      for (std::int64_t k = 0; k < of_.X_.rows * lanes; ++k)
+        if (worse >> (k % lanes) & 1) alpha_[k] *= static_cast<T>(kShrinking);
+      certify(stopping);
+    }
+    std::copy_n(before, lanes, report_);  // passes, and whether they came to an end
   }
 
   const OneVsRest& of_;
@@ -277,6 +312,7 @@ class OneVsRest<T, I>::Line {
   Buffer<T> best_w_, best_alpha_;  // of the best certificates so far; the constant feature is last
   Buffer<double> sums_;            // weights before they are rounded
   double best_primal_[lanes] = {}, best_dual_[lanes] = {};
+  std::uint16_t present_w_ = 0, present_alpha_ = 0;  // lanes whose best is not copied yet
   Buffer<T> small_;  // lines of: weights of the constant feature, thresholds, violations
   std::vector<std::uint16_t> active_;
   std::vector<std::int32_t> order_;
@@ -315,6 +351,7 @@ OneVsRest<T, I>::OneVsRest(const Csr<T, I>& X, const std::int32_t* y, const T* b
     loss_at_zero += static_cast<double>(box[i]);
     if (!(norm2_[i] > 0)) empty_value_ += static_cast<double>(box[i]);
   }
+  zero_primal_ = loss_at_zero;
   for (MachineReport& r : reports_) {
     r.primal = loss_at_zero;
     r.dual = empty_value_;

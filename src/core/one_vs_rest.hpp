@@ -64,8 +64,8 @@ class OneVsRest {
   // Of machines [begin, end).
   SparseRows<T> weights(std::int32_t begin, std::int32_t end) const;
   const std::vector<T>& w_bias() const { return w_bias_; }
-  // Puts back what weights() gave of machines from begin on, and the primal of each: as many rows as
-  // there are in rows.begin, less one.
+  // Puts back what weights() gave of machines from begin on, and the primal of each: as many rows
+  // as there are in rows.begin, less one.
   void put_weights(std::int32_t begin, const std::int64_t* row_begin, const std::int32_t* index,
                    const T* value, const T* w_bias, const double* primal, std::int64_t rows);
   // Of the weights that are held.
@@ -88,6 +88,7 @@ class OneVsRest {
   Periodically stop_;
   std::vector<T> norm2_;
   double empty_value_ = 0;  // primal = dual contribution of samples without entries
+  double zero_primal_ = 0;  // of a machine with zero weights
   std::vector<MachineReport> reports_;
   std::vector<std::vector<std::pair<std::int32_t, T>>> rows_;  // weights of each machine
   std::vector<T> w_bias_;

@@ -46,8 +46,7 @@ inline Scores<S> row_scores(const Csr<T, I>& X, const BlockView<S>& block, std::
   Scores<S> scores;
   for (int from = 0; from < lanes<S>(); from += at_once) {
     R sum[kSums];
-    for (int k = 0; k < kSums; ++k)
-      sum[k] = reinterpret_cast<const R*>(block.intercept + from)[k];
+    for (int k = 0; k < kSums; ++k) sum[k] = reinterpret_cast<const R*>(block.intercept + from)[k];
     for (std::int64_t t = begin; t < end; ++t) {
       const R* w = reinterpret_cast<const R*>(weights_at(X, block, t) + from);
       const S x = X.data[t];
@@ -209,8 +208,7 @@ void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<S>& block,
     if (mine >= 0 && mine < block.classes) others &= ~(std::uint64_t{1} << mine);
     std::uint64_t mask = above(s, F::threshold(own, static_cast<S>(floor))) & others;
     if (mask == 0) continue;
-    const bool all =
-        __builtin_popcountll(mask) > kFewClasses && others == first_bits(lanes<S>());
+    const bool all = __builtin_popcountll(mask) > kFewClasses && others == first_bits(lanes<S>());
     add_losses<F>(s, own, rounding, all, mask, scan.loss + i, scan.bound + i);
 
     // Only those that the list of violators may want are looked at one by one.
@@ -218,7 +216,8 @@ void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<S>& block,
     const T* worst = scan.found.value + i * scan.found.capacity;
     const bool full = scan.found.count[i] == scan.found.capacity;
     const T wanted_from = full && worst[0] > least + scan.idle ? worst[0] : least + scan.idle;
-    const T from = least + scan.violation[i] < wanted_from ? least + scan.violation[i] : wanted_from;
+    const T from =
+        least + scan.violation[i] < wanted_from ? least + scan.violation[i] : wanted_from;
     mask &= above(s, F::threshold(own, static_cast<S>(from > 0 ? from : T(0))));
     const S* score = reinterpret_cast<const S*>(s.v);
     for (; mask != 0; mask &= mask - 1) {
@@ -226,8 +225,8 @@ void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<S>& block,
       const T margin = static_cast<T>(F::margin(own, score[k]));
       const T violation = margin - least;
       if (!(margin > 0)) continue;
-      const bool wanted = violation > scan.idle &&
-                          (scan.found.count[i] < scan.found.capacity || margin > worst[0]);
+      const bool wanted =
+          violation > scan.idle && (scan.found.count[i] < scan.found.capacity || margin > worst[0]);
       const std::int32_t c = block.first_class + k;
       if ((wanted || violation > scan.violation[i]) && !is_active(scan, i, c)) {
         if (violation > scan.violation[i]) scan.violation[i] = violation;

@@ -1,10 +1,10 @@
 // What rounding may have taken from a margin, so that a certificate can give it back.
 //
 // A sum of n products, in any order and fused or not, is off by at most (n + 1) u sum |x_j w_j| and
-// terms of u^2, where u is half the distance from 1 to the next number; and sum |x_j w_j| <= |x| |w|.
-// A margin is 1, less the own score, plus another one: it is off by at most r (|w_y| + |w_c|) + 8 u
-// with r = score_rounding. The constants leave room for the rounding of intercepts and of the two
-// additions, and the factor for terms of u^2.
+// terms of u^2, where u is half the distance from 1 to the next number; and sum |x_j w_j| <= |x|
+// |w|. A margin is 1, less the own score, plus another one: it is off by at most r (|w_y| + |w_c|)
+// + 8 u with r = score_rounding. The constants leave room for the rounding of intercepts and of the
+// two additions, and the factor for terms of u^2.
 #pragma once
 
 #include <algorithm>
@@ -33,9 +33,9 @@ double own_rounding(double score_rounding, double own_norm) {
   return score_rounding * own_norm + 8 * unit_roundoff<S>();
 }
 
-// What a margin has to exceed, at any weights, to add to a sample's loss: where only the largest one
-// counts, that is at least the smallest of those that have something to give. They were measured
-// with a rounding of their own.
+// What a margin has to exceed, at any weights, to add to a sample's loss: where only the largest
+// one counts, that is at least the smallest of those that have something to give. They were
+// measured with a rounding of their own.
 template <class T>
 double loss_floor(const Report<T>& active, double rounding) {
   const double seen = static_cast<double>(active.least < active.loss ? active.least : active.loss);

@@ -358,7 +358,7 @@ void face_move(const RowBlock<T>& b, T length, const T* e, T* alpha) {
 template <class T, class I>
 RowKernels<T, I> row_kernels() {
   return {&row_gather<T, I>, &row_scatter<T, I>, &row_add<T>,        &row_dot<T>,
-          &row_sum<T>,       &row_block<T>,      &row_look<T, I>,     &face_gradient<T>,
+          &row_sum<T>,       &row_block<T>,      &row_look<T, I>,    &face_gradient<T>,
           &face_forward<T>,  &face_backward<T>,  &face_direction<T>, &face_advance<T>,
           &face_project<T>,  &face_move<T>};
 }

@@ -184,6 +184,13 @@ class ActiveSetSolver(BaseSolver):
         else:
             self._arena.restore(snapshot)
 
+    def _shrink(self, factor: float) -> bool:
+        self._arena.scale(factor)
+        scan = self._scan(last=True)
+        if scan is not None:
+            self._certified(scan.primal, scan.dual, scan.violation, self._arena.active_pairs)
+        return scan is not None
+
     def _weights(self) -> Weights:
         return self._arena.weights()
 

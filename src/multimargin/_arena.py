@@ -92,6 +92,9 @@ class Arena(Protocol):
         ``exact``: scores in double precision, for about twice the time.
         """
 
+    def scale(self, factor: float) -> None:
+        """Multiply all dual variables, and so the weights, by a number between 0 and 1."""
+
     def merge_found(self) -> None:
         """Forget pairs that do nothing, add what the last scan found."""
 
@@ -126,6 +129,10 @@ class Whole:
 
     def begin(self, lists: Lists) -> None:
         self._engine.assign(*lists)
+
+    def scale(self, factor: float) -> None:
+        pair, cls, alpha = self.lists()
+        self.begin(Lists(pair, cls, alpha * alpha.dtype.type(factor)))
 
     def load(self) -> Load:
         problem = self._problem

@@ -24,6 +24,8 @@ from multimargin.formulations import FORMULATIONS
 
 # By how much, relatively, sums over all samples and budgets that variables share may be off.
 _DUALITY_ROUNDING = {"float32": 2e-6, "float64": 1e-10}
+# Multiples of weights that were worse than zero: by so much less each time, and so many times.
+_SHRINKING, _MOST_SHRINKINGS = 0.125, 6
 _STALLED_SCANS = 3  # scans without progress after which the arithmetic's limit is reached
 
 
@@ -125,17 +127,8 @@ class BaseSolver(ABC):
 
     def _scan_done(self, primal: float, dual: float, violation: float, active: int) -> str:
         """Note what a scan found; returns why the run has to end here, if it has to."""
-        self._check_duality(primal, dual)
-        record = self._present = ScanRecord(
-            time=time.monotonic() - self._began,
-            primal=primal,
-            dual=min(dual, primal),
-            violation=violation,
-            active=active,
-            passes=self._passes,
-        )
+        record = self._certified(primal, dual, violation, active)
         self._history.append(record)
-        self._best_so_far.take(record, self._snapshot)
         asked = self._observers.on_scan(record, self._weights)
         self._stalled = self._stalled + 1 if self._no_progress() else 0
         if asked:
@@ -145,6 +138,20 @@ class BaseSolver(ABC):
     def _agreed(self, ended_by: str) -> str:
         """What rank 0 says, on all ranks: its clock and its callbacks count."""
         return str(told(self._comm, ended_by)) if self._comm.size > 1 else ended_by
+
+    def _certified(self, primal: float, dual: float, violation: float, active: int) -> ScanRecord:
+        """The certificate of the present weights."""
+        self._check_duality(primal, dual)
+        record = self._present = ScanRecord(
+            time=time.monotonic() - self._began,
+            primal=primal,
+            dual=min(dual, primal),
+            violation=violation,
+            active=active,
+            passes=self._passes,
+        )
+        self._best_so_far.take(record, self._snapshot)
+        return record
 
     def _check_duality(self, primal: float, dual: float) -> None:
         """No dual objective is above a primal one: where it is, nothing of the run can be true."""
@@ -182,9 +189,24 @@ class BaseSolver(ABC):
         assert self._present is not None
         return self._present
 
+    def _shrink(self, factor: float) -> bool:
+        """Multiply the dual variables and certify that; returns whether there was time for it."""
+        raise NotImplementedError
+
+    def _leave_zero(self) -> None:
+        """Find weights that are better than zero on the way from there to the present ones.
+
+        The primal is convex on that way, and falls at its beginning.
+        """
+        best = self._best_so_far
+        tries = _MOST_SHRINKINGS if self._present is not None else 0
+        while best.primal_state is ZERO and tries > 0 and self._shrink(_SHRINKING):
+            tries -= 1
+
     def _best_ending(self) -> tuple[Weights, Start | None]:
         """Weights of the least primal, and dual variables of the largest dual; notes both."""
         best = self._best_so_far
+        self._leave_zero()
         primal = self._back_to(best.primal, best.primal_state)
         weights = self._weights()
         dual = self._back_to(best.dual, best.dual_state)

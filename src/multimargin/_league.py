@@ -404,6 +404,11 @@ class League:
             outside=None if self._shared else self._total(lost),
         )
 
+    def scale(self, factor: float) -> None:
+        for bundle in self.homes:
+            self._core.scale(bundle, np.full(len(self._problem.y), factor))
+        self._make_luggage()
+
     def _total_loss(self, losses: Losses) -> float:
         if self._shared:
             return float(self._comm.reduce(losses.most, "max").sum())

@@ -74,17 +74,28 @@ class LlwSolver(BaseSolver):
         began = time.monotonic()
         self._engine.set_time_limit(-1.0)
         seen = self._certificate()
+        primal, dual = self._objectives(seen)
+        self._scan_seconds = time.monotonic() - began
+        ended_by = self._scan_done(primal, dual, seen.violation, seen.free)
+        if self._hard is not None and not self._reached():
+            self._hard.compare(self._alpha, self._passes)
+        return ended_by
+
+    def _objectives(self, seen: Any) -> tuple[float, float]:
+        """Bounds of primal and dual."""
         # The norm is that of rounded weights: the dual variables stand for others.
         norm_error = 2 * float(np.finfo(self._problem.X.dtype).eps) * seen.half_norm
         dual = seen.alpha - seen.half_norm - norm_error
         primal = seen.half_norm + norm_error + seen.loss
         if self._hard is not None:
             primal = self._hard.primal(seen)
-        self._scan_seconds = time.monotonic() - began
-        ended_by = self._scan_done(primal, dual, seen.violation, seen.free)
-        if self._hard is not None and not self._reached():
-            self._hard.compare(self._alpha, self._passes)
-        return ended_by
+        return primal, dual
+
+    def _shrink(self, factor: float) -> bool:
+        self._assign(self._alpha() * self._problem.X.dtype.type(factor))
+        seen = self._seen_now()
+        self._certified(*self._objectives(seen), seen.violation, seen.free)
+        return True
 
     def _certificate(self) -> Any:
         self._engine.recompute()  # rounding drift cannot hide in the certificate

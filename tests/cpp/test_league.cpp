@@ -153,7 +153,8 @@ class Driver {
     }
     std::vector<double> total(n_, 0.0);
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      league_.scan(b, {own_.data(), least_.data(), loss.data(), norms_.data(), capacity, T(0)}, false);
+      league_.scan(b, {own_.data(), least_.data(), loss.data(), norms_.data(), capacity, T(0)},
+                   false);
       CHECK(league_.found(b).complete);
       found.violation = std::max(found.violation, static_cast<double>(league_.found(b).violation));
       const std::vector<double>& part = league_.found(b).loss;
