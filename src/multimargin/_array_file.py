@@ -218,8 +218,8 @@ def _too_deep(meta: Any) -> bool:
     """Whether lists and objects lie in each other more than `MAX_DEPTH` deep."""
     level = [meta]
     for _ in range(MAX_DEPTH):
-        inner = (each.values() if isinstance(each, dict) else each for each in level)
-        level = [each for all in inner for each in all if isinstance(each, dict | list | tuple)]
+        parts = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [each for part in parts for each in part if isinstance(each, dict | list | tuple)]
     return bool(level)
 
 
