@@ -7,6 +7,7 @@ problem is a function of one number, its seed; ``--only SEED`` shows one of them
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
 from collections import Counter
@@ -90,17 +91,18 @@ def main() -> int:
     done: list[Outcome] = []
     found: Counter[tuple[str, str]] = Counter()
     lines = []
-    for outcome in outcomes(
-        args.seed,
-        args.jobs,
-        lambda begun: time.monotonic() < end and begun < (args.problems or float("inf")),
-    ):
-        done.append(outcome)
-        # Once per problem, however many of its fits.
-        found.update({(finding.kind, outcome.name) for _, finding in outcome.found})
-        for step, finding in outcome.found:
-            lines.append(line(outcome, step, finding))
-            print(lines[-1], flush=True)
+
+    def goes_on(begun: int) -> bool:
+        return time.monotonic() < end and begun < (args.problems or float("inf"))
+
+    with contextlib.suppress(KeyboardInterrupt):  # what was found until then is shown
+        for outcome in outcomes(args.seed, args.jobs, goes_on):
+            done.append(outcome)
+            # Once per problem, however many of its fits.
+            found.update({(finding.kind, outcome.name) for _, finding in outcome.found})
+            for step, finding in outcome.found:
+                lines.append(line(outcome, step, finding))
+                print(lines[-1], flush=True)
     print()
     _print_table(found, done)
     if args.json is not None:

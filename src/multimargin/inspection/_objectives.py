@@ -1,8 +1,8 @@
 """Primal and dual objective of a model, from its weights and dual variables alone.
 
 NumPy and SciPy in double precision, and nothing that models are trained with: who does not believe
-a solver reads this file and `multimargin.formulations`, which has the formulas. Some classes are
-looked at at a time, so that no array of samples x classes or features x classes is made.
+a solver reads this file and `multimargin.formulations`, which has the formulas. Classes are taken
+a block at a time, so that no array of samples x classes or features x classes is made.
 """
 
 from __future__ import annotations
