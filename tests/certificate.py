@@ -10,7 +10,8 @@ def check_reported(model, primal, rel=1e-9):
     The reported one is a bound: no less than the primal, and by little more.
     """
     assert model.primal_objective_ == pytest.approx(primal, rel=max(rel, 1e-8))
-    assert model.primal_objective_ >= primal * (1 - 1e-12)
+    # Bounds of dual variables are rounded to the type of the data.
+    assert model.primal_objective_ >= primal * (1 - min(rel, 2e-7))
     gap = (model.primal_objective_ - model.dual_objective_) / abs(model.primal_objective_)
     assert model.dual_gap_ == pytest.approx(gap, rel=1e-6, abs=1e-12)
     assert model.dual_gap_ >= -rel

@@ -323,7 +323,7 @@ def test_evaluate(folder, capsys):
     assert kept["dual_recomputed"] and not plain["dual_recomputed"]
     for result in (kept, plain):
         assert result["dual_objective"] <= result["primal_objective"]
-        assert result["gap"] == pytest.approx(result["claimed_gap"], abs=1e-6)
+        assert result["claimed_gap"] - 1e-4 <= result["gap"] <= result["claimed_gap"] + 1e-6
     assert main(["evaluate", "plain", "data.svm", "--certify"]) == 0
     out = capsys.readouterr().out
     assert "claimed gap       0.00" in out

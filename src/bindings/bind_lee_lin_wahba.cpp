@@ -123,9 +123,10 @@ class PyLeeLinWahba {
     unlocked(interrupt_, [&] { solver_->centre(sums.data()); });
   }
 
-  std::vector<FullReport> look_bundles() {
+  std::vector<FullReport> look_bundles(In<double> weight_sums) {
+    check_length(weight_sums.size(), features() + 1);
     std::vector<FullReport> reports;
-    unlocked(interrupt_, [&] { reports = solver_->look_bundles(); });
+    unlocked(interrupt_, [&] { reports = solver_->look_bundles(weight_sums.data()); });
     return reports;
   }
 
@@ -254,7 +255,7 @@ void bind_one(nb::module_& m, const char* name) {
       .def("recompute_from", &S::recompute_from, "sums"_a.noconvert())
       .def("weight_sums", &S::weight_sums, "out"_a.noconvert())
       .def("centre", &S::centre, "sums"_a.noconvert())
-      .def("look_bundles", &S::look_bundles)
+      .def("look_bundles", &S::look_bundles, "weight_sums"_a.noconvert())
       .def("shuffled_samples", &S::shuffled_samples, "epoch"_a)
       .def("mean", &S::mean)
       .def("move_mean", &S::move_mean, "samples"_a.noconvert(), "sums"_a.noconvert())

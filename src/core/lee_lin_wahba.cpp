@@ -35,6 +35,22 @@ std::int64_t padded(std::int32_t classes) {
 
 }  // namespace
 
+namespace {
+
+template <class T>
+double exact_sum(const T* row, std::int64_t width) {
+  double sum = 0;
+  for (std::int64_t c = 0; c < width; ++c) sum += static_cast<double>(row[c]);
+  return sum;
+}
+
+// `total` is shorter: parts are added up that many at a time.
+void add_up(const std::vector<double>& parts, std::vector<double>& total) {
+  for (std::size_t k = 0; k < parts.size(); ++k) total[k % total.size()] += parts[k];
+}
+
+}  // namespace
+
 template <class T, class I>
 LeeLinWahba<T, I>::LeeLinWahba(const Csr<T, I>& X, const std::int32_t* y, const T* box,
                                std::int32_t n_classes, T bias, Isa isa, int threads,
@@ -174,25 +190,27 @@ void LeeLinWahba<T, I>::weight_sums(double* out) {
     const std::int64_t end = std::min(X_.cols + 1, (task + 1) * kFeaturesPerTask);
     for (std::int64_t b = 0; b < bundles(); ++b)
       for (std::int64_t j = task * kFeaturesPerTask; j < end; ++j)
-        out[b * (X_.cols + 1) + j] = rows_.sum(w_.data() + j * width_ + cuts_[b], width_of(b));
+        out[b * (X_.cols + 1) + j] = exact_sum(w_.data() + j * width_ + cuts_[b], width_of(b));
   });
 }
 
 template <class T, class I>
+std::vector<double> LeeLinWahba<T, I>::all_weight_sums() {
+  std::vector<double> parts(static_cast<std::size_t>(bundles() * (X_.cols + 1)));
+  weight_sums(parts.data());
+  std::vector<double> total(static_cast<std::size_t>(X_.cols + 1), 0.0);
+  add_up(parts, total);
+  return total;
+}
+
+template <class T, class I>
 void LeeLinWahba<T, I>::recompute() {
-  const auto add_up = [&](const std::vector<double>& parts, std::vector<double>& total) {
-    for (std::size_t k = 0; k < parts.size(); ++k) total[k % total.size()] += parts[k];
-  };
   std::vector<double> parts(static_cast<std::size_t>(bundles() * X_.rows));
   std::vector<double> total(static_cast<std::size_t>(X_.rows), 0.0);
   alpha_sums(nullptr, X_.rows, parts.data());
   add_up(parts, total);
   recompute(total.data());
-  parts.resize(static_cast<std::size_t>(bundles() * (X_.cols + 1)));
-  total.assign(static_cast<std::size_t>(X_.cols + 1), 0.0);
-  weight_sums(parts.data());
-  add_up(parts, total);
-  centre(total.data());
+  centre(all_weight_sums().data());
 }
 
 template <class T, class I>
@@ -261,7 +279,7 @@ double LeeLinWahba<T, I>::sum_samples(const Each& each) {
 template <class T, class I>
 FullReport LeeLinWahba<T, I>::look() {
   FullReport all;
-  for (const FullReport& one : look_bundles()) {
+  for (const FullReport& one : look_bundles(all_weight_sums().data())) {
     all.half_norm += one.half_norm;
     all.loss += one.loss;
     all.alpha += one.alpha;
@@ -273,23 +291,20 @@ FullReport LeeLinWahba<T, I>::look() {
 }
 
 template <class T, class I>
-std::vector<FullReport> LeeLinWahba<T, I>::look_bundles() {
+std::vector<FullReport> LeeLinWahba<T, I>::look_bundles(const double* sums) {
   std::vector<FullReport> reports;
-  for (std::int64_t b = 0; b < bundles(); ++b) reports.push_back(look_bundle(b));
+  for (std::int64_t b = 0; b < bundles(); ++b) reports.push_back(look_bundle(b, sums));
   return reports;
 }
 
 template <class T, class I>
-FullReport LeeLinWahba<T, I>::look_bundle(std::int64_t bundle) {
+FullReport LeeLinWahba<T, I>::look_bundle(std::int64_t bundle, const double* weight_sums) {
   FullReport report;
   const std::int64_t from = cuts_[bundle], wide = width_of(bundle);
   const RowWeights<T> W{w_.data() + from, w_.data() + X_.cols * width_ + from, bias_, width_};
   std::vector<double> norm = squared_norms(W, wide);
   report.half_norm = std::accumulate(norm.begin(), norm.end(), 0.0) / 2;
   for (double& n : norm) n = std::sqrt(n);
-  // Rounded one by one, the weights of a feature do not sum to zero; the nearest ones that do are
-  // as far from them as that.
-  const double centring = 4 * unit_roundoff<T>() * *std::max_element(norm.begin(), norm.end());
   std::vector<RowSums> sums(static_cast<std::size_t>(X_.rows));
   std::vector<std::vector<double>> desks(static_cast<std::size_t>(team_.size()));
   sum_samples([&](int member, std::int64_t i) {
@@ -297,10 +312,14 @@ FullReport LeeLinWahba<T, I>::look_bundle(std::int64_t bundle) {
     desk.resize(static_cast<std::size_t>(2 * wide));
     const double norm2 = static_cast<double>(norm2_[i]);
     const double unit = score_rounding<double>(X_.end(i) - X_.begin(i), norm2);
-    for (std::int64_t c = 0; c < wide; ++c)
-      desk[c] = own_rounding<double>(unit, norm[c]) + centring * std::sqrt(norm2);
-    sums[i] = rows_.look(X_, W, i, block(i, bundle), alpha_row(i) + from, desk.data(),
-                         desk.data() + wide);
+    for (std::int64_t c = 0; c < wide; ++c) desk[c] = own_rounding<double>(unit, norm[c]);
+    // Rounded one by one, the weights of a feature do not quite sum to zero. The objective is that
+    // of the nearest ones that do.
+    double mean = static_cast<double>(bias_) * weight_sums[X_.cols];
+    for (std::int64_t t = X_.begin(i); t < X_.end(i); ++t)
+      mean += static_cast<double>(X_.data[t]) * weight_sums[X_.indices[t]];
+    sums[i] = rows_.look(X_, W, i, block(i, bundle), alpha_row(i) + from, mean / n_classes_,
+                         desk.data(), desk.data() + wide);
     return 0.0;
   });
   for (std::int64_t i = 0; i < X_.rows; ++i) {

@@ -86,7 +86,8 @@ class LeeLinWahba {
   // do not sum to zero, and only those that do are a point of the primal.
   void centre(const double* sums);
   // Of each bundle.
-  std::vector<FullReport> look_bundles();
+  // Given the sums of the weights over all classes, as they are now.
+  std::vector<FullReport> look_bundles(const double* weight_sums);
 
   // --- the paper's alternation
   // The samples that have entries, in the order of an epoch.
@@ -125,7 +126,8 @@ class LeeLinWahba {
   void fill_zero(Buffer<T>& buffer, std::int64_t rows);
   std::int64_t width_of(std::int64_t bundle) const;
   std::int64_t lines() const { return (held() + line_lanes<T>() - 1) / line_lanes<T>(); }
-  FullReport look_bundle(std::int64_t bundle);
+  FullReport look_bundle(std::int64_t bundle, const double* weight_sums);
+  std::vector<double> all_weight_sums();
   // |w_c|^2 of `wide` classes.
   std::vector<double> squared_norms(const RowWeights<T>& W, std::int64_t wide);
   void open_all();

@@ -60,10 +60,10 @@ struct RowKernels {
   // `work` holds a row.
   bool (*block)(const RowBlock<T>&, const T* score, T* alpha, T* step, T* work, T leave_below,
                 T idle, RowReport<T>*);
-  // In double precision, of weights as they are kept. rounding: [width] what a margin is raised by;
-  // `score` holds a row.
+  // In double precision, of weights as they are kept. mean: of the scores with all classes, which
+  // is taken off; rounding: [width] what a margin is raised by; `score` holds a row.
   RowSums (*look)(const Csr<T, I>&, const RowWeights<T>&, std::int64_t i, const RowBlock<T>&,
-                  const T* alpha, const double* rounding, double* score);
+                  const T* alpha, double mean, const double* rounding, double* score);
 
   // --- on the face of free variables, 0 < alpha < box
   // r = gradient there, 0 elsewhere; returns r.r

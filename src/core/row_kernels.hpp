@@ -239,9 +239,9 @@ bool row_block(const RowBlock<T>& b, const T* score, T* alpha, T* step, T* work,
 
 template <class T, class I>
 RowSums row_look(const Csr<T, I>& X, const RowWeights<T>& W, std::int64_t i, const RowBlock<T>& b,
-                 const T* alpha, const double* rounding, double* score) {
+                 const T* alpha, double mean, const double* rounding, double* score) {
   for (std::int64_t c = 0; c < b.width; ++c)
-    score[c] = static_cast<double>(static_cast<T>(W.bias * W.w_bias[c]));
+    score[c] = static_cast<double>(static_cast<T>(W.bias * W.w_bias[c])) - mean;
   for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
     const double x = static_cast<double>(X.data[t]);
     const T* w = W.w + static_cast<std::int64_t>(X.indices[t]) * W.width;

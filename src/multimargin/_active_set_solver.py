@@ -89,7 +89,9 @@ class ActiveSetSolver(BaseSolver):
         self._least_coupling = 0.0  # raised when a batch was seen to overshoot
         self._classes_needed = _classes_needed(self._problem)
         self._scan_seconds = self._expected_scan_seconds()
-        self._exact = False  # whether scans add up scores in double precision
+        # Whether scans add up scores in double precision. With few classes they are a small part of
+        # the work.
+        self._exact = self._problem.n_classes <= _FEW_CLASSES
         self._plan = Plan()
         self._arena: Arena = self._first_arena()
 

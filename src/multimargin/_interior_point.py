@@ -36,8 +36,9 @@ _ITERATIONS = 12  # of conjugate gradients in one Newton step
 _ACCURACY = 1e-8
 # Of the solved weights, at most. Without any, the lemma has lost its digits when many variables are
 # free: LLW on two classes of iris ends at a gap of 4e-5 for C = 1,000 and of 1e-4 for C = 100,000;
-# with two at 8e-7 and 4e-6, with four at 8e-7 and 9e-8 (tests/test_interior_point.py).
-_REFINEMENTS = 4
+# with two at 8e-7 and 4e-6, with four at 8e-7 and 9e-8 with one kind of processor and at 3e-8 and
+# 2e-5 with another, with eight at 8e-7 and 4e-7 there (tests/test_interior_point.py).
+_REFINEMENTS = 8
 _NEAR = 0.01  # relative gap
 _SHORT = 0.1  # a step that is better spent on coming back to the middle
 _STALE_STEPS = 12  # without a smaller gap: rounding allows no more

@@ -90,18 +90,22 @@ class Share:
 
     def recompute(self) -> None:
         """Weights of all classes anew from their dual variables."""
-        n, d = self._problem.X.shape
+        n = self._problem.X.shape[0]
         self.engine.recompute_from(self._alpha_sums(np.arange(n, dtype=np.int32)))
-        sums = np.empty((len(self.numbers), d + 1))
+        self.engine.centre(self._weight_sums())
+
+    def _weight_sums(self) -> Array:
+        """Over the classes of all ranks, for each feature and the constant one."""
+        sums = np.empty((len(self.numbers), self._problem.X.shape[1] + 1))
         self.engine.weight_sums(sums)
-        self.engine.centre(self._total(sums))
+        return self._total(sums)
 
     def look(self) -> Certificate:
         """The certificate at the present weights."""
         rows = self._everywhere(
             [
                 (r.half_norm, r.loss, r.alpha, r.violation, r.margin, r.free)
-                for r in self.engine.look_bundles()
+                for r in self.engine.look_bundles(self._weight_sums())
             ],
             6,
         )

@@ -84,6 +84,11 @@ class Lines:
     def _range(self, line: int) -> range:
         return range(line * self._lanes, min(self._problem.machines, (line + 1) * self._lanes))
 
+    def untouched(self) -> NDArray[np.bool_]:
+        """Which of the machines that this rank holds were never solved."""
+        untouched: NDArray[np.bool_] = self.round_of[self.machines // self._lanes] == 0
+        return untouched
+
     def stretches(self, lines: list[int]) -> Iterator[tuple[int, int]]:
         """Ranges of machines that make up ascending lines."""
         for begin, end in stretches(lines):
@@ -181,8 +186,9 @@ class Lines:
             part, here = found.part(f"line-{line}"), self._range(line)
             self.round_of[line] = part["round"][0]
             self._table[here.start : here.stop] = part["reports"]
-            rows = (np.ascontiguousarray(part[k]) for k in ("value", "index", "begin", "constant"))
-            self._engine.put_weights(here.start, *rows, self.primal[here.start : here.stop].copy())
+            rows = [np.ascontiguousarray(part[k]) for k in ("value", "index", "begin", "constant")]
+            rows.append(self.primal[here.start : here.stop].copy())
+            self._engine.put_weights(here.start, *rows)
             if alpha is not None:
                 column = self.column_of(here.start)
                 alpha[:, column : column + len(here)] = part["alpha"]

@@ -71,6 +71,9 @@ class OvrSolver(BaseSolver):
             ended_by = ""  # all together, if not each by itself
         elif not ended_by:
             ended_by = "precision" if self._lines.any_at_precision() else "max_iter"
+        if alpha is not None:
+            # Machines that were not reached are zero, whatever a start says.
+            alpha[:, self._lines.untouched()] = 0
         self._alpha = alpha
         return self._solution(ended_by)
 

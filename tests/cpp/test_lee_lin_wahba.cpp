@@ -139,13 +139,19 @@ std::int64_t one_epoch(const Shares<T, I>& shares, int number, int parts, bool e
 }
 
 template <class T, class I>
+std::vector<double> weight_sums(const Shares<T, I>& shares) {
+  return total<T, I>(shares, shares[0]->X().cols + 1, [&](LeeLinWahba<T, I>& share, double* out) {
+    share.weight_sums(out);
+  });
+}
+
+template <class T, class I>
 void recompute(const Shares<T, I>& shares) {
-  const std::int64_t n = shares[0]->X().rows, d = shares[0]->X().cols;
+  const std::int64_t n = shares[0]->X().rows;
   const auto sums = total<T, I>(
       shares, n, [&](LeeLinWahba<T, I>& share, double* out) { share.alpha_sums(nullptr, n, out); });
   for (LeeLinWahba<T, I>* share : shares) share->recompute(sums.data());
-  const auto weights = total<T, I>(
-      shares, d + 1, [&](LeeLinWahba<T, I>& share, double* out) { share.weight_sums(out); });
+  const std::vector<double> weights = weight_sums(shares);
   for (LeeLinWahba<T, I>* share : shares) share->centre(weights.data());
 }
 
@@ -154,11 +160,12 @@ template <class T, class I>
 std::vector<T> everything_of(const Shares<T, I>& shares) {
   std::vector<T> all;
   std::vector<double> seen;
+  const std::vector<double> sums = weight_sums(shares);
   for (LeeLinWahba<T, I>* share : shares) {
     const std::size_t held = static_cast<std::size_t>(share->held());
     std::vector<T> w = weights(*share);
     all.insert(all.end(), w.begin(), w.end() - static_cast<std::ptrdiff_t>(held));
-    for (const FullReport& r : share->look_bundles())
+    for (const FullReport& r : share->look_bundles(sums.data()))
       for (double v : {r.half_norm, r.loss, r.alpha, r.violation, r.margin}) seen.push_back(v);
   }
   for (double v : seen) all.push_back(static_cast<T>(v));

@@ -93,10 +93,13 @@ void divides() {
       for (std::int32_t k = begin; k < end; ++k)
         CHECK(alpha[i * (end - begin) + k - begin] == all[i * classes + k]);
     const auto fresh = make(p, LineLoss::hinge, best_isa(), 1);
+    std::vector<double> primal;
+    for (std::int32_t k = begin; k < end; ++k) primal.push_back(part->reports()[k].primal);
     fresh->put_weights(begin, rows.begin.data(), rows.index.data(), rows.value.data(),
-                       part->w_bias().data() + begin, end - begin);
+                       part->w_bias().data() + begin, primal.data(), end - begin);
     CHECK(same(fresh->weights(begin, end), rows));
     CHECK(fresh->w_bias()[begin] == part->w_bias()[begin]);
+    CHECK(fresh->reports()[begin].primal == primal[0]);
   }
 }
 
