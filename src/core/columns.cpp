@@ -302,7 +302,7 @@ BundleScan<T> Columns<T, I>::scan(const Luggage<T>& l, const ScanRequest<T>& req
   result.loss.assign(n, 0.0);
   result.bound.assign(n, 0.0);
   const std::vector<std::int32_t>& here = field_.classes[bundle_];
-  std::vector<double> norm(here.size()), floor(n), own_part(n), rounding(n);
+  std::vector<double> norm(here.size()), threshold(n), own_part(n), rounding(n);
   for (std::size_t k = 0; k < here.size(); ++k) norm[k] = request.norm[here[k]];
   const double largest = *std::max_element(request.norm, request.norm + field_.n_classes);
   std::vector<std::int32_t> y(n);
@@ -313,8 +313,9 @@ BundleScan<T> Columns<T, I>::scan(const Luggage<T>& l, const ScanRequest<T>& req
     const std::int32_t c = field_.y[i];
     rounding[i] = score_rounding<S>(entries, norm2);
     own_part[i] = own_rounding<S>(rounding[i], request.norm[c]);
-    floor[i] = loss_floor(Report<T>{0, 0, request.least[i], request.loss[i]},
-                          own_rounding<T>(score_rounding<T>(entries, norm2), 2 * largest));
+    threshold[i] =
+        loss_threshold(request.own[i], Report<T>{0, 0, request.least[i], request.loss[i]},
+                       own_rounding<T>(score_rounding<T>(entries, norm2), 2 * largest));
     y[i] = field_.bundle_of[c] == bundle_ ? field_.place_of[c] : -1;
   }
   // The pairs by sample: which classes of the bundle are active already.
@@ -329,7 +330,7 @@ BundleScan<T> Columns<T, I>::scan(const Luggage<T>& l, const ScanRequest<T>& req
   std::vector<std::int32_t> found_cls(found_margin.size()), count(n, 0);
   const ScanView<T> view{
       request.own,        field_.norm2.data(),
-      request.least,      floor.data(),
+      request.least,      threshold.data(),
       own_part.data(),    rounding.data(),
       norm.data(),        pair.data(),
       cls.data(),         request.idle > 0 ? request.idle : T(0),

@@ -174,7 +174,7 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
   for (double& n : norm) n = std::sqrt(n);
   const double largest = *std::max_element(norm.begin(), norm.end());
   std::vector<T> least(X_.rows), outside(X_.rows, T(0)), found_margin(found_cls_.size());
-  std::vector<double> floor(X_.rows), own_part(X_.rows), rounding(X_.rows);
+  std::vector<double> threshold(X_.rows), own_part(X_.rows), rounding(X_.rows);
   std::vector<double> loss(X_.rows, 0.0), bound(X_.rows, 0.0);
   for (std::int64_t i = 0; i < X_.rows; ++i) {
     const Report<T>& r = report_[i];
@@ -183,12 +183,13 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
     least[i] = r.least;
     rounding[i] = score_rounding<S>(entries, norm2);
     own_part[i] = own_rounding<S>(rounding[i], norm[y_[i]]);
-    floor[i] = loss_floor(r, own_rounding<T>(score_rounding<T>(entries, norm2), 2 * largest));
+    threshold[i] =
+        loss_threshold(own_[i], r, own_rounding<T>(score_rounding<T>(entries, norm2), 2 * largest));
   }
   const ScanView<T> scan{own_.data(),
                          norm2_.data(),
                          least.data(),
-                         floor.data(),
+                         threshold.data(),
                          own_part.data(),
                          rounding.data(),
                          norm.data(),

@@ -52,8 +52,13 @@ inline Scores<S> row_scores(const Csr<T, I>& X, const BlockView<S>& block, std::
       const S x = X.data[t];
       for (int k = 0; k < kSums; ++k) sum[k] += x * w[k];
     }
-    R* out = reinterpret_cast<R*>(reinterpret_cast<S*>(scores.v) + from);
-    for (int k = 0; k < kSums; ++k) out[k] = sum[k];
+    // Whole vectors stay where they are; parts have to go through memory.
+    if constexpr (kRegisterBytes == 64) {
+      for (int k = 0; k < kSums; ++k) scores.v[k] = sum[k];
+    } else {
+      R* out = reinterpret_cast<R*>(reinterpret_cast<S*>(scores.v) + from);
+      for (int k = 0; k < kSums; ++k) out[k] = sum[k];
+    }
   }
   return scores;
 }
@@ -190,49 +195,56 @@ inline void add_losses(const Scores<S>& s, S own, const MarginRounding& rounding
 
 constexpr int kFewClasses = 8;  // of a block, that are looked at one by one
 
+// The classes of the mask, which may add to the loss of sample i. Not inlined: a scan comes here
+// for few rows of a block, and its loop needs the registers.
+template <class F, class T, class S>
+__attribute__((noinline)) void take_classes(const ScanView<T>& scan, const BlockView<S>& block,
+                                            const Scores<S>& s, std::int64_t i, std::uint64_t mask,
+                                            bool holds_own) {
+  const S own = static_cast<S>(scan.own[i]);
+  const MarginRounding rounding{scan.own_rounding[i], scan.rounding[i],
+                                scan.norm + block.first_class};
+  const bool whole = block.classes == lanes<S>() && !holds_own;
+  add_losses<F>(s, own, rounding, whole && __builtin_popcountll(mask) > kFewClasses, mask,
+                scan.loss + i, scan.bound + i);
+
+  // Only those that the list of violators may want are looked at one by one.
+  const T least = scan.least[i];
+  const T* worst = scan.found.value + i * scan.found.capacity;
+  const bool full = scan.found.count[i] == scan.found.capacity;
+  const T wanted_from = full && worst[0] > least + scan.idle ? worst[0] : least + scan.idle;
+  const T from = least + scan.violation[i] < wanted_from ? least + scan.violation[i] : wanted_from;
+  mask &= above(s, F::threshold(own, static_cast<S>(from > 0 ? from : T(0))));
+  const S* score = reinterpret_cast<const S*>(s.v);
+  for (; mask != 0; mask &= mask - 1) {
+    const int k = __builtin_ctzll(mask);
+    const T margin = static_cast<T>(F::margin(own, score[k]));
+    const T violation = margin - least;
+    if (!(margin > 0)) continue;
+    const bool wanted =
+        violation > scan.idle && (scan.found.count[i] < scan.found.capacity || margin > worst[0]);
+    const std::int32_t c = block.first_class + k;
+    if ((wanted || violation > scan.violation[i]) && !is_active(scan, i, c)) {
+      if (violation > scan.violation[i]) scan.violation[i] = violation;
+      if (wanted) keep_best(scan.found, i, margin, c);
+    }
+  }
+}
+
 // F is the formulation for scores of type S.
 template <class F, class T, class I, class S>
 void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<S>& block,
           const ScanView<T>& scan, std::int64_t begin, std::int64_t end) {
-  const double* norm = scan.norm + block.first_class;
-  double largest = 0;
-  for (int k = 0; k < block.classes; ++k) largest = norm[k] > largest ? norm[k] : largest;
+  const std::uint64_t classes = first_bits(block.classes);
   for (std::int64_t i = begin; i < end; ++i) {
     if (!(scan.norm2[i] > 0)) continue;
-    const S own = static_cast<S>(scan.own[i]);
-    const MarginRounding rounding{scan.own_rounding[i], scan.rounding[i], norm};
-    const double floor = scan.floor[i] - (rounding.own + rounding.per_norm * largest);
     const Scores<S> s = row_scores(X, block, i);
-    std::uint64_t others = first_bits(block.classes);
-    const std::int32_t mine = y[i] - block.first_class;
-    if (mine >= 0 && mine < block.classes) others &= ~(std::uint64_t{1} << mine);
-    std::uint64_t mask = above(s, F::threshold(own, static_cast<S>(floor))) & others;
+    std::uint64_t mask = above(s, static_cast<S>(scan.threshold[i])) & classes;
     if (mask == 0) continue;
-    const bool all = __builtin_popcountll(mask) > kFewClasses && others == first_bits(lanes<S>());
-    add_losses<F>(s, own, rounding, all, mask, scan.loss + i, scan.bound + i);
-
-    // Only those that the list of violators may want are looked at one by one.
-    const T least = scan.least[i];
-    const T* worst = scan.found.value + i * scan.found.capacity;
-    const bool full = scan.found.count[i] == scan.found.capacity;
-    const T wanted_from = full && worst[0] > least + scan.idle ? worst[0] : least + scan.idle;
-    const T from =
-        least + scan.violation[i] < wanted_from ? least + scan.violation[i] : wanted_from;
-    mask &= above(s, F::threshold(own, static_cast<S>(from > 0 ? from : T(0))));
-    const S* score = reinterpret_cast<const S*>(s.v);
-    for (; mask != 0; mask &= mask - 1) {
-      const int k = __builtin_ctzll(mask);
-      const T margin = static_cast<T>(F::margin(own, score[k]));
-      const T violation = margin - least;
-      if (!(margin > 0)) continue;
-      const bool wanted =
-          violation > scan.idle && (scan.found.count[i] < scan.found.capacity || margin > worst[0]);
-      const std::int32_t c = block.first_class + k;
-      if ((wanted || violation > scan.violation[i]) && !is_active(scan, i, c)) {
-        if (violation > scan.violation[i]) scan.violation[i] = violation;
-        if (wanted) keep_best(scan.found, i, margin, c);
-      }
-    }
+    const std::int32_t mine = y[i] - block.first_class;
+    const bool holds_own = mine >= 0 && mine < block.classes;
+    if (holds_own) mask &= ~(std::uint64_t{1} << mine);
+    if (mask != 0) take_classes<F>(scan, block, s, i, mask, holds_own);
   }
 }
 

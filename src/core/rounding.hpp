@@ -42,6 +42,12 @@ double loss_floor(const Report<T>& active, double rounding) {
   return std::max(0.0, seen - 4 * rounding);
 }
 
+// No score that is not above this adds to the loss, whatever rounding has done.
+template <class T>
+double loss_threshold(double own_score, const Report<T>& active, double rounding) {
+  return own_score - 1 + loss_floor(active, rounding) - rounding;
+}
+
 // |W(alpha)|^2 is known of weights that were rounded to T: by how much of it the dual may be less.
 template <class T>
 constexpr double norm_rounding() {

@@ -93,10 +93,10 @@ struct BestView {
 // What a scan knows and finds per sample.
 template <class T>
 struct ScanView {
-  const double* own;    // [n] score of the own class, exact
-  const T* norm2;       // [n] samples without entries are skipped
-  const T* least;       // [n] see Report
-  const double* floor;  // [n] >= 0; no smaller margin adds to the loss
+  const double* own;        // [n] score of the own class, exact
+  const T* norm2;           // [n] samples without entries are skipped
+  const T* least;           // [n] see Report
+  const double* threshold;  // [n] no score that is not above it can add to the loss
   // What rounding may have taken from a margin: own_rounding[i] + rounding[i] * norm[c].
   const double* own_rounding;
   const double* rounding;
