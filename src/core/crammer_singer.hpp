@@ -44,7 +44,12 @@ struct CrammerSinger {
   static T threshold(T own, T floor) { return own - T(1) + floor; }
 
   // The sample's loss from its positive margins, in any order.
-  static double add_loss(double loss, double margin) { return margin > loss ? margin : loss; }
+  template <class S>
+  static S add_loss(S loss, S margin) {
+    return margin > loss ? margin : loss;
+  }
+  // The most that a loss of some classes can be if none of their margins is larger by more.
+  static double raised(double loss, int, double more) { return loss + more; }
 
   // A sample without entries: every margin is 1, and A = U there attains it.
   static double empty_loss(std::int32_t) { return 1.0; }

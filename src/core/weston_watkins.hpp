@@ -35,7 +35,12 @@ struct WestonWatkins {
   static T threshold(T own, T floor) { return own - T(1) + floor; }
 
   // The sample's loss from its positive margins, in any order.
-  static double add_loss(double loss, double margin) { return loss + margin; }
+  template <class S>
+  static S add_loss(S loss, S margin) {
+    return loss + margin;
+  }
+  // The most that a loss of some classes can be if none of their margins is larger by more.
+  static double raised(double loss, int classes, double more) { return loss + classes * more; }
 
   // A sample without entries: every margin is 1, and alpha = U there attains it.
   static double empty_loss(std::int32_t n_classes) { return n_classes - 1.0; }
