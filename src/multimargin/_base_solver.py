@@ -251,7 +251,7 @@ class BaseSolver(ABC):
         limit = self._limits.time_limit
         if limit is None:
             return -1.0
-        overtime = min(0.5 * limit, 1.0 + 0.1 * limit)
+        overtime = min(0.4 * limit, 1.0 + 0.1 * limit)
         return max(0.0, self._began + limit + overtime - time.monotonic())
 
     def _limit(self, engine: Any) -> None:
