@@ -58,7 +58,7 @@ class Engine {
 
   // --- looking
   // `exact`: scores in double precision, for about twice the time.
-  ScanReport scan(std::int32_t capacity, T idle, bool exact);
+  ScanReport scan(std::int32_t capacity, T idle, bool exact = false);
 
   SparseRows<T> weights();  // one row per class
 

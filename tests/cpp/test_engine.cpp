@@ -146,7 +146,8 @@ Solved<T> solve(const Problem<T, I>& p, double bias, Isa isa, int threads, const
   }
   CHECK(relative_gap(scan) <= target);
   const double primal = naive_primal(p, *engine, bias, plan.formulation);
-  CHECK(std::abs(primal - scan.primal) <= 4 * slack<T>(primal));
+  CHECK(scan.primal >= primal - 4 * slack<T>(primal));  // a bound
+  CHECK(scan.primal <= primal + scan.rounding + 4 * slack<T>(primal));
   result.alpha = engine->active().alpha();
   result.cls = engine->active().cls();
   return result;
