@@ -97,7 +97,8 @@ class _Weights:
             self._constant = np.array([-0.5, 0.5]) * self._constant
         self._mean: Any = 0.0
         if problem.formulation == "llw":
-            total: Any = self._coef.sum(axis=0, dtype=np.float64)
+            # Sparse matrices add up in their own type, whatever type is asked for.
+            total: Any = self._coef.astype(np.float64).sum(axis=0)
             self._mean = np.asarray(total).reshape(-1, 1) / problem.machines
             self._constant = self._constant - self._constant.mean()
 
