@@ -58,21 +58,21 @@ demo: $(VENV)/.installed-demo
 
 # A browser for the tests of the page, which are skipped where none can be had; then the next call
 # tries again.
-$(VENV)/chromium/chromium.json: tests/get_chromium.py | $(VENV)/.installed-test
+$(VENV)/chromium/chromium.json: tests/support/get_chromium.py | $(VENV)/.installed-test
 	@$(BIN)/python $< $(@D)
 
 test: $(VENV)/.installed-test $(VENV)/chromium/chromium.json
 	@$(BIN)/python -m pytest -n $(TEST_JOBS)
 
 lint: $(VENV)/.installed-lint
-	@$(BIN)/ruff check src tests benchmarks examples docs
-	@$(BIN)/ruff format --check src tests benchmarks examples docs
+	@$(BIN)/ruff check src tests benchmarks reproduction examples docs
+	@$(BIN)/ruff format --check src tests benchmarks reproduction examples docs
 	@$(BIN)/mypy
 	@$(BIN)/clang-format --dry-run --Werror $$(find src tests -name '*.cpp' -o -name '*.hpp')
 
 format: $(VENV)/.installed-lint
-	@$(BIN)/ruff check --fix -q src tests benchmarks examples docs || true
-	@$(BIN)/ruff format src tests benchmarks examples docs
+	@$(BIN)/ruff check --fix -q src tests benchmarks reproduction examples docs || true
+	@$(BIN)/ruff format src tests benchmarks reproduction examples docs
 	@$(BIN)/clang-format -i $$(find src tests -name '*.cpp' -o -name '*.hpp')
 
 # No network is used once the tools are installed, and a warning is an error. Pages of names that are

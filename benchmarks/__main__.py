@@ -33,7 +33,7 @@ from benchmarks._data import (
 from benchmarks._machine import machine
 from benchmarks._run import Runs
 from benchmarks.peers import PEERS
-from multimargin._atomic import atomic_write
+from multimargin.io._atomic import atomic_write
 
 _EPILOG = f"""\
 C = 1, no intercept. Every run is a process of its own on as many cores as it has threads. Each

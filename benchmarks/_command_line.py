@@ -8,8 +8,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from multimargin._atomic import atomic_write, check_writable
-from multimargin.cli._common import positive_int as positive
+from multimargin.cli.support._common import positive_int as positive
+from multimargin.io._atomic import atomic_write, check_writable
 
 __all__ = [
     "end_on_sigterm",

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from benchmarks._command_line import write_json
 from benchmarks._curve_runs import Course
-from multimargin._atomic import atomic_write
-from multimargin.reproduce._document import Figure, Table
+from multimargin.io._atomic import atomic_write
+from reproduction.report._document import Figure, Table
 
 
 class Curve(Protocol):
@@ -65,7 +65,7 @@ class Files:
 
     def write_figures(self, curve: Curve, course: Course) -> list[Path]:
         """Draw; needs matplotlib."""
-        from multimargin.reproduce._plots import draw
+        from reproduction.report._plots import draw
 
         written = []
         for figure in curve.figures(course):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from multimargin._prediction import LinearScores
+from multimargin.models._scores import LinearScores
 
 _BLOCK_BYTES = 64 * 2**20  # of scores at a time
 _TOP = 5

@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks._contenders import PROBLEMS, Contender, for_gap
 from benchmarks._curve_runs import Course
 from benchmarks._data import GENERATED_SMALL, LSHTC, WORDNET, in_folder
-from multimargin.reproduce._document import Axes, Column, Entry, Figure, Line, Row, Table
+from reproduction.report._document import Axes, Column, Entry, Figure, Line, Row, Table
 
 NAME = "gap"
 # Seconds: a ladder ends at the first run that takes longer. LIBLINEAR's default tolerance takes

@@ -16,7 +16,7 @@ from benchmarks._contenders import Contender, for_growth, reference
 from benchmarks._curve_runs import Course, Point
 from benchmarks._data import by_sizes
 from benchmarks._power_law import PowerLaw
-from multimargin.reproduce._document import Axes, Column, Entry, Figure, Line, Row, Table
+from reproduction.report._document import Axes, Column, Entry, Figure, Line, Row, Table
 
 NAME = "growth"
 TARGET = 0.01

@@ -8,7 +8,7 @@ import multimargin
 from benchmarks._data import ROOT
 from benchmarks._ranks import launcher
 from benchmarks.peers._folder import versions
-from multimargin.reproduce._machine import commit, hardware, installed, load, software
+from reproduction.runner._machine import commit, hardware, installed, load, software
 
 
 def machine() -> dict[str, str]:

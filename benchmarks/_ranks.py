@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from benchmarks._data import ROOT
-from multimargin.reproduce._ranks import (
+from reproduction.runner._ranks import (
     MPIEXEC,
     ONE_THREAD,
     command,

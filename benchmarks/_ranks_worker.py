@@ -26,11 +26,11 @@ from benchmarks._data import DataUnavailableError, load
 from benchmarks.peers import Task, peak_mb
 from benchmarks.peers.bench_multimargin import TOL, estimator
 from multimargin import distributed
-from multimargin._agreement import everyones
-from multimargin._communicator import Communicator
-from multimargin._data_cache import shared
-from multimargin._league import League
-from multimargin._mpi import world
+from multimargin.distributed._data_cache import shared
+from multimargin.parallel._agreement import everyones
+from multimargin.parallel._communicator import Communicator
+from multimargin.parallel._mpi import world
+from multimargin.solvers.active_set._rank_workspace import League
 
 
 @dataclass

@@ -11,9 +11,9 @@ import numpy as np
 from benchmarks._stress_optimum import bracket
 from benchmarks._stress_problem import Step
 from multimargin import MulticlassSVC
-from multimargin._problem import Problem, as_core_csr
-from multimargin._training_data import problem_of
+from multimargin.estimator._samples import problem_of
 from multimargin.inspection import Certificate
+from multimargin.solvers._problem import Problem, as_core_csr
 
 _SLACK = 1e-6
 

@@ -1,24 +1,18 @@
 """The optimum of tiny problems by the tests' quadratic programs, which know nothing of multimargin.
 
-They are shared, not copied: the twins in ``tests/reference*.py`` are what the package is tested
+They are shared, not copied: the twins in ``tests/reference/`` are what the package is tested
 against.
 """
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 
-from benchmarks._data import ROOT
-from multimargin._problem import Problem
-
-sys.path.append(str(ROOT / "tests"))
-
-from reference import solve_ww_qp, with_intercept
-from reference_cs import solve_cs_qp
-from reference_llw import solve_llw_hard, solve_llw_qp
-from reference_ovr import ovr_signs, solve_ovr_qp
+from multimargin.solvers._problem import Problem
+from tests.reference.cs import solve_cs_qp
+from tests.reference.llw import solve_llw_hard, solve_llw_qp
+from tests.reference.ovr import ovr_signs, solve_ovr_qp
+from tests.reference.ww import solve_ww_qp, with_intercept
 
 _MOST_VARIABLES = 120
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks._stress_data import Samples, joined, more_samples, samples, some, weights
 from multimargin import MulticlassSVC, TextClassifier
-from multimargin._solvers import SOLVERS
+from multimargin.solvers._registry import SOLVERS
 
 _WORK = 3e7  # multiply-adds of all passes of a fit: well under a second
 Parameters = dict[str, Any]

@@ -19,8 +19,8 @@ from benchmarks._data import default_folder
 from benchmarks._gap_curve import GapCurve
 from benchmarks._growth import Growth
 from benchmarks._machine import machine
-from multimargin._atomic import check_writable
-from multimargin.reproduce._text_table import table_text
+from multimargin.io._atomic import check_writable
+from reproduction.report._text_table import table_text
 
 _CURVES: dict[str, Callable[[bool, int], Curve]] = {"gap": GapCurve, "growth": Growth}
 _LIMIT_S, _QUICK_LIMIT_S = 900.0, 60.0

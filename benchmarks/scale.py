@@ -28,7 +28,7 @@ from benchmarks._machine import machine
 from benchmarks._run import Job, MissingError, RunFailedError, UnavailableError, measure
 from benchmarks.peers import Task
 from multimargin.datasets._catalog import CATALOG
-from multimargin.reproduce.paper.timing import LOG_C, SECONDS
+from reproduction.paper.timing import LOG_C, SECONDS
 
 _WORDS = 90  # of a sample of LSHTC-2011
 _SECONDS, _BYTES = 3600.0, 16e9  # the bar

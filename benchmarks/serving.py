@@ -241,7 +241,7 @@ async def _size_of_answer(address: tuple[str, int], request: bytes) -> int:
 def _print_parts(model_path: Path, texts: list[str], loads: list[Load]) -> None:
     """Print the parts of one request, measured by themselves in this process."""
     from multimargin.serving._answers import Answers
-    from multimargin.serving._application import served_model
+    from multimargin.serving._build import served_model
     from multimargin.serving._question import Question, read_question
 
     model = served_model(model_path)

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
-from multimargin._svmlight import dump_svmlight, load_svmlight
+from multimargin.io._svmlight import dump_svmlight, load_svmlight
 
 
 def make_file(path: Path, megabytes: int = 50, seed: int = 0) -> None:

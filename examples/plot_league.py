@@ -97,7 +97,7 @@ plt.show()
 # Follow a colour: it is one bundle on its way. (``tour`` is what the package itself asks; it is not
 # part of the public interface.)
 
-from multimargin._schedule import tour
+from multimargin.solvers.active_set._round_robin import tour
 
 RANKS = 4
 seats = tour(2 * RANKS)

@@ -6,26 +6,22 @@ import pytest
 
 # Ranks of one test after the other: two such tests at a time would start six processes or more,
 # and have to wait for each other. They wait for much else, so they leave the cores to the rest.
-RANKS = {
-    "test_cli_text.py",
-    "test_kill_and_resume.py",
-    "test_launch.py",
-    "test_mpi_command.py",
-    "test_mpi_communicator.py",
-    "test_multi_host.py",
-    "test_reproduce_speedup.py",
-}
+RANKS = ("ranks/", "cli/test_tables.py", "reproduction/test_speedup.py")
 # These take long, and what begins last should be short.
-LONG = {
-    "test_cli.py",
-    "test_cs_optimum.py",
-    "test_estimator.py",
-    "test_interrupt.py",
-    "test_llw_optimum.py",
-    "test_ovr_optimum.py",
-    "test_stress.py",
-    "test_ww_optimum.py",
-}
+LONG = (
+    "benchmarks/test_stress.py",
+    "cli/test_commands.py",
+    "estimator/test_interrupt.py",
+    "estimator/test_svc.py",
+    "solvers/active_set/test_cs_optimum.py",
+    "solvers/active_set/test_ww_optimum.py",
+    "solvers/llw/test_optimum.py",
+    "solvers/ovr/test_optimum.py",
+)
+
+
+def _is_in(nodeid, places):
+    return nodeid.removeprefix("tests/").startswith(places)
 
 
 def pytest_configure(config):
@@ -36,7 +32,7 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    items.sort(key=lambda item: (item.path.name not in RANKS, item.path.name not in LONG))
+    items.sort(key=lambda item: (not _is_in(item.nodeid, RANKS), not _is_in(item.nodeid, LONG)))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -49,8 +45,7 @@ def pytest_xdist_make_scheduler(config, log):
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            file = nodeid.partition("::")[0].rpartition("/")[2]
-            return "ranks" if file in RANKS else file
+            return "ranks" if _is_in(nodeid, RANKS) else nodeid.partition("::")[0]
 
     config.option.loadscopereorder = False  # by the order above, not by numbers of tests
     return ByFile(config, log)

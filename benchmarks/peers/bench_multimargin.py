@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import multimargin
 from benchmarks.peers import Clock, Offer, RefusedError, Task, tolerances
 from multimargin import MulticlassSVC
-from multimargin import _active_set_solver as solver_module
+from multimargin.solvers.active_set import _solver as solver_module
 
 TITLE = "multimargin"
 DISTRIBUTION = "multimargin"

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "csr.hpp"
+#include "common/csr.hpp"
 
 namespace multimargin::bindings {
 

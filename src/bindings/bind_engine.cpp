@@ -7,11 +7,11 @@
 #include <string>
 #include <tuple>
 
+#include "active_set/engine.hpp"
 #include "bindings.hpp"
-#include "block.hpp"
 #include "borrowed.hpp"
-#include "engine.hpp"
 #include "formulation_name.hpp"
+#include "formulations/sample_block.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -9,7 +9,7 @@
 
 #include "bindings.hpp"
 #include "borrowed.hpp"
-#include "lee_lin_wahba.hpp"
+#include "rows/lee_lin_wahba.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

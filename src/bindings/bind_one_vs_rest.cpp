@@ -9,7 +9,7 @@
 
 #include "bindings.hpp"
 #include "borrowed.hpp"
-#include "one_vs_rest.hpp"
+#include "lines/one_vs_rest.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

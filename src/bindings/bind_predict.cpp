@@ -3,9 +3,9 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "clock.hpp"
+#include "common/clock.hpp"
 #include "interrupt.hpp"
-#include "predict.hpp"
+#include "scoring/predict.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -41,7 +41,7 @@ Coefficients<T> dense_coefficients(const Matrix<const T>& dense, const In<T>& in
   return c;
 }
 
-// By feature, as multimargin._split_columns makes them.
+// By feature, as multimargin.models._split_columns makes them.
 template <class T>
 Coefficients<T> coefficients_by_feature(const In<T>& data, const In<std::int32_t>& classes,
                                         const In<std::int32_t>& indptr,

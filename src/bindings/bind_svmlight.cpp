@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bindings.hpp"
-#include "svmlight.hpp"
+#include "io/svmlight.hpp"
 
 namespace nb = nanobind;
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "arrays.hpp"
-#include "csr.hpp"
+#include "common/csr.hpp"
+#include "common/team.hpp"
 #include "interrupt.hpp"
-#include "team.hpp"
 
 namespace multimargin::bindings {
 

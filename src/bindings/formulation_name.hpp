@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "kernels.hpp"
+#include "simd/kernels.hpp"
 
 namespace multimargin::bindings {
 

@@ -4,13 +4,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from multimargin._estimator import MulticlassSVC
-    from multimargin._model_file import ModelFileError, load_model, save_model
-    from multimargin._onnx_export import export_onnx
-    from multimargin._pruning import PruningCost, prune, pruning_costs
-    from multimargin._schedule import match_class, rounds
-    from multimargin._svmlight import DataFileError, dump_svmlight, load_svmlight
+    from multimargin.estimator._svc import MulticlassSVC
+    from multimargin.io._svmlight import DataFileError, dump_svmlight, load_svmlight
+    from multimargin.models._file import ModelFileError, load_model, save_model
+    from multimargin.models._onnx_export import export_onnx
+    from multimargin.models._pruning import PruningCost, prune, pruning_costs
     from multimargin.selection import path, tune
+    from multimargin.solvers.active_set._round_robin import match_class, rounds
     from multimargin.tables import read_table
     from multimargin.text import TextClassifier
 
@@ -40,12 +40,12 @@ __all__ = [
 # Names are imported when they are first asked for: the command begins in this package, and has to
 # answer to Ctrl-C while NumPy, SciPy and scikit-learn are still being loaded.
 _HOMES = {
-    "_estimator": ("MulticlassSVC",),
-    "_model_file": ("ModelFileError", "load_model", "save_model"),
-    "_onnx_export": ("export_onnx",),
-    "_pruning": ("PruningCost", "prune", "pruning_costs"),
-    "_schedule": ("match_class", "rounds"),
-    "_svmlight": ("DataFileError", "dump_svmlight", "load_svmlight"),
+    "estimator._svc": ("MulticlassSVC",),
+    "models._file": ("ModelFileError", "load_model", "save_model"),
+    "models._onnx_export": ("export_onnx",),
+    "models._pruning": ("PruningCost", "prune", "pruning_costs"),
+    "solvers.active_set._round_robin": ("match_class", "rounds"),
+    "io._svmlight": ("DataFileError", "dump_svmlight", "load_svmlight"),
     "selection": ("path", "tune"),
     "tables": ("read_table",),
     "text": ("TextClassifier",),

@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "csr.hpp"
-#include "kernels.hpp"
-#include "random.hpp"
+#include "common/csr.hpp"
+#include "common/random.hpp"
+#include "simd/kernels.hpp"
 
 // Ends the program: what follows a failed check would only repeat it.
 #define CHECK(...)                                                                         \

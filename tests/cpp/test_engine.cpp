@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "active_set/engine.hpp"
 #include "check.hpp"
-#include "engine.hpp"
 
 namespace {
 

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "active_set/violators.hpp"
 #include "check.hpp"
-#include "league.hpp"
-#include "violators.hpp"
+#include "round_robin/rank_workspace.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "lee_lin_wahba.hpp"
+#include "rows/lee_lin_wahba.hpp"
 
 namespace {
 
@@ -140,9 +140,8 @@ std::int64_t one_epoch(const Shares<T, I>& shares, int number, int parts, bool e
 
 template <class T, class I>
 std::vector<double> weight_sums(const Shares<T, I>& shares) {
-  return total<T, I>(shares, shares[0]->X().cols + 1, [&](LeeLinWahba<T, I>& share, double* out) {
-    share.weight_sums(out);
-  });
+  return total<T, I>(shares, shares[0]->X().cols + 1,
+                     [&](LeeLinWahba<T, I>& share, double* out) { share.weight_sums(out); });
 }
 
 template <class T, class I>

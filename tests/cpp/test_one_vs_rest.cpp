@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "one_vs_rest.hpp"
+#include "lines/one_vs_rest.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "predict.hpp"
+#include "scoring/predict.hpp"
 
 namespace {
 

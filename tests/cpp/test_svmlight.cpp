@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "svmlight.hpp"
+#include "io/svmlight.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "team.hpp"
+#include "common/team.hpp"
 
 namespace {
 

@@ -11,10 +11,6 @@ import warnings
 from collections.abc import Sequence
 
 from multimargin import __version__
-from multimargin._communicator import Communicator, SerialCommunicator
-from multimargin._launch import end_all, silence, wait_for_rank_0
-from multimargin._mpi import launched_rank, world
-from multimargin._text_table import shown
 from multimargin.cli import (
     _data,
     _demo,
@@ -25,12 +21,11 @@ from multimargin.cli import (
     _predict,
     _prune,
     _report,
-    _reproduce,
     _serve,
     _train,
     _tune,
 )
-from multimargin.cli._common import (
+from multimargin.cli.support._common import (
     EXIT_ERROR,
     EXIT_INTERRUPTED,
     EXIT_OK,
@@ -39,6 +34,10 @@ from multimargin.cli._common import (
     note,
     show_warning,
 )
+from multimargin.io._text_table import shown
+from multimargin.parallel._communicator import Communicator, SerialCommunicator
+from multimargin.parallel._launch import end_all, silence, wait_for_rank_0
+from multimargin.parallel._mpi import launched_rank, world
 
 __all__ = ["main"]
 
@@ -49,8 +48,7 @@ _EPILOG = """\
 DATA is LIBSVM / SVMlight text; or, with --text COLUMN --label COLUMN, a table:
 CSV, TSV or JSON lines, all plain or compressed (gzip, bzip2, xz), or Parquet.
 exit status: 0 done; 1 error; 2 wrong usage; 3 trained and saved, but the
-tolerance was not reached, or some runs of reproduce failed; 130 interrupted;
-141 the reader of a pipe went away.
+tolerance was not reached; 130 interrupted; 141 the reader of a pipe went away.
 """
 
 
@@ -77,7 +75,6 @@ def build_parser() -> argparse.ArgumentParser:
         _data,
         _serve,
         _demo,
-        _reproduce,
     ):
         module.add_parser(commands)
     return parser
@@ -94,8 +91,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     status : int
-        0 done; 1 error; 2 wrong usage; 3 trained but the tolerance was not reached,
-        or some runs of `reproduce` failed; 130 interrupted; 141 the reader of a pipe went away.
+        0 done; 1 error; 2 wrong usage; 3 trained but the tolerance was not reached;
+        130 interrupted; 141 the reader of a pipe went away.
     """
     rank = launched_rank()
     with silence(rank):

@@ -8,12 +8,12 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from multimargin._atomic import atomic_write
-from multimargin._text_table import text_table
-from multimargin.cli._common import EXIT_ERROR, EXIT_OK, note, print_json
+from multimargin.cli.support._common import EXIT_ERROR, EXIT_OK, note, print_json
 from multimargin.datasets._catalog import CATALOG, CatalogEntry
 from multimargin.datasets._fetch import FetchError, fetch_set, verify_set
 from multimargin.datasets._sets import SHIPPED, default_folder, file_of
+from multimargin.io._atomic import atomic_write
+from multimargin.io._text_table import text_table
 from multimargin.tables._write import table_lines
 
 _COLUMNS = ("name", "train", "test", "classes", "features", "on disk")

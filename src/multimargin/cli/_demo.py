@@ -12,10 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from multimargin._atomic import check_writable
-from multimargin._measures import measures
-from multimargin._model_file import save_model
-from multimargin.cli._common import EXIT_NOT_CONVERGED, EXIT_OK, add_threads, n_jobs, print_table
+from multimargin.cli.support._common import (
+    EXIT_NOT_CONVERGED,
+    EXIT_OK,
+    add_threads,
+    n_jobs,
+    print_table,
+)
+from multimargin.io._atomic import check_writable
+from multimargin.models._file import save_model
+from multimargin.models._measures import measures
 from multimargin.serving._examples import DEFINITIONS
 from multimargin.text import TextClassifier
 

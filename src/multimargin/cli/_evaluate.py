@@ -11,8 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from multimargin import distributed
-from multimargin._measures import measures
-from multimargin.cli._common import (
+from multimargin.cli.support._common import (
     EXIT_ERROR,
     EXIT_OK,
     add_threads,
@@ -24,7 +23,8 @@ from multimargin.cli._common import (
     print_table,
     read_data_for,
 )
-from multimargin.cli._samples import add_column_options
+from multimargin.cli.support._training_data import add_column_options
+from multimargin.models._measures import measures
 
 _ROUNDING = 1e-6  # of a relative gap
 

@@ -9,12 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from multimargin import distributed
-from multimargin._communicator import SerialCommunicator
-from multimargin._figure_file import check_figure, new_figure, write_figure
-from multimargin._measures import as_class
-from multimargin._model_file import load_model
-from multimargin._text_table import elided
-from multimargin.cli._common import (
+from multimargin.cli.support._common import (
     EXIT_OK,
     add_threads,
     n_jobs,
@@ -23,8 +18,13 @@ from multimargin.cli._common import (
     read_data_for,
     refuse_same_file,
 )
-from multimargin.cli._samples import add_column_options
+from multimargin.cli.support._training_data import add_column_options
 from multimargin.inspection import Explanation
+from multimargin.io._figure_file import check_figure, new_figure, write_figure
+from multimargin.io._text_table import elided
+from multimargin.models._file import load_model
+from multimargin.models._measures import as_class
+from multimargin.parallel._communicator import SerialCommunicator
 
 _EPILOG = """\
 examples:

@@ -5,10 +5,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from multimargin._atomic import check_writable
-from multimargin._model_file import load_model
-from multimargin._onnx_export import export_onnx
-from multimargin.cli._common import EXIT_OK, note, positive_int, print_json, refuse_same_file
+from multimargin.cli.support._common import (
+    EXIT_OK,
+    note,
+    positive_int,
+    print_json,
+    refuse_same_file,
+)
+from multimargin.io._atomic import check_writable
+from multimargin.models._file import load_model
+from multimargin.models._onnx_export import export_onnx
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

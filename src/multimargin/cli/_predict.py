@@ -10,11 +10,7 @@ from pathlib import Path
 from typing import TextIO
 
 from multimargin import distributed
-from multimargin._agreement import agreed
-from multimargin._atomic import atomic_write, check_writable
-from multimargin._mpi import world
-from multimargin._text_table import shown
-from multimargin.cli._common import (
+from multimargin.cli.support._common import (
     EXIT_OK,
     add_threads,
     features_of,
@@ -23,8 +19,12 @@ from multimargin.cli._common import (
     read_data_for,
     refuse_same_file,
 )
-from multimargin.cli._predictions import predicted_lines
-from multimargin.cli._samples import add_column_options
+from multimargin.cli.support._predictions import predicted_lines
+from multimargin.cli.support._training_data import add_column_options
+from multimargin.io._atomic import atomic_write, check_writable
+from multimargin.io._text_table import shown
+from multimargin.parallel._agreement import agreed
+from multimargin.parallel._mpi import world
 from multimargin.tables._read import table_format
 from multimargin.tables._write import WRITABLE
 

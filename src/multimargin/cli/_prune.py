@@ -8,13 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from multimargin import distributed
-from multimargin._atomic import check_writable
-from multimargin._communicator import SerialCommunicator
-from multimargin._model_file import load_model, save_model
-from multimargin._pruning import Judge, PruningCost, prune, pruning_costs
-from multimargin._stored_weights import STORED
-from multimargin._text_table import text_table
-from multimargin.cli._common import (
+from multimargin.cli.support._common import (
     EXIT_OK,
     add_threads,
     features_of,
@@ -25,7 +19,13 @@ from multimargin.cli._common import (
     read_data_for,
     refuse_same_file,
 )
-from multimargin.cli._samples import add_column_options
+from multimargin.cli.support._training_data import add_column_options
+from multimargin.io._atomic import check_writable
+from multimargin.io._text_table import text_table
+from multimargin.models._disk_dtype import STORED
+from multimargin.models._file import load_model, save_model
+from multimargin.models._pruning import Judge, PruningCost, prune, pruning_costs
+from multimargin.parallel._communicator import SerialCommunicator
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -9,10 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin import distributed
-from multimargin._atomic import check_writable
-from multimargin._communicator import SerialCommunicator
-from multimargin._figure_file import check_figure, new_figure, write_figure
-from multimargin.cli._common import (
+from multimargin.cli.support._common import (
     EXIT_OK,
     add_threads,
     features_of,
@@ -22,8 +19,11 @@ from multimargin.cli._common import (
     read_data_for,
     refuse_same_file,
 )
-from multimargin.cli._samples import add_column_options
+from multimargin.cli.support._training_data import add_column_options
 from multimargin.inspection import ClassReport, Confusions, class_report, confusions
+from multimargin.io._atomic import check_writable
+from multimargin.io._figure_file import check_figure, new_figure, write_figure
+from multimargin.parallel._communicator import SerialCommunicator
 
 _COLUMNS = ("label", "precision", "recall", "f1", "support", "predicted")
 _SHOWN = 20

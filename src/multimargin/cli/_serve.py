@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from multimargin._threads import thread_count
-from multimargin.cli._common import EXIT_OK, add_threads, note, positive_int
+from multimargin.cli.support._common import EXIT_OK, add_threads, note, positive_int
+from multimargin.parallel._threads import thread_count
 from multimargin.serving import Limits, Server
 
 

@@ -14,16 +14,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import distributed
-from multimargin._agreement import agreed, everyones
-from multimargin._atomic import check_writable
-from multimargin._communicator import Communicator
-from multimargin._estimator import MulticlassSVC
-from multimargin._model_file import load_model, save_model
-from multimargin._mpi import world
-from multimargin._parameters import check_parameters
-from multimargin._solvers import SOLVERS, choose
-from multimargin._stored_weights import STORED
-from multimargin.cli._common import (
+from multimargin.cli.support._common import (
     EXIT_NOT_CONVERGED,
     EXIT_OK,
     add_threads,
@@ -38,14 +29,23 @@ from multimargin.cli._common import (
     refuse_same_file,
     seed,
 )
-from multimargin.cli._samples import (
+from multimargin.cli.support._training_data import (
     DATA_HELP,
     add_data_options,
     read_training,
     recorded,
     unfitted,
 )
+from multimargin.estimator._options import check_parameters
+from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
+from multimargin.io._atomic import check_writable
+from multimargin.models._disk_dtype import STORED
+from multimargin.models._file import load_model, save_model
+from multimargin.parallel._agreement import agreed, everyones
+from multimargin.parallel._communicator import Communicator
+from multimargin.parallel._mpi import world
+from multimargin.solvers._registry import SOLVERS, choose
 from multimargin.tables import Table
 
 _EVERY = 60.0  # seconds between two checkpoints

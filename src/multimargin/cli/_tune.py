@@ -11,12 +11,7 @@ from typing import Any
 from tqdm import tqdm
 
 from multimargin import distributed
-from multimargin._atomic import atomic_write, check_writable
-from multimargin._communicator import SerialCommunicator
-from multimargin._figure_file import check_figure
-from multimargin._model_file import save_model
-from multimargin._text_table import text_table
-from multimargin.cli._common import (
+from multimargin.cli.support._common import (
     EXIT_INTERRUPTED,
     EXIT_NOT_CONVERGED,
     EXIT_OK,
@@ -30,7 +25,7 @@ from multimargin.cli._common import (
     refuse_same_file,
     seed,
 )
-from multimargin.cli._samples import (
+from multimargin.cli.support._training_data import (
     DATA_HELP,
     add_data_options,
     read_training,
@@ -39,6 +34,11 @@ from multimargin.cli._samples import (
     takes_table,
 )
 from multimargin.formulations import FORMULATIONS
+from multimargin.io._atomic import atomic_write, check_writable
+from multimargin.io._figure_file import check_figure
+from multimargin.io._text_table import text_table
+from multimargin.models._file import save_model
+from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.selection._grid import check_formulation, checked_penalties
 from multimargin.selection._measure import MEASURES
 from multimargin.selection._plots import write_plot

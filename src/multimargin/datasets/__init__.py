@@ -5,12 +5,16 @@ shape of large text hierarchies from a seed. `load_set` reads the sets of a cata
 data list``) from a folder; nothing but `fetch_set` uses the network.
 """
 
-from ._fetch import FetchError, fetch_set
-from ._generator import make_hierarchical_text
-from ._lshtc_format import load_lshtc
-from ._sets import SetParts, SetUnavailableError, load_set
-from ._wordnet import load_wordnet_hypernyms, load_wordnet_texts, load_wordnet_tfidf
-from ._wordnet_parents import wordnet_parents
+from multimargin.datasets._fetch import FetchError, fetch_set
+from multimargin.datasets._generator import make_hierarchical_text
+from multimargin.datasets._lshtc_format import load_lshtc
+from multimargin.datasets._sets import SetParts, SetUnavailableError, load_set
+from multimargin.datasets._wordnet import (
+    load_wordnet_hypernyms,
+    load_wordnet_texts,
+    load_wordnet_tfidf,
+)
+from multimargin.datasets._wordnet_parents import wordnet_parents
 
 __all__ = [
     "FetchError",

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from tqdm.auto import tqdm
 
-from multimargin._atomic import atomic_write
+from multimargin.io._atomic import atomic_write
 
 __all__ = ["FetchError", "download"]
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from multimargin._atomic import atomic_write, sync_folder
-from multimargin._compressed import DataFileError
-from multimargin._svmlight import load_svmlight
 from multimargin.datasets._catalog import CatalogEntry, Part, RemoteFile, entry_of
 from multimargin.datasets._download import FetchError, discard, download
 from multimargin.datasets._sets import SHIPPED, default_folder, file_of
+from multimargin.io._atomic import atomic_write, sync_folder
+from multimargin.io._compressed import DataFileError
+from multimargin.io._svmlight import load_svmlight
 
 __all__ = ["FetchError", "fetch_set", "verify_set"]
 

@@ -20,8 +20,8 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_matrix
 
 from multimargin import _core
-from multimargin._compressed import DataFileError
-from multimargin._svmlight import check_n_threads, is_double, open_bytes
+from multimargin.io._compressed import DataFileError
+from multimargin.io._svmlight import check_n_threads, is_double, open_bytes
 
 __all__ = ["load_lshtc"]
 

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_matrix
 
-from multimargin._svmlight import load_svmlight
 from multimargin.datasets._catalog import CATALOG, PARTS, CatalogEntry, Part, entry_of
 from multimargin.datasets._generated import make_set
 from multimargin.datasets._lshtc_format import load_lshtc
+from multimargin.io._svmlight import load_svmlight
 
 __all__ = [
     "SHIPPED",

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from multimargin._carry_over import Samples
-from multimargin._problem import Problem, as_core_csr
-from multimargin._sample_keys import matched
-from multimargin._solution import Alpha, DenseAlpha
-from multimargin._training_data import problem_of
+from multimargin.estimator._sample_keys import matched
+from multimargin.estimator._samples import problem_of
+from multimargin.estimator._warm_start import Samples
 from multimargin.inspection._objectives import dual_objective, primal_objective
+from multimargin.solvers._problem import Problem, as_core_csr
+from multimargin.solvers._solution import Alpha, DenseAlpha
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin._atomic import atomic_write
-from multimargin._text_table import elided, text_table
 from multimargin.inspection._counting import codes, predicted_labels
 from multimargin.inspection._html_table import html_table
 from multimargin.inspection._labels import class_index, native
+from multimargin.io._atomic import atomic_write
+from multimargin.io._text_table import elided, text_table
 from multimargin.tables._write import table_lines
 
 _COLUMNS = ("label", "precision", "recall", "f1", "support", "predicted")

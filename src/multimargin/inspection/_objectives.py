@@ -14,8 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multimargin._problem import Problem
-from multimargin._solution import Alpha, DenseAlpha
+from multimargin.solvers._problem import Problem
+from multimargin.solvers._solution import Alpha, DenseAlpha
 
 Floats = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin._figure_file import axes_or_new
-from multimargin._text_table import elided
+from multimargin.io._figure_file import axes_or_new
+from multimargin.io._text_table import elided
 
 if TYPE_CHECKING:
     from multimargin.inspection._class_report import ClassReport

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from multimargin._blas_threads import one_blas_thread
-from multimargin._parameters import whole_number
+from multimargin.estimator._options import whole_number
 from multimargin.inspection._labels import class_index, native
+from multimargin.parallel._blas_threads import one_blas_thread
 
 # Cosines held at a time.
 _MOST_AT_A_TIME = 2**22

@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from multimargin._problem import as_core_csr
-from multimargin._solution import Alpha, DenseAlpha
-from multimargin._text_table import elided, text_table
 from multimargin.formulations import FORMULATIONS
 from multimargin.inspection._labels import class_index, native
+from multimargin.io._text_table import elided, text_table
+from multimargin.solvers._problem import as_core_csr
+from multimargin.solvers._solution import Alpha, DenseAlpha
 
 _SHOWN = 10
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from multimargin._text_table import elided, text_table
 from multimargin.inspection._html_table import html_table
+from multimargin.io._text_table import elided, text_table
 
 
 @dataclass(frozen=True)

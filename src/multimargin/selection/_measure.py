@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin._measures import measures
-from multimargin._prediction import best_k_labels
-from multimargin._training_data import check_labels
+from multimargin.estimator._samples import check_labels
+from multimargin.models._measures import measures
+from multimargin.models._scores import best_k_labels
 from multimargin.selection._splits import count_of
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One of the numbers that `multimargin._measures.measures` gives.
+    """One of the numbers that `multimargin.models._measures.measures` gives.
 
     Attributes
     ----------

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from multimargin._figure_file import axes_or_new, new_figure, write_figure
+from multimargin.io._figure_file import axes_or_new, new_figure, write_figure
 
 # As in the figures of `multimargin reproduce`: told apart with any kind of colour vision.
 _COLOURS = ("#0072b2", "#d55e00", "#00875f", "#a8518a", "#b37400")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from multimargin._estimator import MulticlassSVC
+from multimargin.estimator._svc import MulticlassSVC
 from multimargin.selection._measure import measure_named
 from multimargin.selection._plots import Curve, draw
 

@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from multimargin._estimator import MulticlassSVC
-from multimargin._parameters import check_parameters
-from multimargin._problem import Problem, as_core_csr
-from multimargin._solution import Alpha, DenseAlpha, Solution, Start
-from multimargin._threads import thread_count
-from multimargin._training import solve
-from multimargin._training_data import box_of, checked_samples, problem_of
+from multimargin.estimator._fit import solve
+from multimargin.estimator._options import check_parameters
+from multimargin.estimator._samples import box_of, checked_samples, problem_of
+from multimargin.estimator._svc import MulticlassSVC
+from multimargin.parallel._threads import thread_count
+from multimargin.solvers._problem import Problem, as_core_csr
+from multimargin.solvers._solution import Alpha, DenseAlpha, Solution, Start
 
 # Samples x classes dual variables that are kept for the next fit of "ovr" and "llw"; beyond, fits
 # start anew, which costs "ovr" little: its fits take a few passes.

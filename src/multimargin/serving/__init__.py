@@ -3,8 +3,8 @@
 Starlette and uvicorn come with the extra: ``pip install "multimargin[serve]"``.
 """
 
-from ._application import create_app
-from ._limits import Limits
-from ._server import Server
+from multimargin.serving._build import create_app
+from multimargin.serving._limits import Limits
+from multimargin.serving._server import Server
 
 __all__ = ["Limits", "Server", "create_app"]

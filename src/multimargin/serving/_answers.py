@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from multimargin._prediction import LinearScores, best_k_labels
-from multimargin._threads import thread_count
-from multimargin._weights_by_feature import AskedAgain, WeightsByFeature, weights_by_feature
 from multimargin.inspection._class_weights import ClassWeights
+from multimargin.models._feature_major import AskedAgain, WeightsByFeature, weights_by_feature
+from multimargin.models._scores import LinearScores, best_k_labels
+from multimargin.parallel._threads import thread_count
 from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._question import Question
 from multimargin.serving._spans import Spans

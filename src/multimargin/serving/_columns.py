@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from multimargin._array_file import read_arrays, write_arrays
-from multimargin._weights_by_feature import WeightsByFeature
+from multimargin.io._array_file import read_arrays, write_arrays
+from multimargin.models._feature_major import WeightsByFeature
 
 _KIND = "weights-by-feature"
 

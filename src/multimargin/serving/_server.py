@@ -17,8 +17,8 @@ from typing import Any
 
 import scipy.sparse as sp
 
-from multimargin._weights_by_feature import weights_by_feature
-from multimargin.serving._application import application, require_serving, served_model
+from multimargin.models._feature_major import weights_by_feature
+from multimargin.serving._build import application, require_serving, served_model
 from multimargin.serving._columns import identity, read_columns, write_columns
 from multimargin.serving._guard import HOST_NAME
 from multimargin.serving._limits import Limits

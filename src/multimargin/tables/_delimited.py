@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from multimargin._compressed import DataFileError
+from multimargin.io._compressed import DataFileError
 from multimargin.tables._records import Gathered, require_columns
 from multimargin.tables._table import Table
 from multimargin.tables._text_lines import text_lines

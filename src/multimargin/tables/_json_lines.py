@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from multimargin._compressed import DataFileError
+from multimargin.io._compressed import DataFileError
 from multimargin.tables._records import Gathered, require_columns
 from multimargin.tables._table import Table
 from multimargin.tables._text_lines import text_lines

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from multimargin._compressed import DataFileError
+from multimargin.io._compressed import DataFileError
 from multimargin.tables._records import require_columns
 from multimargin.tables._table import Table
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from multimargin._compressed import DataFileError
+from multimargin.io._compressed import DataFileError
 from multimargin.tables._table import Table
 
 

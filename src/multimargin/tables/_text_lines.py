@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from multimargin._compressed import MAGIC_BYTES, DataFileError, compression, unpacked
+from multimargin.io._compressed import MAGIC_BYTES, DataFileError, compression, unpacked
 
 # A line of more is no line: the file is binary, or has no line ends.
 LONGEST_LINE = 1 << 26

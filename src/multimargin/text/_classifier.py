@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multimargin._estimator import MulticlassSVC
-from multimargin._problem import Problem
-from multimargin._progress import Weights
-from multimargin._sample_keys import Keys, text_keys
-from multimargin._training import Solved
+from multimargin.estimator._fit import Solved
+from multimargin.estimator._sample_keys import Keys, text_keys
+from multimargin.estimator._svc import MulticlassSVC
+from multimargin.solvers._problem import Problem
+from multimargin.solvers._records import Weights
 from multimargin.text._features import TextFeatures, named_columns
 from multimargin.text._options import check_options
 from multimargin.text._raw_columns import names_of

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin._array_file import damaged
+from multimargin.io._array_file import damaged
 from multimargin.text._category_column import CategoryColumn
 from multimargin.text._features import TextFeatures
 from multimargin.text._number_columns import NumberColumns

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from multimargin._compressed import DataFileError
+from multimargin.io._compressed import DataFileError
 from multimargin.tables import Table
 from multimargin.tables._records import require_columns
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin._array_file import ModelFileError
+from multimargin.io._array_file import ModelFileError
 
 
 class Words:

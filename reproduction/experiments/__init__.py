@@ -1,0 +1,32 @@
+"""The experiments by the names that users write, in the order of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from reproduction.experiments._experiment import Experiment
+
+
+def _of(module: str, name: str) -> Callable[[], Experiment]:
+    """Imported only when it is asked for: the other commands need none of it."""
+
+    def make_one() -> Experiment:
+        kind: type[Experiment] = getattr(import_module(f"reproduction.{module}"), name)
+        return kind()
+
+    return make_one
+
+
+EXPERIMENTS: dict[str, Callable[[], Experiment]] = {
+    "validation": _of("_validation", "Validation"),
+    "lshtc": _of("_lshtc", "Lshtc"),
+    "llw": _of("_llw", "Llw"),
+    "speedup": _of("_speedup", "Speedup"),
+    "timing": _of("_timing", "Timing"),
+}
+
+
+def make(name: str) -> Experiment:
+    """A new experiment, with nothing loaded."""
+    return EXPERIMENTS[name]()

@@ -1,0 +1,125 @@
+"""One experiment in one folder of results: what it plans, and what of it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from multimargin.datasets._catalog import CATALOG
+from multimargin.datasets._sets import files_in_words
+from reproduction.experiments import EXPERIMENTS, make
+from reproduction.experiments._experiment import Experiment, Options, Plan
+from reproduction.report._document import Section
+from reproduction.runner._cell import Cell
+from reproduction.runner._store import Kept, Store
+
+
+@dataclass(frozen=True)
+class Task:
+    """An experiment with its plan and its results.
+
+    Attributes
+    ----------
+    experiment : Experiment
+        Shows results, but is not the one that measures: that one keeps data in memory.
+    plan : Plan
+    store : Store
+    data : Path
+        The folder of data sets.
+    asked : bool
+        False if it is in the report only because there are results of it.
+    """
+
+    experiment: Experiment
+    plan: Plan
+    store: Store
+    data: Path
+    asked: bool
+
+    @property
+    def name(self) -> str:
+        return self.experiment.name
+
+    @property
+    def cells(self) -> dict[str, Cell]:
+        """The planned runs by their keys, in order."""
+        return {cell.key: cell for cell in self.plan.cells}
+
+    def to_make(self) -> list[Cell]:
+        """The planned runs that are not there, failed, or are another version's or other data's."""
+        return [cell for cell in self.cells.values() if not self.is_done(cell)]
+
+    def is_done(self, cell: Cell) -> bool:
+        """Whether a planned run is there, made of the data that are there now."""
+        return self.store.done(cell, files_in_words(cell.dataset, self.data))
+
+    def failed(self) -> list[Kept]:
+        """The planned runs whose last attempt failed."""
+        return [kept for kept in self._planned() if kept.record.failed]
+
+    def done(self) -> int:
+        """How many of the planned runs there is a result of, by any version."""
+        return sum(not kept.record.failed for kept in self._planned())
+
+    def results(self) -> list[Kept]:
+        """All results: the planned ones in the plan's order, then those of other plans."""
+        cells = self.cells
+        latest = self.store.latest
+        return [*self._planned(), *(kept for key, kept in latest.items() if key not in cells)]
+
+    def section(self) -> Section:
+        """What the experiment shows of all results.
+
+        Raises
+        ------
+        ValueError
+            If the results are not such as the experiment measures, in which case the file is
+            another version's or was changed.
+        """
+        try:
+            return self.experiment.section([kept.record for kept in self.results()], self.plan)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise ValueError(
+                f"{self.store.path}: its results cannot be shown ({type(error).__name__}: {error})"
+                "; they may be another version's, or were changed: move the file away"
+            ) from error
+
+    def _planned(self) -> list[Kept]:
+        latest = self.store.latest
+        return [latest[key] for key in self.cells if key in latest]
+
+
+def tasks(names: Collection[str], options: Options, out: Path) -> list[Task]:
+    """The experiments that are asked for, and those of which there are results, in order.
+
+    Raises
+    ------
+    ValueError
+        If the options name a data set that no experiment asked for knows.
+    """
+    found = []
+    for name in EXPERIMENTS:
+        store = Store(out / "results", name)
+        if name in names or store.latest:
+            experiment = make(name)
+            plan = experiment.plan(options)
+            found.append(Task(experiment, plan, store, options.data, name in names))
+    _check_datasets([task.experiment for task in found if task.asked], options)
+    return found
+
+
+def _check_datasets(experiments: list[Experiment], options: Options) -> None:
+    if not options.datasets:
+        return
+    everything = [each.plan(Options(data=options.data)) for each in experiments]
+    known = {cell.dataset for plan in everything for cell in plan.cells}
+    known |= {name for each in experiments for name in each.on_request}
+    # Other things are missing too, such as ranks.
+    known |= {each.name for plan in everything for each in plan.missing if each.name in CATALOG}
+    unknown = [name for name in options.datasets if name not in known]
+    if unknown:
+        raise ValueError(
+            f"no experiment that is asked for uses a data set {', '.join(map(repr, unknown))}; "
+            f"they use {', '.join(sorted(known))}"
+        )

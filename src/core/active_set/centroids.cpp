@@ -1,0 +1,164 @@
+#include "active_set/centroids.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace multimargin {
+
+namespace {
+
+constexpr std::int64_t kSamplesPerTask = 256;
+
+// For each feature the classes that have it in their centroid.
+template <class T>
+struct Postings {
+  std::vector<std::int64_t> begin;  // [d+1]
+  std::vector<std::int32_t> cls;
+  std::vector<T> weight;
+};
+
+// Calls visit(class, feature, mean value) for all non-zeros of the centroids, by class.
+template <class T, class I, class Visit>
+void each_centroid_entry(const Csr<T, I>& X, const std::vector<std::int32_t>& by_class,
+                         const std::int32_t* y, const Visit& visit) {
+  std::vector<double> sum(X.cols, 0.0);
+  std::vector<char> seen(X.cols, 0);
+  std::vector<I> features;
+  const std::size_t n = by_class.size();
+  for (std::size_t a = 0; a < n;) {
+    const std::int32_t c = y[by_class[a]];
+    std::size_t b = a;
+    features.clear();
+    for (; b < n && y[by_class[b]] == c; ++b) {
+      const std::int64_t i = by_class[b];
+      for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
+        const I j = X.indices[t];
+        if (!seen[j]) {
+          seen[j] = 1;
+          features.push_back(j);
+        }
+        sum[j] += static_cast<double>(X.data[t]);
+      }
+    }
+    for (I j : features) {
+      visit(c, j, sum[j] / static_cast<double>(b - a));
+      sum[j] = 0;
+      seen[j] = 0;
+    }
+    a = b;
+  }
+}
+
+template <class T, class I>
+Postings<T> make_postings(const Csr<T, I>& X, const std::int32_t* y, std::int32_t n_classes) {
+  std::vector<std::int64_t> start(n_classes + 1, 0);
+  for (std::int64_t i = 0; i < X.rows; ++i) ++start[y[i] + 1];
+  for (std::int32_t c = 0; c < n_classes; ++c) start[c + 1] += start[c];
+  std::vector<std::int32_t> by_class(X.rows);
+  for (std::int64_t i = 0; i < X.rows; ++i) by_class[start[y[i]]++] = static_cast<std::int32_t>(i);
+
+  Postings<T> p;
+  p.begin.assign(X.cols + 1, 0);
+  each_centroid_entry(X, by_class, y, [&](std::int32_t, I j, double) { ++p.begin[j + 1]; });
+  for (std::int64_t j = 0; j < X.cols; ++j) p.begin[j + 1] += p.begin[j];
+  p.cls.resize(p.begin[X.cols]);
+  p.weight.resize(p.begin[X.cols]);
+  std::vector<std::int64_t> next(p.begin.begin(), p.begin.end() - 1);
+  each_centroid_entry(X, by_class, y, [&](std::int32_t c, I j, double mean) {
+    const std::int64_t at = next[j]++;
+    p.cls[at] = c;
+    p.weight[at] = static_cast<T>(mean);
+  });
+  return p;
+}
+
+template <class T>
+struct Ranking {
+  std::vector<T> score;  // [K], zero between samples
+  std::vector<std::int32_t> touched;
+  std::vector<std::int64_t> order;
+  std::vector<std::pair<T, std::int32_t>> best;
+};
+
+template <class T, class I>
+void rank_sample(const Csr<T, I>& X, const Postings<T>& p, std::int64_t i, std::int32_t own,
+                 std::int32_t candidates, std::int64_t budget, Ranking<T>& r) {
+  r.order.clear();
+  for (std::int64_t t = X.begin(i); t < X.end(i); ++t) r.order.push_back(t);
+  const auto length = [&](std::int64_t t) {
+    return p.begin[X.indices[t] + 1] - p.begin[X.indices[t]];
+  };
+  std::sort(r.order.begin(), r.order.end(), [&](std::int64_t a, std::int64_t b) {
+    return length(a) != length(b) ? length(a) < length(b) : a < b;
+  });
+  r.touched.clear();
+  std::int64_t used = 0;
+  for (std::int64_t t : r.order) {
+    if (used > 0 && used + length(t) > budget) break;
+    used += length(t);
+    const std::int64_t j = X.indices[t];
+    for (std::int64_t e = p.begin[j]; e < p.begin[j + 1]; ++e) {
+      const std::int32_t c = p.cls[e];
+      if (r.score[c] == 0) r.touched.push_back(c);
+      r.score[c] += X.data[t] * p.weight[e];
+    }
+  }
+  r.best.clear();
+  for (std::int32_t c : r.touched) {
+    // A class can be listed twice when its score passed through zero; the second
+    // time its score has been taken.
+    if (c != own && r.score[c] > 0) r.best.emplace_back(-r.score[c], c);
+    r.score[c] = 0;
+  }
+  const std::size_t keep = std::min<std::size_t>(candidates, r.best.size());
+  std::nth_element(r.best.begin(), r.best.begin() + keep, r.best.end());
+  r.best.resize(keep);
+  std::sort(r.best.begin(), r.best.end());
+}
+
+}  // namespace
+
+template <class T, class I>
+PairLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int32_t n_classes,
+                            std::int32_t candidates, std::int64_t budget, std::int64_t from,
+                            std::int64_t to, Team& team) {
+  const Postings<T> postings = make_postings(X, y, n_classes);
+  const std::int64_t rows = to - from;
+  std::vector<Ranking<T>> rankings(team.size());
+  std::vector<std::int32_t> found(static_cast<std::size_t>(rows) * candidates);
+  PairLists lists;
+  lists.pair.assign(rows + 1, 0);
+  const std::int64_t tasks = (rows + kSamplesPerTask - 1) / kSamplesPerTask;
+  team.for_each(tasks, [&](int thread, std::int64_t task) {
+    Ranking<T>& r = rankings[thread];
+    r.score.resize(n_classes, T(0));
+    const std::int64_t end = std::min(rows, (task + 1) * kSamplesPerTask);
+    for (std::int64_t k = task * kSamplesPerTask; k < end; ++k) {
+      rank_sample(X, postings, from + k, y[from + k], candidates, budget, r);
+      for (std::size_t b = 0; b < r.best.size(); ++b)
+        found[static_cast<std::size_t>(k) * candidates + b] = r.best[b].second;
+      lists.pair[k + 1] = static_cast<std::int64_t>(r.best.size()) + 1;
+    }
+  });
+  for (std::int64_t k = 0; k < rows; ++k) lists.pair[k + 1] += lists.pair[k];
+  lists.cls.resize(lists.pair[rows]);
+  for (std::int64_t k = 0; k < rows; ++k) {
+    std::int32_t* out = lists.cls.data() + lists.pair[k];
+    *out++ = y[from + k];
+    const std::int32_t* in = found.data() + static_cast<std::size_t>(k) * candidates;
+    std::copy(in, in + (lists.pair[k + 1] - lists.pair[k] - 1), out);
+  }
+  return lists;
+}
+
+#define MM_CENTROIDS(T, I)                                                                        \
+  template PairLists nearest_centroids<T, I>(const Csr<T, I>&, const std::int32_t*, std::int32_t, \
+                                             std::int32_t, std::int64_t, std::int64_t,            \
+                                             std::int64_t, Team&);
+MM_CENTROIDS(float, std::int32_t)
+MM_CENTROIDS(float, std::int64_t)
+MM_CENTROIDS(double, std::int32_t)
+MM_CENTROIDS(double, std::int64_t)
+#undef MM_CENTROIDS
+
+}  // namespace multimargin

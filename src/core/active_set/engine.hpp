@@ -1,0 +1,105 @@
+// The solver's state and its steps. Python decides which step comes next.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "active_set/active_set.hpp"
+#include "active_set/centroids.hpp"
+#include "active_set/passes.hpp"
+#include "active_set/shared_classes.hpp"
+#include "active_set/visits.hpp"
+#include "common/clock.hpp"
+#include "common/csr.hpp"
+#include "common/reports.hpp"
+#include "common/sparse_rows.hpp"
+#include "common/team.hpp"
+#include "simd/kernels.hpp"
+
+namespace multimargin {
+
+// The certificate: everything at the same weights, all classes looked at.
+struct ScanReport {
+  double primal = 0;    // no less than the objective of the weights
+  double dual = 0;      // no more than the dual objective of alpha
+  double rounding = 0;  // what of primal - dual is there for the sake of that
+  double violation = 0;
+  std::int64_t found = 0;  // violators that were not active
+  bool complete = true;
+};
+
+template <class T, class I>
+class Engine {
+ public:
+  // X, y and box are borrowed. y holds classes 0 .. n_classes-1.
+  Engine(const Csr<T, I>& X, const std::int32_t* y, const T* box, std::int32_t n_classes, T bias,
+         Formulation formulation, Isa isa, int threads, std::uint64_t seed);
+
+  // Both are asked about every 10 ms by the calling thread, and must not throw.
+  // stop: true ends a pass or a scan early; the state stays whole.
+  // abort: true ends any step at once; the engine must not be used afterwards.
+  void set_stop(std::function<bool()> stop) { stop_ = Periodically(std::move(stop)); }
+  void set_abort(std::function<bool()> abort) { team_.set_abort(Periodically(std::move(abort))); }
+
+  // --- the active set
+  void start_from_centroids(std::int32_t candidates, std::int64_t budget);
+  void assign(std::vector<std::int64_t> pair, std::vector<std::int32_t> cls, std::vector<T> alpha);
+  // Forgets pairs with alpha = 0 and no violation, adds what the last scan found.
+  void merge_found();
+  // Recomputes all weights from alpha.
+  void recompute();
+
+  // --- moving
+  // One pass over whole samples. `batch` samples are solved at the same weights and
+  // then applied together; 1: one after the other.
+  PassReport pass_batches(std::int32_t batch, const VisitRule<T>& rule, const Quiet<T>& quiet);
+
+  // --- looking
+  // `exact`: scores in double precision, for about twice the time.
+  ScanReport scan(std::int32_t capacity, T idle, bool exact = false);
+
+  SparseRows<T> weights();  // one row per class
+
+  const ActiveSet<T>& active() const { return active_; }
+  std::int32_t n_classes() const { return n_classes_; }
+  const Csr<T, I>& X() const { return X_; }
+
+ private:
+  WorkView<T> view();
+  void look_at_active();
+  // Scores in type S.
+  template <class S>
+  ScanReport scan_in(std::int32_t capacity, T idle);
+
+  Csr<T, I> X_;
+  const std::int32_t* y_;
+  const T* box_;
+  std::int32_t n_classes_;
+  T bias_;
+  std::uint64_t seed_;
+  std::uint64_t passes_ = 0;
+  SolverKernels<T> solver_;
+  ProductKernels<T, I> product_;
+  Team team_;
+  Periodically stop_;
+
+  std::vector<std::int64_t> row_;
+  std::vector<T> norm2_;
+  double empty_value_ = 0;  // primal = dual contribution of samples without entries
+  ActiveSet<T> active_;
+  Visits visits_;
+  Crowding<T> crowding_;
+
+  // Last scan.
+  bool scanned_ = false;  // since the active set changed
+  std::vector<double> own_;
+  std::vector<T> margin_;
+  std::vector<Report<T>> report_;  // [n] of the active classes
+  std::vector<std::int32_t> found_cls_;
+  std::vector<std::int32_t> found_count_;
+  std::int32_t found_capacity_ = 0;
+};
+
+}  // namespace multimargin

@@ -1,0 +1,77 @@
+// Which classes of a batch are touched by more than one of its samples.
+//
+// Known before a pass begins, batch by batch, so threads find it out independently.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "active_set/views.hpp"
+#include "common/team.hpp"
+
+namespace multimargin {
+
+template <class T>
+class Crowding {
+ public:
+  // Slots of sample k of the pass begin at slot_at()[k].
+  const std::vector<std::int64_t>& slot_at() const { return slot_at_; }
+  // Per slot: sum of |x_j| over the batch's samples j that touch its class; negative when
+  // that is more than the sample itself.
+  const T* touch() const { return touch_.data(); }
+  const std::vector<CrowdedSlot>& crowded(std::int64_t batch) const { return crowded_[batch]; }
+
+  void find(const WorkView<T>& v, const std::vector<std::int32_t>& samples, std::int32_t batch,
+            std::int32_t n_classes, bool everything, Team& team) {
+    const std::int64_t count = static_cast<std::int64_t>(samples.size());
+    const std::int64_t batches = (count + batch - 1) / batch;
+    slot_at_.resize(count + 1);
+    slot_at_[0] = 0;
+    for (std::int64_t k = 0; k < count; ++k)
+      slot_at_[k + 1] = slot_at_[k] + v.pair[samples[k] + 1] - v.pair[samples[k]];
+    touch_.resize(slot_at_[count]);
+    crowded_.resize(batches);
+    std::vector<Counter> counters(team.size());
+    team.for_each(batches, [&](int thread, std::int64_t b) {
+      Counter& counter = counters[thread];
+      counter.norms.resize(n_classes, T(0));
+      counter.samples.resize(n_classes, 0);
+      const std::int64_t begin = b * batch, end = std::min(count, begin + batch);
+      const auto each = [&](const auto& use) {
+        for (std::int64_t k = begin; k < end; ++k) {
+          const std::int64_t first = v.pair[samples[k]], last = v.pair[samples[k] + 1];
+          for (std::int64_t p = first; p < last; ++p)
+            if (v.cls[p] >= 0 && (everything || !v.resting[p])) use(k, p - first, v.cls[p]);
+        }
+      };
+      each([&](std::int64_t k, std::int64_t, std::int32_t c) {
+        counter.norms[c] += std::sqrt(v.norm2[samples[k]]);
+        ++counter.samples[c];
+      });
+      crowded_[b].clear();
+      each([&](std::int64_t k, std::int64_t slot, std::int32_t c) {
+        const bool many = counter.samples[c] > 1;
+        touch_[slot_at_[k] + slot] = many ? -counter.norms[c] : counter.norms[c];
+        if (many)
+          crowded_[b].push_back({static_cast<std::int32_t>(k), static_cast<std::int32_t>(slot)});
+      });
+      each([&](std::int64_t, std::int64_t, std::int32_t c) {
+        counter.norms[c] = 0;
+        counter.samples[c] = 0;
+      });
+    });
+  }
+
+ private:
+  struct Counter {
+    std::vector<T> norms;               // [K]
+    std::vector<std::int32_t> samples;  // [K]
+  };
+  std::vector<std::int64_t> slot_at_;
+  std::vector<T> touch_;
+  std::vector<std::vector<CrowdedSlot>> crowded_;
+};
+
+}  // namespace multimargin

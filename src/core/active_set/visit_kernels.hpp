@@ -1,0 +1,272 @@
+// Visits of samples: gather scores, solve the block, scatter the step.
+// Included once per instruction set; uses no library template, so that no code
+// compiled for one processor can be linked into another's path.
+#pragma once
+
+#include "formulations/sample_block.hpp"
+#include "simd/kernels.hpp"
+
+namespace multimargin {
+namespace MM_ISA {
+
+template <class T>
+inline T gather_dot(const T* x, const std::uint32_t* at, std::int64_t len, const T* w) {
+  T a = 0, b = 0;
+  std::int64_t t = 0;
+  for (; t + 1 < len; t += 2) {
+    a += x[t] * w[at[t]];
+    b += x[t + 1] * w[at[t + 1]];
+  }
+  if (t < len) a += x[t] * w[at[t]];
+  return a + b;
+}
+
+template <class T>
+inline void scatter_add(const T* x, const std::uint32_t* at, std::int64_t len, T step, T* w) {
+  for (std::int64_t t = 0; t < len; ++t) w[at[t]] += step * x[t];
+}
+
+// One sample as the kernels see it.
+template <class T>
+struct Visit {
+  const T* x;
+  std::int64_t len;
+  const std::uint32_t* at;
+  const std::int32_t* cls;
+  T* alpha;
+  const T* lone;
+  std::int32_t slots;
+
+  Visit(const WorkView<T>& v, std::int64_t i)
+      : x(v.x + v.row[i]),
+        len(v.row_end[i] - v.row[i]),
+        at(v.position + v.place[i]),
+        cls(v.cls + v.pair[i]),
+        alpha(v.alpha + v.pair[i]),
+        lone(v.lone + v.pair[i]),
+        slots(static_cast<std::int32_t>(v.pair[i + 1] - v.pair[i])) {}
+
+  // Score with the slot's class, in which x_i has the given coefficient.
+  T score(const WorkView<T>& v, std::int32_t slot, T coefficient) const {
+    const std::int32_t c = cls[slot];
+    return gather_dot(x, at + slot * len, len, v.w[c]) + v.bias * v.w_bias[c] +
+           coefficient * lone[slot];
+  }
+
+  T own_score(const WorkView<T>& v) const { return score(v, 0, alpha[0]); }
+
+  // The same of the weights as they are kept, without rounding.
+  double exact_own_score(const WorkView<T>& v) const {
+    const std::int32_t c = cls[0];
+    double sum = static_cast<double>(static_cast<T>(v.bias * v.w_bias[c]));
+    for (std::int64_t t = 0; t < len; ++t) {
+      const T w = at[t] == 0 ? static_cast<T>(alpha[0] * x[t]) : v.w[c][at[t]];
+      sum += static_cast<double>(x[t]) * static_cast<double>(w);
+    }
+    return sum;
+  }
+
+  void add(const WorkView<T>& v, std::int32_t slot, T step) const {
+    const std::int32_t c = cls[slot];
+    T* w = v.w[c];
+    scatter_add(x, at + slot * len, len, step, w);
+    w[0] = 0;  // where the lone features went
+    v.w_bias[c] += step * v.bias;
+  }
+};
+
+// What a margin has to exceed for its class to violate: it is positive and more than `least`.
+template <class T>
+inline T floor_of(T least) {
+  return least > 0 ? least : T(0);
+}
+
+// Sum of the sample's variables that have no slot here.
+template <class T>
+inline T outside_of(const WorkView<T>& v, std::int64_t i) {
+  return v.outside == nullptr ? T(0) : v.outside[i];
+}
+
+// What the slots of a sample may add up to where its variables share the box.
+// Resting slots count as taken part: their alpha is zero.
+template <class T>
+inline T room_of(const WorkView<T>& v, std::int64_t i) {
+  const T outside = outside_of(v, i);
+  return outside < v.box[i] ? v.box[i] - outside : T(0);
+}
+
+// A slot with alpha = 0 and a margin this far below those that violate rests until everything is
+// looked at again. Between two such looks scores move less; a slot that wakes late costs a visit,
+// not exactness.
+constexpr double kRestMargin = -0.05;
+
+// Solves the slots of a sample at fixed weights, resting ones left out unless the rule asks for
+// everything. alpha is updated; the coefficient of x_i to add to the class of a slot is left in
+// step[slot], for the own class in step[0]. Returns whether anything moved.
+//
+// Where the own class is not at hand its score and its weights stay: variables then pass on to
+// each other what they have, and their sum stays too.
+template <class F, class T>
+inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
+                        const VisitRule<T>& rule, T* step, T* work, Report<T>* report) {
+  const Visit<T> s(v, i);
+  std::int32_t* slot = reinterpret_cast<std::int32_t*>(work);  // slots taken part, compactly
+  T* margin = work + s.slots;
+  T* alpha = margin + s.slots;
+  T* curvature = alpha + s.slots;
+  T* fresh = curvature + s.slots;
+  T* scratch = fresh + s.slots;  // 2 * slots
+
+  std::uint8_t* resting = v.resting + v.pair[i];
+  const bool at_home = s.cls[0] >= 0;
+  const T own = at_home ? s.own_score(v) : T(0);
+  int size = 0;
+  for (std::int32_t k = 1; k < s.slots; ++k) {
+    if (resting[k] && !rule.everything) continue;
+    slot[size] = k;
+    alpha[size] = s.alpha[k];
+    margin[size] = F::margin(own, s.score(v, k, -s.alpha[k]));
+    ++size;
+  }
+  const T k = v.norm2[i];
+  const T left = F::kSeparable ? v.box[i] : room_of(v, i);
+  Block<T> block{size, margin, alpha, v.box[i], left, k, nullptr};
+  *report = at_home ? F::inspect(block) : F::inspect_exchange(block);
+  if (rule.everything) {
+    const T rest_below =
+        (at_home ? floor_of(report->least) : report->least) + static_cast<T>(kRestMargin);
+    for (int c = 0; c < size; ++c) resting[slot[c]] = !(alpha[c] > 0) && margin[c] < rest_below;
+  }
+  for (std::int32_t c = 0; c < s.slots; ++c) step[c] = 0;
+  if (report->gap < rule.leave_below || !(report->violation > 0)) return false;
+  if (rule.idle >= 0) {
+    if (report->violation <= rule.idle) return false;
+    if constexpr (F::kSeparable) {
+      int moving = 0;
+      for (int c = 0; c < size; ++c)
+        if (F::violation(margin[c], alpha[c], v.box[i]) > rule.idle) {
+          slot[moving] = slot[c];
+          margin[moving] = margin[c];
+          alpha[moving] = alpha[c];
+          ++moving;
+        }
+      block.size = size = moving;
+    }
+  }
+  if (touch != nullptr && rule.coupling > 0) {
+    // Samples of one batch move at the same time. Those that share class c interact by at
+    // most sum |x_i.x_j|; with |cosine| <= coupling that is this curvature (Gershgorin).
+    const T norm = static_cast<T>(__builtin_sqrt(static_cast<double>(k)));
+    const T factor = rule.coupling * norm;
+    const auto others = [&](std::int32_t at) { return touch[at] < 0 ? -touch[at] - norm : T(0); };
+    if (at_home) block.curvature_own = k + factor * others(0);
+    for (int c = 0; c < size; ++c) curvature[c] = k + factor * others(slot[c]);
+    block.curvature = curvature;
+  }
+  if (at_home)
+    F::solve(block, fresh, scratch);
+  else
+    F::solve_exchange(block, fresh, scratch);
+  for (int c = 0; c < size; ++c) {
+    const T delta = fresh[c] - alpha[c];
+    s.alpha[slot[c]] = fresh[c];
+    // What has any mass takes part: others could not take back what it has of their budget.
+    if (fresh[c] > 0) resting[slot[c]] = 0;
+    step[slot[c]] = -delta;
+  }
+  if (!at_home) return true;
+  // The own class moves by the sum as it is stored, so that weights and alpha agree.
+  T sum = outside_of(v, i);
+  for (std::int32_t c = 1; c < s.slots; ++c) sum += s.alpha[c];
+  step[0] = sum - s.alpha[0];
+  s.alpha[0] = sum;
+  return true;
+}
+
+template <class F, class T>
+void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>& rule, int member,
+                 int members) {
+  for (std::int64_t k = b.begin + member; k < b.end; k += members) {
+    const std::int64_t i = b.sample[k];
+    const Visit<T> s(v, i);
+    const T* touch = b.touch + b.slot_at[k];
+    T* step = b.steps_of(k);
+    Report<T> report;
+    if (solve_slots<F, T>(v, i, touch, rule, step, b.work, &report))
+      for (std::int32_t slot = 0; slot < s.slots; ++slot)
+        if (step[slot] != 0 && touch[slot] > 0) s.add(v, slot, step[slot]);
+    b.gap[i] = report.gap;
+    b.violation[i] = report.violation;
+  }
+}
+
+inline bool owns(std::int32_t c, int member, int members) {
+  return members == 1 || (c / kOwnedRun) % members == member;
+}
+
+template <class T>
+void apply_batch(const WorkView<T>& v, const BatchView<T>& b, const CrowdedSlot* crowded,
+                 std::int64_t count, int member, int members) {
+  for (std::int64_t e = 0; e < count; ++e) {
+    const std::int64_t k = crowded[e].k;
+    const std::int32_t slot = crowded[e].slot;
+    const T step = b.steps_of(k)[slot];
+    if (step == 0) continue;
+    const Visit<T> s(v, b.sample[k]);
+    if (owns(s.cls[slot], member, members)) s.add(v, slot, step);
+  }
+}
+
+template <class F, class T>
+void visit_samples(const WorkView<T>& v, const std::int32_t* samples, std::int64_t count,
+                   const VisitRule<T>& rule, T* gap, T* violation, T* work) {
+  for (std::int64_t e = 0; e < count; ++e) {
+    const std::int64_t i = samples[e];
+    const Visit<T> s(v, i);
+    Report<T> report;
+    T* step = work;
+    T* rest = work + s.slots;
+    if (solve_slots<F, T>(v, i, nullptr, rule, step, rest, &report))
+      for (std::int32_t slot = 0; slot < s.slots; ++slot)
+        if (step[slot] != 0) s.add(v, slot, step[slot]);
+    gap[i] = report.gap;
+    violation[i] = report.violation;
+  }
+}
+
+template <class F, class T>
+void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, double* own, T* margin,
+              Report<T>* report) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const Visit<T> s(v, i);
+    own[i] = s.exact_own_score(v);
+    T* m = margin + v.pair[i];
+    m[0] = 0;
+    for (std::int32_t slot = 1; slot < s.slots; ++slot)
+      m[slot] = F::margin(static_cast<T>(own[i]), s.score(v, slot, -s.alpha[slot]));
+    report[i] =
+        F::inspect({s.slots - 1, m + 1, s.alpha + 1, v.box[i], v.box[i], v.norm2[i], nullptr});
+  }
+}
+
+template <class F, class T>
+Report<T> solve_block(const Block<T>& block, T* alpha_out, T* work) {
+  F::solve(block, alpha_out, work);
+  return F::inspect(block);
+}
+
+template <class F, class T>
+Report<T> solve_exchange(const Block<T>& block, T* alpha_out, T* work) {
+  F::solve_exchange(block, alpha_out, work);
+  return F::inspect_exchange(block);
+}
+
+template <class F, class T>
+SolverKernels<T> make_solver_kernels() {
+  return {F::kSeparable,   &solve_batch<F, T>, &apply_batch<T>,       &visit_samples<F, T>,
+          &evaluate<F, T>, &solve_block<F, T>, &solve_exchange<F, T>, &F::empty_loss,
+          &F::margin,      &F::add_to_account, &F::close_account};
+}
+
+}  // namespace MM_ISA
+}  // namespace multimargin

@@ -1,2 +1,0 @@
-#define MM_ISA avx512
-#include "kernels_table.hpp"

@@ -1,2 +1,0 @@
-#define MM_ISA baseline
-#include "kernels_table.hpp"

@@ -1,0 +1,59 @@
+// What everybody in the league knows: the data, and which bundle a class belongs to.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "common/csr.hpp"
+#include "common/norms.hpp"
+
+namespace multimargin {
+
+template <class T, class I>
+struct Field {
+  Csr<T, I> X;
+  const std::int32_t* y;
+  const T* box;
+  std::int32_t n_classes;
+  T bias;
+  std::vector<T> norm2;
+
+  std::vector<std::int32_t> bundle_of;              // [K]
+  std::vector<std::int32_t> place_of;               // [K] of a class within its bundle
+  std::vector<std::vector<std::int32_t>> classes;   // of each bundle, ascending
+  std::vector<std::vector<std::int64_t>> own_from;  // per bundle, [its classes + 1]: own samples
+  std::vector<std::vector<std::int32_t>> own;       // of each bundle: its own samples, by class
+  std::vector<std::int64_t> own_index;              // [n] of a sample within its bundle's own
+
+  Field(const Csr<T, I>& X, const std::int32_t* y, const T* box, std::int32_t n_classes, T bias)
+      : X(X), y(y), box(box), n_classes(n_classes), bias(bias), norm2(row_norms(X, bias)) {}
+
+  void divide(std::vector<std::int32_t> bundle, std::int32_t bundles) {
+    bundle_of = std::move(bundle);
+    place_of.resize(n_classes);
+    classes.assign(bundles, {});
+    for (std::int32_t c = 0; c < n_classes; ++c) {
+      place_of[c] = static_cast<std::int32_t>(classes[bundle_of[c]].size());
+      classes[bundle_of[c]].push_back(c);
+    }
+    own_from.assign(bundles, {});
+    own.assign(bundles, {});
+    for (std::int32_t b = 0; b < bundles; ++b) own_from[b].assign(classes[b].size() + 1, 0);
+    for (std::int64_t i = 0; i < X.rows; ++i) ++own_from[bundle_of[y[i]]][place_of[y[i]] + 1];
+    std::vector<std::vector<std::int64_t>> next;
+    for (std::int32_t b = 0; b < bundles; ++b) {
+      for (std::size_t k = 0; k < classes[b].size(); ++k) own_from[b][k + 1] += own_from[b][k];
+      own[b].resize(own_from[b].back());
+      next.push_back(own_from[b]);
+    }
+    own_index.resize(X.rows);
+    for (std::int64_t i = 0; i < X.rows; ++i) {
+      const std::int32_t b = bundle_of[y[i]];
+      own_index[i] = next[b][place_of[y[i]]]++;
+      own[b][own_index[i]] = static_cast<std::int32_t>(i);
+    }
+  }
+};
+
+}  // namespace multimargin

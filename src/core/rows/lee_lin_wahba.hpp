@@ -1,0 +1,194 @@
+// Lee-Lin-Wahba: all classes of a sample at once, or class by class with the mean held fixed.
+// The problem and the formulas are at the head of row_kernels.hpp.
+//
+// Its solution is dense in samples x classes and features x classes, so both are kept. They can be
+// divided by classes: a share holds bundles of neighbouring classes, whole lines each. What all
+// classes have to add up to is then added up bundle by bundle outside, in the bundles' order, so
+// that it does not matter who holds which of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/buffer.hpp"
+#include "common/clock.hpp"
+#include "common/csr.hpp"
+#include "common/reports.hpp"
+#include "common/team.hpp"
+#include "lines/line.hpp"
+#include "rows/row.hpp"
+#include "simd/kernels.hpp"
+
+namespace multimargin {
+
+// Everything at the same weights.
+struct FullReport {
+  double half_norm = 0;  // of weights that were rounded
+  double loss = 0;       // weighted by the box, no less than it is; 0 for the hard margin
+  double alpha = 0;      // sum of the dual variables
+  double violation = 0;  // largest projected gradient
+  double margin = 0;     // largest margin, >= 0
+  std::int64_t free = 0;
+};
+
+// What conjugate gradients on the free variables came to.
+struct FaceReport {
+  std::int32_t iterations = 0;
+  double step = 0;  // share of the step that was taken, 0 .. 1
+  double gain = 0;  // by how much the dual grew
+};
+
+template <class T, class I>
+class LeeLinWahba {
+ public:
+  // X, y and box are borrowed; an infinite box is the hard margin. The bundles held are
+  // [cuts[k], cuts[k + 1]); cuts are multiples of a line, the number of classes excepted.
+  // A single cut: none; no cut: all classes in one bundle.
+  LeeLinWahba(const Csr<T, I>& X, const std::int32_t* y, const T* box, std::int32_t n_classes,
+              T bias, Isa isa, int threads, std::uint64_t seed,
+              const std::vector<std::int32_t>& cuts = {});
+
+  // See Engine.
+  void set_stop(std::function<bool()> stop) { stop_ = Periodically(std::move(stop)); }
+  void set_abort(std::function<bool()> abort) { team_.set_abort(Periodically(std::move(abort))); }
+
+  // Threads share samples from this many cache lines of work between two meetings.
+  void set_least_shared(double lines) { least_shared_ = lines; }
+
+  // Dual variables, samples x classes held; nullptr: all zero. The weights stay as they are.
+  void set_alpha(const T* alpha);
+  void alpha(T* out) const;
+  // Classes held x features, and the constant feature's weights.
+  void weights(T* out, T* constant);
+
+  // --- all classes in one place
+  void assign(const T* alpha);  // and their weights
+  // Recomputes all weights from alpha.
+  void recompute();
+  // At the present weights; recompute() comes first where rounding matters.
+  FullReport look();
+  // One pass of exact steps over all samples, all classes of a sample at once.
+  PassReport pass_rows(T leave_below, T idle);
+  // Conjugate gradients on the free variables, to the given share of the first residual.
+  FaceReport polish(std::int32_t iterations, double reduction);
+
+  // --- bundles of classes, and what they add up to
+  // Sums of alpha over each bundle's classes, bundles x count; samples = nullptr: 0 .. count - 1.
+  void alpha_sums(const std::int32_t* samples, std::int64_t count, double* out);
+  // Weights from alpha, given the sums over all classes [n].
+  void recompute(const double* sums);
+  // Sums of the weights over each bundle's classes, bundles x (features + 1).
+  void weight_sums(double* out);
+  // Given the sums over all classes: makes them zero. Rounded one by one the weights of a feature
+  // do not sum to zero, and only those that do are a point of the primal.
+  void centre(const double* sums);
+  // Of each bundle.
+  // Given the sums of the weights over all classes, as they are now.
+  std::vector<FullReport> look_bundles(const double* weight_sums);
+
+  // --- the paper's alternation
+  // The samples that have entries, in the order of an epoch.
+  std::vector<std::int32_t> shuffled_samples(std::uint64_t epoch) const;
+  // How far the mean has come since recompute(), features and the constant.
+  const std::vector<double>& mean() const { return mean_; }
+  // Takes the mean along, given what all classes' alphas of these samples add up to now.
+  void move_mean(const std::int32_t* samples, std::int64_t count, const double* sums);
+  // Holds the mean there, counted from recompute(), for a pass over these samples.
+  void hold_mean(const double* mean, const std::int32_t* samples, std::int64_t count);
+  // Every class by itself over these samples, the mean held; reports of each bundle.
+  // `everything`: variables that were dropped take part again.
+  std::vector<PassReport> pass_lines(const std::int32_t* samples, std::int64_t count,
+                                     bool everything, T idle);
+
+  // --- all there is to a bundle between two epochs
+  // alpha: samples x classes; w: (features + 1) x classes; drops: 3 x lines x samples.
+  void save(std::int64_t bundle, T* alpha, T* w, std::uint16_t* drops);
+  void load(std::int64_t bundle, const T* alpha, const T* w, const std::uint16_t* drops);
+  // Given the sums over all classes [n] and the mean that belong to what was loaded.
+  void loaded(const double* sums, const double* mean);
+
+  std::int64_t bundles() const { return static_cast<std::int64_t>(cuts_.size()) - 1; }
+  std::int32_t classes_of(std::int64_t bundle) const { return cuts_[bundle + 1] - cuts_[bundle]; }
+  std::int32_t held() const { return cuts_.back(); }
+  // Of what grows with the classes held.
+  std::int64_t bytes() const;
+  std::int32_t n_classes() const { return n_classes_; }
+  const Csr<T, I>& X() const { return X_; }
+
+ private:
+  RowBlock<T> block(std::int64_t i) const;
+  RowBlock<T> block(std::int64_t i, std::int64_t bundle) const;
+  T* alpha_row(std::int64_t i) { return alpha_.data() + i * width_; }
+  const T* alpha_row(std::int64_t i) const { return alpha_.data() + i * width_; }
+  void fill_zero(Buffer<T>& buffer, std::int64_t rows);
+  std::int64_t width_of(std::int64_t bundle) const;
+  std::int64_t lines() const { return (held() + line_lanes<T>() - 1) / line_lanes<T>(); }
+  FullReport look_bundle(std::int64_t bundle, const double* weight_sums);
+  std::vector<double> all_weight_sums();
+  // |w_c|^2 of `wide` classes.
+  std::vector<double> squared_norms(const RowWeights<T>& W, std::int64_t wide);
+  void open_all();
+  RowWeights<T> weights_in(Buffer<T>& rows);
+
+  // Sums of something per sample, added up in the samples' order.
+  template <class Each>
+  double sum_samples(const Each& each);
+  // Adds what sample i contributes to classes [from, to), in rows of `wide` sums.
+  void add_row(std::int64_t i, std::int64_t from, std::int64_t to, double* out,
+               std::int64_t wide) const;
+  // W += sum_i x_i (row_i - its mean)
+  void scatter_all(const T* rows, const RowWeights<T>& W);
+  // Visits samples one after the other, a few at a time so that threads can share the classes.
+  // visit(i, score, step) may change step and returns whether it has to be added to W.
+  template <class Visit>
+  bool sweep(const std::vector<std::int32_t>& order, const RowWeights<T>& W, const Visit& visit);
+  T inner(std::int64_t i, std::int64_t j) const;
+  bool worth_sharing() const;
+
+  // Arrays of conjugate gradients: samples x classes, and u, features x classes.
+  struct Face {
+    Buffer<T> r, z, p, q, e, u;
+  };
+  // A step within the bounds, and what the dual gains along it.
+  struct Bent {
+    double slope = 0;
+    double curvature = 0;
+    double gain(double share) const { return share * (slope - share * curvature / 2); }
+  };
+  // z = what is left of length * e within the bounds, u = its weights.
+  Bent bend(Face& f, T length);
+  // Along e as far as the dual grows, from the longest multiple of it down to a share of that.
+  // Returns the share that was taken.
+  double take_step(Face& f, double longest, double shortest_share, FaceReport& report);
+
+  Csr<T, I> X_;
+  const std::int32_t* y_;
+  const T* box_;
+  std::int32_t n_classes_;
+  std::int32_t first_;              // class held
+  std::vector<std::int32_t> cuts_;  // counted from it
+  T bias_;
+  std::uint64_t seed_;
+  std::uint64_t passes_ = 0;
+  RowKernels<T, I> rows_;
+  LineKernels<T, I> lines_;
+  Team team_;
+  Periodically stop_;
+  double least_shared_ = 400;
+  std::int64_t width_;  // of a row, padding included
+  std::vector<T> norm2_;
+  std::unique_ptr<Face> face_;
+  Buffer<T> alpha_, w_;  // w_: features + 1 rows, the constant feature's last
+
+  std::vector<double> sums_;  // A_i as they were last heard of
+
+  // The alternation.
+  std::vector<double> mean_;
+  std::vector<T> offset_;                                       // x_i.(held mean)
+  std::vector<std::uint16_t> active_, still_low_, still_high_;  // [line][n]
+};
+
+}  // namespace multimargin

@@ -1,0 +1,2 @@
+#define MM_ISA avx512
+#include "simd/kernels_table.hpp"

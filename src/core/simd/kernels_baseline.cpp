@@ -1,0 +1,2 @@
+#define MM_ISA baseline
+#include "simd/kernels_table.hpp"

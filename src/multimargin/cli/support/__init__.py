@@ -1,0 +1,1 @@
+"""Arguments, messages and data that several commands share."""

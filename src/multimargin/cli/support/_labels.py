@@ -1,0 +1,67 @@
+"""Labels from a column of a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin.io._compressed import DataFileError
+from multimargin.tables import Table
+from multimargin.text._raw_columns import value_text
+
+# "007" and "3.0" are not: what is predicted must be written as it was read.
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
+
+
+def labelled_rows(
+    table: Table, column: str, *, skip_unlabelled: bool
+) -> tuple[Table, NDArray[Any], int]:
+    """The rows that have a label, their labels, and how many have none.
+
+    Labels are integers if all of them are written as such, and text otherwise, as those of LIBSVM
+    files are.
+
+    Parameters
+    ----------
+    table : Table
+    column : str
+    skip_unlabelled : bool
+        Leave rows without a label out; otherwise the first of them is an error.
+    """
+    labels = [value_text(value) for value in table[column]]
+    missing = [row for row, label in enumerate(labels) if not label.strip()]
+    if missing and not skip_unlabelled:
+        raise DataFileError(
+            f"{table.place(missing[0])}: the label in column {column!r} is empty, here and in "
+            f"{len(missing) - 1:,} other rows; --skip-unlabelled leaves them out"
+        )
+    for row, label in enumerate(labels):
+        if "\0" in label:  # NumPy would cut it off at the end of a label
+            raise DataFileError(f"{table.place(row)}: the label in column {column!r} holds a NUL")
+    if missing:
+        kept = np.array([bool(label.strip()) for label in labels])
+        table, labels = table[kept], [label for label in labels if label.strip()]
+        if not labels:
+            raise DataFileError(f"no row has a label in column {column!r}")
+    return table, _typed(labels), len(missing)
+
+
+def _typed(labels: Sequence[str]) -> NDArray[Any]:
+    if all(_INTEGER.fullmatch(label) for label in set(labels)):
+        return np.array([int(label) for label in labels], dtype=np.int64)
+    longest = max(len(label) for label in labels)
+    # One long label must not take the room of a long label in every row.
+    return np.array(labels, dtype=object if longest > 64 else None)
+
+
+def check_two_classes(path: str, column: str, y: NDArray[Any]) -> None:
+    """Refuse to train where there is nothing to tell apart."""
+    if (y == y[0]).all():
+        raise DataFileError(
+            f"{path}: all {len(y):,} rows have the label {y[0]!s:.60} in column {column!r}; "
+            "training needs at least two different labels"
+        )

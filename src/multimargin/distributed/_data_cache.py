@@ -1,0 +1,225 @@
+"""The data of a run, read once per host and shared by its ranks through a memory-mapped file."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import shutil
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multimargin.io._array_file import read_arrays, write_arrays
+from multimargin.io._fingerprint import array_fingerprint, csr_arrays
+from multimargin.parallel._agreement import agreed, everyones, told
+from multimargin.parallel._communicator import Communicator
+from multimargin.solvers._problem import as_core_csr
+
+VARIABLE = "MULTIMARGIN_CACHE"
+_PREFIX = "multimargin-cache"
+_SPARE = 1 << 20  # bytes beside the arrays: the header, and what a file system needs for itself
+
+Data = tuple[sp.csr_matrix, NDArray[Any]]
+
+
+def shared(comm: Communicator, read: Callable[[], tuple[Any, Any]]) -> Data:
+    """The data, of which a host has one copy however many ranks run there. Called by all ranks.
+
+    The first rank of each host reads and writes a file that all ranks of the host map. The file
+    has lost its name by the time this returns, so that nothing is left when the run ends,
+    however it ends. It lies in the folder that ``MULTIMARGIN_CACHE`` names, by default in that
+    of temporary files. A rank that is alone on its host keeps the data in its memory.
+
+    Parameters
+    ----------
+    comm : Communicator
+    read : callable without arguments
+        Returns ``X``, a sparse matrix of shape (n_samples, n_features), and ``y``, numbers or
+        strings of shape (n_samples,). Called on one rank per host.
+
+    Returns
+    -------
+    X : csr_matrix, shape (n_samples, n_features)
+        In canonical form; read-only where it is shared.
+    y : ndarray, shape (n_samples,)
+
+    Raises
+    ------
+    Exception
+        What ``read`` raised on any rank, on all ranks.
+    OSError
+        If the file cannot be written or mapped.
+    ValueError
+        If hosts have read different data.
+    """
+    host = comm.host
+    data: Data | None = None
+    with agreed(comm):
+        if host.rank == 0:
+            data = _checked(*read())
+    _compare_hosts(comm, data)
+    with contextlib.ExitStack() as stack:
+        path = ""
+        with agreed(comm):
+            if data is not None and host.size > 1:
+                path = str(stack.enter_context(_cache_file(*data)))
+        # The reader's own copy goes before others map theirs.
+        data = data if host.size == 1 else None
+        path = told(host, path)
+        with agreed(comm):
+            if data is None:
+                data = _map(path)
+    return data
+
+
+def _checked(X: Any, y: Any) -> Data:
+    if not sp.issparse(X):
+        raise TypeError(f"X must be a sparse matrix, got {type(X).__name__}")
+    matrix: Any = X
+    y = np.asarray(y)
+    if y.ndim != 1 or len(y) != matrix.shape[0]:
+        raise ValueError(f"X has {matrix.shape[0]} rows, y has shape {y.shape}; one label per row")
+    # Canonical here, once, because nobody can change it later.
+    return as_core_csr(sp.csr_matrix(matrix)), y
+
+
+def _compare_hosts(comm: Communicator, data: Data | None) -> None:
+    """Make sure that all hosts have read the same data."""
+    reads = everyones(comm, comm.host.rank == 0)
+    if sum(reads) == 1:
+        return
+    name = None
+    with agreed(comm):
+        if data is not None:
+            X, y = data
+            stored, kind = _stored_labels(y)
+            shape = [int(n) for n in X.shape]
+            name = array_fingerprint([*csr_arrays(X), stored], [shape, kind])
+            name = f"{name} (X of shape {tuple(shape)}, {X.dtype}, {X.nnz} entries)"
+    names = everyones(comm, [name, socket.gethostname()])
+    first, first_host = names[0]
+    for rank, (other, host) in enumerate(names):
+        if other not in (None, first):
+            raise ValueError(
+                f"hosts have read different data: {first} on rank 0 (on {first_host}), {other} "
+                f"on rank {rank} (on {host}). Give all hosts the same file"
+            )
+
+
+# ---------------------------------------------------------------- the file
+
+
+@contextlib.contextmanager
+def _cache_file(X: sp.csr_matrix, y: NDArray[Any]) -> Iterator[Path]:
+    """A file with the data, until the block ends."""
+    folder = Path(os.environ.get(VARIABLE) or tempfile.gettempdir())
+    stored, kind = _stored_labels(y)
+    data, indices, indptr = csr_arrays(X)
+    arrays = {"data": data, "indices": indices, "indptr": indptr, "y": stored}
+    meta = {"kind": "data", "shape": [int(n) for n in X.shape], "labels": kind}
+    private = None
+    try:
+        with _explained(folder):
+            _remove_stale(folder)
+            _check_space(folder, sum(array.nbytes for array in arrays.values()))
+            # A folder of one's own: only its owner can read what is in it.
+            private = Path(tempfile.mkdtemp(prefix=f"{_owner_prefix(os.getpid())}-", dir=folder))
+            path = private / "data"
+            write_arrays(path, meta, arrays, durable=False)
+        yield path
+    finally:
+        if private is not None:
+            shutil.rmtree(private, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"the data cannot be put where the ranks of {socket.gethostname()} share it: "
+            f"{error.strerror or error}. {VARIABLE} names the folder; set it to another one",
+            str(folder),
+        ) from error
+
+
+def _check_space(folder: Path, size: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < size + _SPARE:
+        raise OSError(
+            errno.ENOSPC, f"{(size + _SPARE) / 1e9:.2f} GB are needed, {free / 1e9:.2f} GB are free"
+        )
+
+
+def _owner_prefix(pid: int | str) -> str:
+    # With the host: a folder may be shared by several, where the same number is another process.
+    return f"{_PREFIX}-{re.sub('[^A-Za-z0-9.]', '_', socket.gethostname())}-{pid}"
+
+
+def _remove_stale(folder: Path) -> None:
+    """Remove what readers on this host have left that were killed while they wrote."""
+    ours = re.compile(re.escape(_owner_prefix("")) + r"(\d{1,18})-\w+")
+    for path in folder.iterdir():
+        match = ours.fullmatch(path.name)
+        if match and not _runs(int(match[1])):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # somebody else's
+        return True
+    return True
+
+
+def _map(path: str) -> Data:
+    try:
+        meta, arrays = read_arrays(path)
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"a rank on {socket.gethostname()} cannot read what another rank of this host has "
+            f"written: {error.strerror}. Set {VARIABLE} to a folder that all ranks of a host see",
+            path,
+        ) from error
+    # Not by the constructor, which copies the indices where it prefers another type.
+    X = sp.csr_matrix(tuple(meta["shape"]), dtype=arrays["data"].dtype)
+    X.data, X.indices, X.indptr = arrays["data"], arrays["indices"], arrays["indptr"]
+    X.has_canonical_format = True  # as `_checked` left it
+    return X, _labels(arrays["y"], meta["labels"])
+
+
+# ---------------------------------------------------------------- labels
+
+
+def _stored_labels(y: NDArray[Any]) -> tuple[NDArray[Any], str]:
+    """Labels as plain numbers, and the type they come back as."""
+    if y.dtype.kind == "O":
+        if not all(isinstance(label, str) for label in y):
+            raise ValueError("y must hold numbers or strings, got other objects")
+        return _stored_labels(y.astype(str))[0], f"object {y.astype(str).dtype.str}"
+    if y.dtype.kind not in "US":
+        return y, "number"
+    native = np.ascontiguousarray(y, dtype=y.dtype.newbyteorder("<"))
+    return native.view(np.uint32 if y.dtype.kind == "U" else np.uint8), native.dtype.str
+
+
+def _labels(stored: NDArray[Any], kind: str) -> NDArray[Any]:
+    if kind == "number":
+        return stored
+    name = kind.removeprefix("object ")
+    text: NDArray[Any] = stored.view(np.dtype(name))
+    return text if name == kind else text.astype(object)

@@ -1,0 +1,87 @@
+"""Model files of which each rank writes its share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
+
+from multimargin.distributed._parallel_file import Piece, write_arrays_together
+from multimargin.distributed._rows import ClassShare
+from multimargin.models._disk_dtype import check_stored, stored
+from multimargin.models._file import Arrays, canonical, index_type, metadata, pack_names
+from multimargin.parallel._agreement import agreed, everyones
+from multimargin.parallel._communicator import Communicator
+
+
+def save_share(
+    model: Any,
+    share: ClassShare,
+    path: str | os.PathLike[str],
+    comm: Communicator,
+    *,
+    preprocessing: Mapping[str, Any] | None = None,
+    weights: str | None = None,
+) -> None:
+    """Write the file that `multimargin.save_model` writes for the whole model; called by all ranks.
+
+    Parameters
+    ----------
+    model : MulticlassSVC
+        Fitted but for its coefficients, the same on all ranks.
+    share : ClassShare
+        This rank's coefficients.
+    path, preprocessing, weights
+        As of `multimargin.save_model`.
+    comm : Communicator
+    """
+    check_stored(weights)
+    meta = metadata(model, preprocessing, weights)
+    begin, _ = share.range_of(comm.rank)
+    if sp.issparse(share.coef):
+        meta["coef"] = {"format": "csr"}
+        pieces = _csr_pieces(share, begin, comm, weights)
+    else:
+        meta["coef"] = {"format": "dense", "order": "C"}
+        columns = share.coef.shape[1]
+        with agreed(comm):
+            kept = stored(share.coef, weights)
+        pieces = {"coef": _piece((share.rows, columns), begin * columns, kept)}
+    pieces["intercept"] = _piece((share.rows,), begin, share.intercept)
+    names: Arrays = {}
+    pack_names(path, model, meta, names)
+    for name, array in names.items():  # few, and known to all: rank 0 writes them
+        pieces[name] = _piece(array.shape, 0, array if comm.rank == 0 else array[:0])
+    write_arrays_together(comm, path, meta, pieces)
+
+
+def _piece(
+    shape: tuple[int, ...], begin: int, data: NDArray[Any], dtype: DTypeLike | None = None
+) -> Piece:
+    # As `_array_file` keeps it.
+    kind = np.dtype(dtype or data.dtype).newbyteorder("<")
+    return Piece(kind, shape, begin, data.astype(kind, copy=False))
+
+
+def _csr_pieces(
+    share: ClassShare, begin: int, comm: Communicator, weights: str | None
+) -> dict[str, Piece]:
+    matrix = canonical(share.coef)
+    own = int(matrix.indptr[-1])
+    with agreed(comm):
+        data = stored(matrix.data[:own], weights)
+    counts = everyones(comm, own)
+    before, total = sum(counts[: comm.rank]), sum(counts)
+    index = index_type(total, (share.rows, matrix.shape[1]))
+    starts = matrix.indptr[:-1].astype(np.int64) + before
+    if comm.rank == comm.size - 1:  # behind the last row
+        starts = np.append(starts, total)
+    return {
+        "coef.data": _piece((total,), before, data),
+        "coef.indices": _piece((total,), before, matrix.indices[:own], index),
+        "coef.indptr": _piece((share.rows + 1,), begin, starts, index),
+    }

@@ -1,0 +1,228 @@
+"""A model divided over ranks: each holds the rows of a range of classes, of about equal size."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multimargin.estimator._coef import (
+    coefficients,
+    in_form,
+    kept_sparse,
+    nonzeros,
+    one_row_for_two,
+)
+from multimargin.models._file import index_type
+from multimargin.parallel._communicator import Communicator, Message
+from multimargin.solvers._problem import Problem
+from multimargin.solvers._records import Weights
+
+
+@dataclass(frozen=True)
+class ClassShare:
+    """The rows of a linear model that one rank holds.
+
+    Attributes
+    ----------
+    cuts : ndarray of int64, shape (n_ranks + 1,)
+        Rank r holds the rows ``cuts[r] .. cuts[r + 1] - 1``; the same on all ranks.
+    coef : ndarray or csr_matrix
+        This rank's rows.
+    intercept : ndarray
+    """
+
+    cuts: NDArray[np.int64]
+    coef: Any
+    intercept: NDArray[Any]
+
+    @property
+    def rows(self) -> int:
+        """Of the whole model."""
+        return int(self.cuts[-1])
+
+    def range_of(self, rank: int) -> tuple[int, int]:
+        """First row that a rank holds, and the first behind those."""
+        return int(self.cuts[rank]), int(self.cuts[rank + 1])
+
+
+def cut_evenly(sizes: NDArray[np.int64], ranks: int) -> NDArray[np.int64]:
+    """Where to cut rows of these sizes into ranges of about the same size, one per rank."""
+    # A row without entries is some work, too.
+    until = np.cumsum(sizes.astype(np.int64) + 1)
+    total = int(until[-1]) if len(until) else 0
+    targets = [total * rank // ranks for rank in range(1, ranks)]
+    inner = np.searchsorted(until, targets, side="right")
+    return np.concatenate([[0], inner, [len(sizes)]]).astype(np.int64)
+
+
+def share_trained(
+    comm: Communicator, weights: Weights, problem: Problem, sparse: bool | str
+) -> tuple[ClassShare, float]:
+    """The model that a run ended with, divided anew, and the share of its weights that is not zero.
+
+    Parameters
+    ----------
+    comm : Communicator
+    weights : Weights
+        Those of the classes that this rank trained, whichever they are.
+    problem : Problem
+    sparse : bool or "auto"
+        The estimator's `sparse_coef`.
+    """
+    coef, intercept = coefficients(weights, problem)
+    stored = comm.reduce(np.array([nonzeros(coef)], dtype=np.int64), "sum")
+    density = int(stored[0]) / max(1, problem.machines * coef.shape[1])
+    held = weights.classes
+    if problem.machines == 2:
+        coef, intercept, held = _two_as_one(comm, coef, intercept, held)
+    return share_rows(comm, coef, intercept, held, sparse=sparse), density
+
+
+def _two_as_one(
+    comm: Communicator, coef: Any, intercept: NDArray[Any], held: NDArray[np.int32] | None
+) -> tuple[Any, NDArray[Any], NDArray[np.int32]]:
+    """Two classes are one row, for which their rows have to come together on one rank."""
+    if held is None:
+        held = np.arange(coef.shape[0], dtype=np.int32)
+    pieces = comm.exchange(
+        [_pack(coef, intercept, held, 0, len(held) if to == 0 else 0) for to in range(comm.size)]
+    )
+    if comm.rank == 0:
+        row, constant = one_row_for_two(*_join(pieces, 0, 2, coef))
+        return row, constant, np.zeros(1, dtype=np.int32)
+    return coef[:0], intercept[:0], np.zeros(0, dtype=np.int32)
+
+
+def share_rows(
+    comm: Communicator,
+    coef: Any,
+    intercept: NDArray[Any],
+    held: NDArray[np.int32] | None,
+    *,
+    sparse: bool | str,
+) -> ClassShare:
+    """Pass rows between the ranks until each has a range of them.
+
+    No rank sees more than the rows it has and those it gets.
+
+    Parameters
+    ----------
+    comm : Communicator
+    coef : ndarray or csr_matrix of shape (n_held, n_features)
+    intercept : ndarray of shape (n_held,)
+    held : ndarray of int32, shape (n_held,), or None
+        Which rows of the model these are, ascending; each is held by one rank. None: all of them.
+    sparse : bool or "auto"
+        The estimator's `sparse_coef`.
+    """
+    if held is None:
+        held = np.arange(coef.shape[0], dtype=np.int32)
+    stored = int(comm.reduce(np.array([nonzeros(coef)], dtype=np.int64), "sum")[0])
+    rows = int(comm.reduce(np.array([len(held)], dtype=np.int64), "sum")[0])
+    shape, itemsize = (rows, coef.shape[1]), coef.dtype.itemsize
+    coef = in_form(coef, sparse=kept_sparse(sparse, shape, itemsize, stored))
+    cuts = cut_evenly(_row_sizes(comm, coef, held, rows), comm.size)
+    if comm.size == 1:
+        return ClassShare(cuts, coef, intercept)
+    ends = np.searchsorted(held, cuts)
+    pieces = comm.exchange(
+        [_pack(coef, intercept, held, a, b) for a, b in itertools.pairwise(ends)]
+    )
+    begin, end = (int(c) for c in cuts[comm.rank : comm.rank + 2])
+    joined, constant = _join(pieces, begin, end, coef)
+    return ClassShare(cuts, joined, constant)
+
+
+def take_rows(comm: Communicator, coef: Any, intercept: NDArray[Any]) -> ClassShare:
+    """This rank's range of rows of a model that all ranks can see, such as a mapped file."""
+    sizes = np.diff(coef.indptr) if _sparse(coef) else np.ones(coef.shape[0], dtype=np.int64)
+    cuts = cut_evenly(np.asarray(sizes), comm.size)
+    begin, end = (int(c) for c in cuts[comm.rank : comm.rank + 2])
+    part = _csr_rows(coef, begin, end) if _sparse(coef) else coef[begin:end]
+    return ClassShare(cuts, part, intercept[begin:end])
+
+
+def collect_rows(comm: Communicator, share: ClassShare) -> tuple[Any, NDArray[Any]] | None:
+    """All rows, on rank 0 alone; None elsewhere."""
+    begin, end = share.range_of(comm.rank)
+    held = np.arange(begin, end, dtype=np.int32)
+    n = len(held)
+    outgoing = [
+        _pack(share.coef, share.intercept, held, 0, n if to == 0 else 0) for to in range(comm.size)
+    ]
+    pieces = comm.exchange(outgoing)
+    return _join(pieces, 0, share.rows, share.coef) if comm.rank == 0 else None
+
+
+def _sparse(coef: Any) -> bool:
+    return bool(sp.issparse(coef))
+
+
+def _row_sizes(
+    comm: Communicator, coef: Any, held: NDArray[np.int32], rows: int
+) -> NDArray[np.int64]:
+    """Stored entries of every row of the model; the rows must be those of exactly one rank."""
+    own = np.diff(coef.indptr) if _sparse(coef) else np.ones(len(held), dtype=np.int64)
+    sizes = np.full(rows, -1, dtype=np.int64)
+    for classes, size in comm.gather([held, np.asarray(own, dtype=np.int64)]):
+        if len(classes) and not (classes[0] >= 0 and classes[-1] < rows):
+            raise RuntimeError(f"a rank holds the rows {classes[0]} to {classes[-1]} of {rows}")
+        sizes[classes] = size
+    if np.any(sizes < 0):
+        raise RuntimeError(f"no rank holds row {int(np.argmin(sizes))} of the model")
+    return sizes
+
+
+def _pack(coef: Any, intercept: NDArray[Any], held: NDArray[np.int32], a: int, b: int) -> Message:
+    """The held rows ``a .. b - 1`` as a message; views, nothing is copied."""
+    head = [held[a:b], intercept[a:b]]
+    if not _sparse(coef):
+        return [*head, coef[a:b]]
+    lo, hi = int(coef.indptr[a]), int(coef.indptr[b])
+    size = np.diff(coef.indptr[a : b + 1]).astype(np.int64)
+    return [*head, coef.data[lo:hi], coef.indices[lo:hi], size]
+
+
+def _join(
+    pieces: list[list[NDArray[Any]]], begin: int, end: int, like: Any
+) -> tuple[Any, NDArray[Any]]:
+    """Rows ``begin .. end - 1`` in their order, from what several ranks held of them."""
+    intercept = np.empty(end - begin, dtype=like.dtype)
+    for held, constant, *_ in pieces:
+        intercept[held - begin] = constant
+    if not _sparse(like):
+        dense = np.empty((end - begin, like.shape[1]), dtype=like.dtype)
+        for held, _, block in pieces:
+            dense[held - begin] = block
+        return dense, intercept
+    size = np.zeros(end - begin, dtype=np.int64)
+    for held, _, _, _, length in pieces:
+        size[held - begin] = length
+    indptr = np.concatenate([[0], np.cumsum(size)])
+    data = np.empty(indptr[-1], dtype=like.dtype)
+    indices = np.empty(indptr[-1], dtype=index_type(int(indptr[-1]), (end - begin, like.shape[1])))
+    for held, _, values, columns, length in pieces:
+        # Entry j of a piece goes to the start of its row, plus its place in that row.
+        shift = indptr[held - begin] - (np.cumsum(length) - length)
+        place = np.arange(len(values)) + np.repeat(shift, length)
+        data[place], indices[place] = values, columns
+    return _csr(data, indices, indptr, like.shape[1]), intercept
+
+
+def _csr_rows(matrix: Any, begin: int, end: int) -> Any:
+    """Rows of a CSR matrix as views: scipy's own slicing would copy a mapped file."""
+    lo, hi = int(matrix.indptr[begin]), int(matrix.indptr[end])
+    indptr = matrix.indptr[begin : end + 1] - matrix.indptr[begin]
+    return _csr(matrix.data[lo:hi], matrix.indices[lo:hi], indptr, matrix.shape[1])
+
+
+def _csr(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], columns: int) -> Any:
+    matrix = sp.csr_matrix((len(indptr) - 1, columns), dtype=data.dtype)
+    matrix.data, matrix.indices = data, indices
+    matrix.indptr = indptr.astype(indices.dtype, copy=False)
+    return matrix

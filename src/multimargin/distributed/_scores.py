@@ -1,0 +1,88 @@
+"""Scores of a model whose classes are divided over ranks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin.distributed._rows import ClassShare
+from multimargin.models._scores import LinearScores
+from multimargin.parallel._agreement import agreed
+from multimargin.parallel._communicator import Communicator
+from multimargin.parallel._partition import divided
+
+# Samples scored between two exchanges, and candidates of one rank in them: what bounds memory.
+_ROWS, _CANDIDATES = 65_536, 1 << 22
+
+
+class SharedScores:
+    """As `LinearScores`, the same bits on all ranks; all ranks call it with the same samples.
+
+    Each rank scores all samples with its own classes. The best of every rank are compared by one
+    rank for each sample, which tells the others.
+    """
+
+    def __init__(self, comm: Communicator, share: ClassShare, threads: int) -> None:
+        self._comm = comm
+        self._share = share
+        self._dtype = share.coef.dtype
+        self._own = LinearScores(share.coef, share.intercept, threads)
+
+    def scores(self, X: Any) -> NDArray[Any]:
+        """The score of a model of two classes, which has one row, shape (n_samples, 1)."""
+        if self._share.rows != 1:
+            raise ValueError(f"all scores of {self._share.rows} classes do not fit a rank; use top")
+        owner = int(np.searchsorted(self._share.cuts, 0, side="right")) - 1
+        with agreed(self._comm):
+            mine = [self._own.scores(X)] if self._comm.rank == owner else None
+        return self._comm.broadcast(mine, owner)[0]
+
+    def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """The ``k`` best classes of each sample and their scores, best first."""
+        best = np.empty((X.shape[0], k), dtype=np.int32)
+        score = np.empty((X.shape[0], k), dtype=self._dtype)
+        for rows in _chunks(X.shape[0], k):
+            best[rows], score[rows] = self._top_of_all(X[rows], k, rows.start)
+        return best, score
+
+    def _top_of_all(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        comm = self._comm
+        with agreed(comm):
+            best, score = self._own_top(X, k, first)
+        ranges = [slice(a, b) for a, b in itertools.pairwise(divided(X.shape[0], comm.size))]
+        candidates = comm.exchange([[best[rows], score[rows]] for rows in ranges])
+        everyones = comm.gather(_merge(candidates, k))
+        return (
+            np.concatenate([classes for classes, _ in everyones]),
+            np.concatenate([scores for _, scores in everyones]),
+        )
+
+    def _own_top(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        begin, end = self._share.range_of(self._comm.rank)
+        if begin == end:
+            nothing = np.empty((X.shape[0], 0))
+            return nothing.astype(np.int32), nothing.astype(self._dtype)
+        best, score = self._own.top(X, min(k, end - begin), first)
+        return best + np.int32(begin), score
+
+
+def _chunks(samples: int, k: int) -> Iterator[slice]:
+    step = max(1, min(_ROWS, _CANDIDATES // k))
+    for begin in range(0, samples, step):
+        yield slice(begin, min(samples, begin + step))
+
+
+def _merge(candidates: list[list[NDArray[Any]]], k: int) -> list[NDArray[Any]]:
+    """The best ``k`` of what the ranks found, each rank's in order; of equal ones the first class.
+
+    Ranks have classes in ascending order and so have equal scores of one rank, so that a stable
+    sort does it.
+    """
+    classes = np.concatenate([best for best, _ in candidates], axis=1)
+    scores = np.concatenate([score for _, score in candidates], axis=1)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return [np.take_along_axis(classes, order, 1), np.take_along_axis(scores, order, 1)]

@@ -1,0 +1,1 @@
+"""MulticlassSVC and all that stands between it and a solver."""

@@ -1,0 +1,179 @@
+"""From what users give, samples, labels and weights, to the problem that is solved."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from multimargin.solvers._problem import Problem
+
+
+def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any]:
+    """The samples and labels as arrays; the estimator learns the number of its features."""
+    check_labels(y)
+    X, y = validate_data(
+        estimator,
+        estimator._learned_features(X),
+        y,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        accept_large_sparse=True,
+    )
+    with warnings.catch_warnings():
+        # That many classes look like a regression; here they are what is expected.
+        warnings.filterwarnings("ignore", message="The number of unique classes")
+        check_classification_targets(y)
+    return X, y
+
+
+def check_labels(y: Any) -> None:
+    """Refuse missing and empty labels, and texts among numbers, which have no order.
+
+    Raises
+    ------
+    ValueError
+    """
+    kind = getattr(getattr(y, "dtype", None), "kind", "O")
+    if y is None or kind in "biufSc":
+        return
+    labels = np.asarray(y, dtype=None if kind == "U" else object)
+    if labels.ndim != 1:
+        return
+    kinds = {str} if kind == "U" else set(map(type, labels))
+    if all(issubclass(each, str) for each in kinds):
+        _check_not_empty(labels)
+        return
+    _check_all_there(labels)
+    if any(issubclass(each, str) for each in kinds):
+        names = ", ".join(sorted(each.__name__ for each in kinds))
+        raise ValueError(f"y holds labels of several types ({names}): make all of them str")
+
+
+def _check_all_there(labels: NDArray[Any]) -> None:
+    for row, label in enumerate(labels):
+        # The last is what NaN is; pandas' NA has no truth value.
+        if label is None or type(label).__name__ == "NAType" or label != label:  # noqa: PLR0124
+            raise ValueError(
+                f"y contains missing labels: that of sample {row} is {label!r}, or NaN; leave "
+                "samples without a label out"
+            )
+
+
+def _check_not_empty(labels: NDArray[Any]) -> None:
+    """An empty text is what readers of tables make of a label that is missing."""
+    if labels.dtype == object:
+        empty = np.array([not label.strip() for label in labels], dtype=bool)
+    else:  # without a Python object for each
+        empty = (labels == "") | np.char.isspace(labels)
+    if empty.any():
+        raise ValueError(
+            f"y contains empty labels: {empty.sum():,} samples have one, the first of them sample "
+            f"{empty.argmax()}; leave them out, or give their class a name"
+        )
+
+
+def problem_of(
+    estimator: Any, X: sp.csr_matrix, y: Any, sample_weight: ArrayLike | None
+) -> tuple[NDArray[Any], Problem]:
+    """The classes, and the problem to solve: what has weight zero is left out.
+
+    Parameters
+    ----------
+    estimator : MulticlassSVC
+        With valid parameters.
+    X : csr_matrix of shape (n_samples, n_features)
+        As `multimargin.solvers._problem.as_core_csr` makes it.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    sample_weight : array-like of shape (n_samples,) or None
+    """
+    classes, labels = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            "This solver needs samples of at least 2 classes in the data, but the data "
+            f"contains only one class: {classes.tolist()[0]!r}"
+        )
+    weight = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
+    )
+    if estimator.class_weight is not None:
+        # "balanced" counts repetitions: a weight of two is two samples.
+        weight = weight * _class_weights(estimator.class_weight, classes, labels, weight)[labels]
+    used = None
+    if not np.all(weight > 0):
+        used = np.flatnonzero(weight > 0)
+        kept, labels = np.unique(labels[used], return_inverse=True)
+        if len(kept) < 2:
+            raise ValueError(
+                f"the weights leave samples of {len(kept)} class(es) with a positive "
+                "weight; at least 2 classes are needed"
+            )
+        X, classes, weight = X[used], classes[kept], weight[used]
+    bias = float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0
+    _check_scale(X, bias)
+    dtype = X.dtype
+    if np.isinf(estimator.C):
+        # What has to hold for every sample needs the digits; the model is rounded afterwards.
+        X = X.astype(np.float64)
+    return classes, Problem(
+        X=X,
+        y=np.ascontiguousarray(labels, dtype=np.int32),
+        box=box_of(estimator, weight, len(classes), X.dtype),
+        n_classes=len(classes),
+        bias=bias,
+        formulation=estimator.formulation,
+        loss=estimator.loss,
+        dtype=dtype,
+        rows=used,
+    )
+
+
+def _check_scale(X: sp.csr_matrix, bias: float) -> None:
+    """The sum of all squares, and those of box-sized numbers, must not overflow."""
+    largest = float(np.max(np.abs(X.data), initial=0.0)) + bias
+    ceiling = float(np.finfo(X.dtype).max) ** 0.5 / max(1, X.nnz + X.shape[0]) ** 0.5
+    if largest > ceiling:
+        raise ValueError(
+            f"X (with the intercept) holds values up to {largest:.3g}, too large to be squared "
+            f"and added in {X.dtype.name}: scale the features"
+        )
+
+
+def box_of(estimator: Any, weight: NDArray[Any], n_classes: int, dtype: Any) -> NDArray[Any]:
+    """Upper bounds of the dual variables: C times the weights, where the type can hold that."""
+    C = float(estimator.C)
+    box = np.ascontiguousarray(C * weight, dtype=dtype)
+    most = np.finfo(dtype).max ** 0.5
+    # The squared hinge divides by it.
+    least = 1 / most if estimator.loss == "squared_hinge" else 0.0
+    large = box * n_classes >= most
+    if (np.isfinite(C) and np.any(large)) or not np.all(box > least):
+        raise ValueError(
+            f"C times the weights is too large or too small for {dtype.name}: it spans "
+            f"{C * weight.min():g} .. {C * weight.max():g}"
+        )
+    return box
+
+
+def _class_weights(
+    class_weight: Any, classes: NDArray[Any], labels: NDArray[np.intp], weight: NDArray[Any]
+) -> NDArray[Any]:
+    if isinstance(class_weight, str):  # "balanced"
+        total = np.bincount(labels, weights=weight, minlength=len(classes))
+        present = total > 0
+        balanced = np.zeros(len(total))
+        balanced[present] = total.sum() / (present.sum() * total[present])
+        return balanced
+    given: NDArray[Any] = compute_class_weight(
+        dict(class_weight or {}), classes=classes, y=classes[labels]
+    )
+    if np.any(given < 0) or not np.all(np.isfinite(given)):
+        raise ValueError(f"class_weight must hold finite weights >= 0, got {class_weight!r}")
+    return given

@@ -1,0 +1,475 @@
+"""MulticlassSVC, the scikit-learn estimator."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+from tqdm import tqdm
+
+from multimargin.estimator._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
+from multimargin.estimator._coef import (
+    coefficients,
+    in_form,
+    kept_sparse,
+    nonzeros,
+    one_row_for_two,
+)
+from multimargin.estimator._doc_link import DocumentedEstimator
+from multimargin.estimator._fit import Solved, solve
+from multimargin.estimator._options import check_parameters
+from multimargin.estimator._progress import Bar, CallbackObserver
+from multimargin.estimator._sample_keys import Keys, row_keys
+from multimargin.estimator._samples import checked_samples, problem_of
+from multimargin.estimator._warm_start import Samples, carried_over
+from multimargin.formulations import FORMULATIONS
+from multimargin.inspection._mixin import InspectionMixin
+from multimargin.models._scores import LinearScores, best_k_labels, best_labels
+from multimargin.parallel._threads import thread_count
+from multimargin.solvers._problem import Problem, as_core_csr
+from multimargin.solvers._records import Observer, ScanRecord, Weights
+from multimargin.solvers._solution import Solution, Start
+
+if TYPE_CHECKING:
+    from typing import Self
+
+
+class MulticlassSVC(
+    InspectionMixin, DocumentedEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+):
+    """Exact linear multi-class support vector machine for many classes.
+
+    All classes are trained in one problem, to a certified relative duality gap, with sparse
+    weights throughout.
+
+    Parameters
+    ----------
+    formulation : {"ww", "cs", "llw", "ovr"}, default="ww"
+        What a sample loses. "ww", Weston-Watkins: for every class that comes within a margin of
+        1 of its own. "cs", Crammer-Singer: for the worst of them only. "llw", Lee-Lin-Wahba: for
+        every other class that scores above -1, with scores that sum to zero. "ovr", one-vs-rest:
+        every class by itself against all others. The models of "llw" and "ovr" are dense.
+    C : float, default=1.0
+        Penalty of the losses; larger fits the training data more closely. ``numpy.inf``, for
+        "llw" only, is the hard margin: no loss at all, or a ValueError where there is no such
+        solution.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+        The squared hinge is for "ovr" only.
+    solver : {"auto", "passes", "block", "alternating", "extrapolated"}, default="auto"
+        All reach the same optimum. "passes" only visits samples; "auto" may go over to an
+        interior-point method or conjugate gradients where that is slow. The others are for "llw":
+        "block" (what "auto" chooses) solves all classes of a sample at once; "alternating" trains
+        each class by itself with the mean of all held fixed in between, which is slow for large
+        C; "extrapolated" does so with a mean held ahead of where it is.
+    n_reductions : int, default=10
+        How often per pass "alternating" and "extrapolated" take the mean.
+    tol : float, default=0.01
+        What has to be reached, see `stopping`.
+    stopping : {"gap", "violation"}, default="gap"
+        "gap": stop at a relative duality gap of `tol`, so that the objective is within that
+        fraction of the optimum. "violation": stop when no projected gradient exceeds `tol` (as
+        in the literature; leaves coordinates within `tol` alone and says little about the gap).
+    max_iter : int, default=10000
+        Most passes over the training samples.
+    fit_intercept : bool, default=True
+        Whether to add a constant feature. Its weights are regularised like the others.
+    intercept_scaling : float, default=1.0
+        Value of the constant feature; larger regularises the intercept less.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class's samples.
+    n_jobs : int or None, default=None
+        Threads; -1 uses all cores that the process may use. The model is the same, bit by bit,
+        for any number.
+    warm_start : bool, default=False
+        Start from the dual variables of the last fit: of every sample that it had with the same
+        label, also when C or weights changed, when samples or classes were added or are gone, or
+        when they come in another order. The result is as exact as without, and sooner there.
+    sparse_coef : bool or "auto", default="auto"
+        Whether `coef_` is a CSR matrix; "auto" if a dense one would be larger than 32 MiB and no
+        more than a quarter of it is not zero.
+    random_state : int, RandomState or None, default=None
+        Seeds the order of visits.
+    verbose : int, default=0
+        1 shows a progress bar on stderr.
+    time_limit : float or None, default=None
+        Seconds after which the fit ends with what it has, and a warning with the gap. "ovr" then
+        trains all classes roughly first, and keeps samples x classes dual variables for that
+        (up to 2 GiB; beyond, the last classes may remain untrained).
+    n_bundles : int or None, default=None
+        Bundles of classes, which ranks hold and pass on (`multimargin.distributed`). The model
+        depends on it, where it is given, and not on the number of ranks or threads. None: what
+        is fastest, which is two per rank where there are several ranks.
+    shrinking : bool, default=True
+        Whether passes leave out for a while what seems settled, which is faster; the optimum is
+        the same.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    coef_ : ndarray or csr_matrix of shape (n_classes, n_features), or (1, n_features) for two
+        classes
+    intercept_ : ndarray of shape (n_classes,), or (1,) for two classes
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Only when `X` has string column names.
+    n_iter_ : int
+        Passes over the training samples.
+    primal_objective_, dual_objective_ : float
+        Of the model as it is: the optimum lies between them.
+    dual_gap_ : float
+        (primal - dual) / primal.
+    violation_ : float
+        Largest projected gradient.
+    converged_ : bool
+        Whether `tol` was reached.
+    n_bundles_ : int or None
+        Bundles that the model was trained in; None for none.
+    n_known_samples_ : int
+        Samples whose dual variables were taken over from the last fit. Only with `warm_start`.
+    history_ : list of dict
+        Per scan: time, primal, dual, gap, violation, active (pairs), passes.
+    model_density_ : float
+        Share of non-zero weights, of all classes and features.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from multimargin import MulticlassSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = MulticlassSVC(random_state=0).fit(X, y)
+    >>> model.dual_gap_ <= 0.01
+    True
+    >>> labels, scores = model.predict_topk(X[:1], k=2)
+    >>> labels.tolist()
+    [[0, 1]]
+    """
+
+    classes_: NDArray[Any]
+    coef_: NDArray[Any] | sp.csr_matrix[Any]
+    intercept_: NDArray[Any]
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
+    n_iter_: int
+    primal_objective_: float
+    dual_objective_: float
+    dual_gap_: float
+    violation_: float
+    converged_: bool
+    history_: list[dict[str, float]]
+    n_bundles_: int | None
+    model_density_: float
+
+    if TYPE_CHECKING:
+        # What scikit-learn's classes give us: it ships no types.
+        def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+        def set_params(self, **params: Any) -> Self: ...
+        def set_callbacks(self, *callbacks: Any) -> Self: ...
+        def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
+
+    def __init__(
+        self,
+        formulation: str = "ww",
+        C: float = 1.0,
+        *,
+        loss: str = "hinge",
+        solver: str = "auto",
+        n_reductions: int = 10,
+        tol: float = 0.01,
+        stopping: str = "gap",
+        max_iter: int = 10_000,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        sparse_coef: bool | Literal["auto"] = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+        time_limit: float | None = None,
+        n_bundles: int | None = None,
+        shrinking: bool = True,
+    ) -> None:
+        self.formulation = formulation
+        self.C = C
+        self.loss = loss
+        self.solver = solver
+        self.n_reductions = n_reductions
+        self.tol = tol
+        self.stopping = stopping
+        self.max_iter = max_iter
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.sparse_coef = sparse_coef
+        self.random_state = random_state
+        self.verbose = verbose
+        self.time_limit = time_limit
+        self.n_bundles = n_bundles
+        self.shrinking = shrinking
+
+    # ------------------------------------------------------------ fitting
+
+    @with_callbacks
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            CSR of float32 or float64 is used in place, without a copy. Rows without entries are
+            allowed.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights >= 0; an integer weight equals repeating the sample, 0 leaving it out.
+
+        Returns
+        -------
+        self : MulticlassSVC
+        """
+        check_parameters(self)
+        threads = thread_count(self.n_jobs)
+        given = X = list(X) if isinstance(X, Iterator) else X  # read again for a warm start
+        X, y = checked_samples(self, X, y)
+        tasks = FitTasks(self, X, y)
+        classes, problem = problem_of(self, as_core_csr(X), y, sample_weight)
+        keys = self._raw_keys(given) if self.warm_start else None
+        samples = self._samples(problem, classes, keys) if self.warm_start else None
+        solved = solve(
+            self,
+            problem,
+            self._observers(tasks, classes, problem),
+            threads=threads,
+            start=self._start(problem, samples),
+        )
+        self._take(solved, self._linear_model(solved.solution.weights, classes, problem))
+        self.__dict__.pop("_warm_alpha", None)
+        self.__dict__.pop("_warm_samples", None)
+        if samples is not None:
+            self._warm_alpha, self._warm_samples = solved.solution.alpha, samples
+        self._warn_unless_converged(solved.solution, stacklevel=4)
+        tasks.fit_ended(lambda: self._linear_model(solved.solution.weights, classes, problem))
+        return self
+
+    def _raw_keys(self, X: Any) -> Keys | None:
+        """For subclasses: who the given samples are, where features do not tell it for good."""
+        return None
+
+    def _samples(self, problem: Problem, classes: NDArray[Any], keys: Keys | None) -> Samples:
+        if keys is None:
+            return Samples(row_keys(problem.X), classes)
+        return Samples(keys if problem.rows is None else keys[problem.rows], classes)
+
+    def _start(self, problem: Problem, samples: Samples | None) -> Start | None:
+        """What of the last fit this one can start from."""
+        self.__dict__.pop("n_known_samples_", None)
+        if samples is None:
+            return None
+        last: Start | None = getattr(self, "_warm_alpha", None)
+        before: Samples | None = getattr(self, "_warm_samples", None)
+        self.n_known_samples_ = 0
+        if last is None or before is None:
+            return None
+        start, self.n_known_samples_ = carried_over(last, before, samples, problem)
+        if self.verbose:
+            known, n = self.n_known_samples_, len(problem.y)
+            note = f"multimargin: {known:,} of {n:,} samples are known from the last fit"
+            tqdm.write(note, file=sys.stderr)
+        return start
+
+    def _observers(
+        self, tasks: FitTasks, classes: NDArray[Any], problem: Problem
+    ) -> list[Observer]:
+        def scan_ended(record: ScanRecord, weights: Callable[[], Weights]) -> bool:
+            return tasks.scan_ended(lambda: self._linear_model(weights(), classes, problem))
+
+        observers: list[Observer] = [CallbackObserver(scan_ended)]
+        if self.verbose:
+            observers.append(self._bar())
+        return observers
+
+    def _bar(self) -> Observer:
+        return Bar(FORMULATIONS[self.formulation].title, float(self.tol), self.stopping)
+
+    def _linear_model(
+        self, weights: Weights, classes: NDArray[Any], problem: Problem
+    ) -> dict[str, Any]:
+        """The fitted attributes that prediction needs."""
+        coef, intercept = coefficients(weights, problem)
+        stored, size = nonzeros(coef), coef.shape[0] * coef.shape[1]
+        coef, intercept = one_row_for_two(coef, intercept)
+        sparse = kept_sparse(self.sparse_coef, coef.shape, coef.dtype.itemsize, nonzeros(coef))
+        return {
+            "classes_": classes,
+            "n_features_in_": coef.shape[1],
+            "coef_": in_form(coef, sparse=sparse),
+            "intercept_": intercept,
+            "model_density_": stored / max(1, size),
+        }
+
+    def _take(self, solved: Solved, model: Mapping[str, Any]) -> None:
+        """Set the fitted attributes."""
+        for name in ("preprocessing_", "pruned_"):  # those of a model loaded before
+            self.__dict__.pop(name, None)
+        for name, value in model.items():
+            setattr(self, name, value)
+        solution = solved.solution
+        self.n_iter_ = solution.passes
+        self.primal_objective_ = solution.primal
+        self.dual_objective_ = solution.dual
+        self.dual_gap_ = solution.gap
+        self.violation_ = solution.violation
+        self.converged_ = solution.converged
+        self.history_ = [record.as_dict() for record in solution.history]
+        self.n_bundles_ = solved.bundles
+
+    def _warn_unless_converged(self, solution: Solution, stacklevel: int) -> None:
+        if solution.converged:
+            return
+        remedy = {
+            "max_iter": f"max_iter={self.max_iter} was reached: raise it, or raise tol",
+            "time_limit": f"time_limit={self.time_limit} s was reached: raise it, or raise tol",
+            "precision": "rounding does not allow more: train on float64 data, or raise tol",
+            "a callback": "a callback asked to stop",
+        }[solution.ended_by]
+        zero = (
+            " All weights are zero: nothing better was certified before the end."
+            if solution.is_zero
+            else ""
+        )
+        warnings.warn(
+            f"tol was not reached after {solution.passes} passes: relative duality gap "
+            f"{solution.gap:.3g}, largest violation {solution.violation:.3g}, with "
+            f"stopping={self.stopping!r} and tol={self.tol:g}. {remedy}.{zero}",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+
+    # ------------------------------------------------------------ predicting
+
+    def decision_function(self, X: Any) -> NDArray[np.floating]:
+        """Scores of all classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+            For two classes positive scores mean ``classes_[1]``.
+        """
+        X = self._checked(X)
+        scores = self._scores().scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Best class of each sample; no array of samples x classes is made.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        X = self._checked(X)
+        return best_labels(self._scores(), self.classes_, X)
+
+    def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.floating]]:
+        """The ``k`` best classes of each sample, best first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        k : int, default=5
+            At most the number of classes.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples, k)
+        scores : ndarray of shape (n_samples, k)
+        """
+        X = self._checked(X)
+        return best_k_labels(self._scores(), self.classes_, X, k, halved=self._halves_scores())
+
+    def sparsify(self) -> Self:
+        """Turn ``coef_`` into a CSR matrix. Predictions stay the same.
+
+        Returns
+        -------
+        self : MulticlassSVC
+        """
+        check_is_fitted(self, "coef_")
+        if not sp.issparse(self.coef_):
+            self.coef_ = sp.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Turn ``coef_`` into an ndarray. Predictions stay the same.
+
+        Returns
+        -------
+        self : MulticlassSVC
+        """
+        check_is_fitted(self, "coef_")
+        if not isinstance(self.coef_, np.ndarray):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self, "coef_")
+        return self._validated(X)
+
+    def _check_more(self) -> None:
+        """For subclasses: check the parameters that they add."""
+
+    def _learned_features(self, X: Any) -> Any:
+        """For subclasses: samples to train on as features; what makes them is learned here."""
+        return X
+
+    def _validated(self, X: Any) -> Any:
+        if self._is_plain(X):
+            return X
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+        )
+
+    def _is_plain(self, X: Any) -> bool:
+        """Whether scikit-learn's checks, which take longer than one prediction, find nothing."""
+        return (
+            isinstance(X, sp.csr_matrix | sp.csr_array)
+            and X.dtype in (np.float32, np.float64)
+            and len(X.shape) == 2
+            and X.shape[0] > 0
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+            and bool(np.isfinite(X.data).all())
+        )
+
+    def _halves_scores(self) -> bool:
+        """Whether two classes share the difference of their scores evenly.
+
+        One-vs-rest has one machine for them, whose score is the second class's.
+        """
+        return self.formulation != "ovr"
+
+    def _scores(self) -> LinearScores:
+        threads = thread_count(self.n_jobs)
+        return LinearScores(self.coef_, self.intercept_, threads, self.__dict__.get("_asked_again"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

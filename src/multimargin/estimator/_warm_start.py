@@ -1,0 +1,146 @@
+"""Dual variables of one fit as the start of another one: other samples, other classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin.estimator._sample_keys import Keys, matched
+from multimargin.solvers._problem import Problem
+from multimargin.solvers._solution import Alpha, DenseAlpha, Start
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Who the samples of a fit were.
+
+    Attributes
+    ----------
+    keys : ndarray of uint64, shape (n_samples,)
+    classes : ndarray of shape (n_classes,)
+        Labels of the classes, which the fit counted from zero.
+    """
+
+    keys: Keys
+    classes: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where the samples and classes of a problem come from.
+
+    Attributes
+    ----------
+    sample : ndarray of int64, shape (n_samples,)
+        Which sample of the earlier fit it is; -1 for a new one.
+    renumbered : ndarray of int32, shape (n_classes before,)
+        What number an earlier class has now; -1 if it is gone.
+    """
+
+    sample: NDArray[np.int64]
+    renumbered: NDArray[np.int32]
+
+    @property
+    def known(self) -> int:
+        """Samples that were there before."""
+        return int(np.count_nonzero(self.sample >= 0))
+
+    def is_identity(self, n_before: int, n_classes: int) -> bool:
+        """Whether nothing changed."""
+        return np.array_equal(self.sample, np.arange(n_before)) and np.array_equal(
+            self.renumbered, np.arange(n_classes)
+        )
+
+
+def carried_over(
+    start: Start, before: Samples, now: Samples, problem: Problem
+) -> tuple[Start | None, int]:
+    """A start for a problem from the dual variables of another one, and how many samples it knows.
+
+    Any values within the bounds are a start, so nothing is refused but another formulation or
+    loss, whose variables mean something else. A sample keeps its variables if it is there with
+    the same label (`Samples`), or if the sample at its place had its label and is gone: then its
+    features were made anew.
+
+    Parameters
+    ----------
+    start : Alpha or DenseAlpha
+    before, now : Samples
+        Of the fit that `start` is from, and of `problem`.
+    problem : Problem
+    """
+    assert isinstance(start, Alpha | DenseAlpha)
+    loss = start.loss if isinstance(start, DenseAlpha) else "hinge"
+    if start.formulation != problem.formulation or loss != problem.loss:
+        return None, 0
+    labels = start.labels()
+    if len(before.keys) != len(labels) or len(now.keys) != len(problem.y):
+        return None, 0
+    origin = _origin(before, labels, now, problem)
+    if origin.known == 0:
+        return None, 0
+    if origin.is_identity(len(labels), problem.n_classes):
+        return start, origin.known
+    if isinstance(start, Alpha):
+        return _ragged(start, origin, problem), origin.known
+    return _dense(start, len(before.classes), origin, problem), origin.known
+
+
+def _origin(before: Samples, labels: NDArray[np.int32], now: Samples, problem: Problem) -> Origin:
+    number = {label: k for k, label in enumerate(now.classes.tolist())}
+    renumbered = np.array([number.get(c, -1) for c in before.classes.tolist()], dtype=np.int32)
+    old_labels = renumbered[labels]
+    sample = matched(before.keys, old_labels, now.keys, problem.y)
+    if len(labels) == len(problem.y):
+        free = np.ones(len(labels), dtype=bool)
+        free[sample[sample >= 0]] = False
+        here = np.flatnonzero((sample < 0) & free & (old_labels == problem.y))
+        sample[here] = here
+    return Origin(sample, renumbered)
+
+
+def _ragged(start: Alpha, origin: Origin, problem: Problem) -> Alpha:
+    """Known samples with those of their classes that are left; new ones with their own class."""
+    known = origin.sample >= 0
+    at = np.where(known, origin.sample, 0)
+    length = np.where(known, np.diff(start.pair)[at], 1)
+    first = np.cumsum(length) - length
+    entry = np.arange(int(length.sum())) + np.repeat(start.pair[:-1][at] - first, length)
+    cls, value = origin.renumbered[start.cls[entry]], start.value[entry]
+    cls[first], value[first[~known]] = problem.y, 0
+    kept = cls >= 0
+    count = np.add.reduceat(kept.astype(np.int64), first)
+    pair = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+    box = np.where(known, start.box[at], problem.box)
+    return Alpha(start.formulation, pair, cls[kept], value[kept], box)
+
+
+def _dense(start: DenseAlpha, classes_before: int, origin: Origin, problem: Problem) -> DenseAlpha:
+    known = origin.sample >= 0
+    column = _columns(start.value.shape[1], classes_before, origin.renumbered, problem)
+    value = np.zeros((len(problem.y), problem.machines), dtype=start.value.dtype)
+    there = np.flatnonzero(column >= 0)
+    value[np.ix_(known, there)] = start.value[np.ix_(origin.sample[known], column[there])]
+    box = np.where(known, start.box[np.where(known, origin.sample, 0)], problem.box)
+    if problem.formulation == "llw":
+        # Weights are made of what a sample's variables deviate from their mean, own class
+        # included. With the mean a new class has zero weights, and no other weights change;
+        # with zeros it has larger ones than any solution.
+        mean = value[:, there].sum(axis=1, dtype=np.float64) / max(1, len(there))
+        value[:, column < 0] = mean[:, None]
+    return DenseAlpha(start.formulation, start.loss, problem.y, value, box)
+
+
+def _columns(
+    machines_before: int, classes_before: int, renumbered: NDArray[np.int32], problem: Problem
+) -> NDArray[np.int64]:
+    """For each machine of the problem the column of the earlier one; -1 for a new one."""
+    of_class = np.full(problem.n_classes, -1, dtype=np.int64)
+    there = renumbered >= 0
+    # One machine for two classes tells both of them from the other one.
+    column = np.arange(classes_before) if machines_before > 1 else np.zeros(classes_before, int)
+    of_class[renumbered[there]] = column[there]
+    return of_class if problem.machines > 1 else of_class[1:]

@@ -1,0 +1,1 @@
+"""Files: formats, atomic writing, compression, figures."""

@@ -1,0 +1,65 @@
+"""Figures of matplotlib, and figures as files."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+from multimargin.io._atomic import atomic_write, check_writable
+
+_TYPES = ("png", "svg", "pdf")
+
+
+def require_matplotlib() -> None:
+    """Raise ImportError, with the remedy, where nothing can be drawn."""
+    try:
+        import matplotlib.figure  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"plots need matplotlib, which cannot be imported ({error}): "
+            'pip install "multimargin[plot]"'
+        ) from error
+
+
+def axes_or_new(ax: Any, width: float, height: float) -> Any:
+    """The axes that a user gave, or those of a new figure, which pyplot shows."""
+    if ax is not None:
+        return ax
+    require_matplotlib()
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure for a file."""
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    # Not pyplot's: that would keep the figure, and might look for a display.
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def check_figure(path: str | os.PathLike[str]) -> None:
+    """Refuse, before any work is done, a file that could not be written."""
+    _type_of(path)
+    require_matplotlib()
+    check_writable(path)
+
+
+def write_figure(figure: Any, path: str | os.PathLike[str]) -> None:
+    """Write a figure, atomically, in the format that the name ends in."""
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format=_type_of(path), dpi=150)
+    with atomic_write(path) as file:
+        file.write(drawn.getvalue())
+
+
+def _type_of(path: str | os.PathLike[str]) -> str:
+    kind = Path(path).suffix.lower().removeprefix(".")
+    if kind not in _TYPES:
+        allowed = ", ".join(f".{one}" for one in _TYPES)
+        raise ValueError(f"{os.fspath(path)}: the name of a figure must end in one of {allowed}")
+    return kind

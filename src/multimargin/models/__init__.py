@@ -1,0 +1,1 @@
+"""Trained models: scores, files, pruning, other formats."""

@@ -1,0 +1,322 @@
+"""Models without their small weights, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import copy
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from multimargin.estimator._coef import nonzeros
+from multimargin.estimator._svc import MulticlassSVC
+from multimargin.models._disk_dtype import check_stored, stored
+from multimargin.models._feature_major import AskedAgain
+from multimargin.models._measures import known_labels
+
+__all__ = ["PruningCost", "prune", "pruning_costs"]
+
+Model = TypeVar("Model", bound=MulticlassSVC)
+
+SHARES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
+_TRIES = 12  # of the bisection for `max_loss`: the share is then known to a few per cent
+_LEAST_SHARE = 1e-3
+# What is true of the trained model only. The dual objective is a bound for the optimum, whatever
+# the weights are.
+_OF_TRAINING = (
+    "primal_objective_",
+    "dual_gap_",
+    "violation_",
+    "converged_",
+    "history_",
+    "n_known_samples_",
+    "_warm_alpha",
+    "_warm_samples",
+)
+
+
+@dataclass(frozen=True)
+class PruningCost:
+    """One line of a table: what is left of a model at a threshold, and how well it predicts.
+
+    Attributes
+    ----------
+    keep : float
+        Share of the model's non-zero weights that are kept.
+    threshold : float
+        Smaller weights are dropped.
+    nonzeros : int
+        Weights that are kept.
+    bytes : int
+        What the coefficients take on disk.
+    error : float or None
+        Share of the samples whose label is not predicted; None without labels.
+    agreement : float or None
+        Share of the samples for which the prediction is that of the whole model.
+    """
+
+    keep: float
+    threshold: float
+    nonzeros: int
+    bytes: int
+    error: float | None
+    agreement: float | None
+
+
+def prune(
+    model: Model,
+    *,
+    threshold: float | None = None,
+    keep: float | None = None,
+    max_loss: float | None = None,
+    X: Any = None,
+    y: ArrayLike | None = None,
+    weights: str | None = None,
+) -> Model:
+    """A copy of a model without its small weights.
+
+    Weights of all classes are compared with one threshold; intercepts stay. The copy has sparse
+    coefficients, `pruned_` (a dict that says what was done, also kept in model files), and the
+    classes and parameters of the model. It is not the optimum of anything, so it has no
+    `converged_`, `dual_gap_` and other results of training, and no dual variables.
+
+    Give one of `threshold`, `keep` and `max_loss`.
+
+    Parameters
+    ----------
+    model : MulticlassSVC or TextClassifier
+        Fitted or loaded; it is not changed.
+    threshold : float, default=None
+        Weights whose absolute value is smaller are dropped.
+    keep : float, default=None
+        Share of the non-zero weights to keep, the largest ones, above 0 and up to 1. Of weights
+        that are equal to the smallest kept one, all are kept.
+    max_loss : float, default=None
+        As few weights as possible while the share of wrong predictions on `X` and `y` rises by
+        no more than this, such as 0.005. Found by bisection, down to a thousandth of the weights.
+    X, y : samples and labels, default=None
+        For `max_loss`: data that was not trained on. `X` as `model.predict` takes it.
+    weights : {"float16", "float32"} or None, default=None
+        For `max_loss`: the type that the weights will be saved in, which costs something too.
+
+    Returns
+    -------
+    pruned : of the type of `model`
+
+    See Also
+    --------
+    pruning_costs : the table to choose from.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from multimargin import MulticlassSVC, prune
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = MulticlassSVC(random_state=0).fit(X / 16, y)
+    >>> half = prune(model, keep=0.5)
+    >>> round(half.pruned_["weights"] / half.pruned_["weights_before"], 2)
+    0.5
+    >>> float((half.predict(X / 16) == y).mean()) > 0.9
+    True
+    """
+    check_is_fitted(model, "coef_")
+    if sum(each is not None for each in (threshold, keep, max_loss)) != 1:
+        raise ValueError("give one of threshold=, keep= and max_loss= to say what to drop")
+    if max_loss is not None:
+        return _prune_to_loss(model, max_loss, X, y, weights)
+    if X is not None or y is not None or weights is not None:
+        raise ValueError("X=, y= and weights= are for max_loss=; pruning_costs shows other costs")
+    if keep is not None:
+        threshold = _threshold_of(_sorted_sizes(model), _share(keep))
+    if not _number(threshold) or not 0 <= float(threshold or 0) < np.inf:
+        raise ValueError(f"threshold must be a number of at least 0, got {threshold!r}")
+    assert threshold is not None
+    return _cut(model, float(threshold))
+
+
+def pruning_costs(
+    model: MulticlassSVC,
+    X: Any = None,
+    y: ArrayLike | None = None,
+    *,
+    keep: Iterable[float] = SHARES,
+    weights: str | None = None,
+) -> list[PruningCost]:
+    """What is left of a model, and of its accuracy, when small weights are dropped.
+
+    Parameters
+    ----------
+    model : MulticlassSVC or TextClassifier
+    X : samples, default=None
+        As `model.predict` takes them; without them there is no agreement and no error.
+    y : array-like of shape (n_samples,), default=None
+        Labels; without them there is no error.
+    keep : iterable of float
+        Shares of the weights, one line each.
+    weights : {"float16", "float32"} or None, default=None
+        The type of the weights on disk: accuracy is that of weights rounded to it.
+
+    Returns
+    -------
+    costs : list of PruningCost
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from multimargin import MulticlassSVC, pruning_costs
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = MulticlassSVC(random_state=0).fit(X[::2] / 16, y[::2])
+    >>> costs = pruning_costs(model, X[1::2] / 16, y[1::2], keep=[1.0, 0.5])
+    >>> costs[0].agreement, costs[1].nonzeros < costs[0].nonzeros
+    (1.0, True)
+    """
+    check_is_fitted(model, "coef_")
+    check_stored(weights)
+    data = Judge(model, X, y, weights)
+    sizes = _sorted_sizes(model)
+    return [data.cost(_cut(model, _threshold_of(sizes, _share(share)))) for share in keep]
+
+
+class Judge:
+    """Compares pruned models with the whole one on the same samples."""
+
+    def __init__(self, model: MulticlassSVC, X: Any, y: ArrayLike | None, weights: str | None):
+        if X is None and y is not None:
+            raise ValueError("labels without samples: give X as well")
+        self._weights = weights
+        self._whole = nonzeros(model.coef_)
+        self._X = None if X is None else model._checked(X)
+        self._y = None if y is None else known_labels(model.classes_, np.asarray(y))
+        if self._X is not None and self._y is not None and len(self._y) != self._X.shape[0]:
+            raise ValueError(f"{self._X.shape[0]} samples, but {len(self._y)} labels")
+        self._predicted = None if X is None else model.predict(self._X)
+
+    def error_before(self) -> float:
+        return float(np.mean(self._predicted != self._y))
+
+    def cost(self, pruned: MulticlassSVC) -> PruningCost:
+        error = agreement = None
+        if self._X is not None:
+            predicted = rounded(pruned, self._weights).predict(self._X)
+            agreement = float(np.mean(predicted == self._predicted))
+            if self._y is not None:
+                error = float(np.mean(predicted != self._y))
+        count = nonzeros(pruned.coef_)
+        return PruningCost(
+            keep=count / max(1, self._whole),
+            threshold=float(pruned.pruned_["threshold"]),
+            nonzeros=count,
+            bytes=coefficient_bytes(pruned.coef_, self._weights),
+            error=error,
+            agreement=agreement,
+        )
+
+
+def rounded(model: Model, weights: str | None) -> Model:
+    """The model as it comes back from a file with weights of this type."""
+    values = model.coef_ if isinstance(model.coef_, np.ndarray) else model.coef_.data
+    narrow = stored(values, weights)
+    if narrow is values:
+        return model
+    result = copy(model)
+    wide: Any = narrow.astype(np.float32)
+    if not isinstance(model.coef_, np.ndarray):
+        wide = sp.csr_matrix((wide, model.coef_.indices, model.coef_.indptr), model.coef_.shape)
+    result.coef_ = wide
+    return result
+
+
+def coefficient_bytes(coef: Any, weights: str | None) -> int:
+    """What they take in a model file."""
+    itemsize = int(coef.dtype.itemsize)
+    if weights is not None:
+        itemsize = min(itemsize, np.dtype(weights).itemsize)
+    if isinstance(coef, np.ndarray):
+        return int(coef.size) * itemsize
+    return int(coef.nnz) * (itemsize + 4) + 4 * (int(coef.shape[0]) + 1)
+
+
+def _prune_to_loss(
+    model: Model, max_loss: float, X: Any, y: ArrayLike | None, weights: str | None
+) -> Model:
+    if X is None or y is None:
+        raise ValueError("max_loss= needs samples and labels to measure it on: give X= and y=")
+    if not _number(max_loss) or not 0 <= max_loss < 1:
+        raise ValueError(f"max_loss must be a share from 0 to below 1, got {max_loss!r}")
+    check_stored(weights)
+    judge, sizes = Judge(model, X, y, weights), _sorted_sizes(model)
+    whole = _cut(model, 0.0)
+    before = judge.error_before()
+
+    def fits(candidate: Model) -> bool:
+        error = judge.cost(candidate).error
+        assert error is not None
+        return bool(error <= before + max_loss + 1e-12)
+
+    if not fits(whole):
+        raise ValueError(
+            f"weights={weights!r} alone costs more than max_loss={max_loss:g}: allow more, or "
+            "keep the weights as trained"
+        )
+    best = least = _cut(model, _threshold_of(sizes, _LEAST_SHARE))
+    if fits(least):
+        return least
+    best, low, high = whole, np.log(_LEAST_SHARE), 0.0
+    for _ in range(_TRIES):
+        middle = (low + high) / 2
+        candidate = _cut(model, _threshold_of(sizes, float(np.exp(middle))))
+        if fits(candidate):
+            best, high = candidate, middle
+        else:
+            low = middle
+    return best
+
+
+def _cut(model: Model, threshold: float) -> Model:
+    coef = sp.csr_matrix(model.coef_)
+    kept = (np.abs(coef.data) >= threshold) & (coef.data != 0)
+    before = np.concatenate([[0], np.cumsum(kept)])
+    indptr = before[coef.indptr].astype(coef.indptr.dtype)
+    pruned = copy(model)
+    for name in _OF_TRAINING:
+        pruned.__dict__.pop(name, None)
+    parts = (coef.data[kept], coef.indices[kept], indptr)
+    pruned.coef_ = sp.csr_matrix(parts, shape=coef.shape)
+    if hasattr(model, "_asked_again"):
+        pruned._asked_again = AskedAgain()
+    pruned.model_density_ = int(before[-1]) / max(1, coef.shape[0] * coef.shape[1])
+    earlier = getattr(model, "pruned_", {})
+    pruned.pruned_ = {
+        "threshold": max(threshold, float(earlier.get("threshold", 0.0))),
+        "weights_before": int(earlier.get("weights_before", np.count_nonzero(coef.data))),
+        "weights": int(before[-1]),
+    }
+    return pruned
+
+
+def _sorted_sizes(model: MulticlassSVC) -> NDArray[Any]:
+    values = model.coef_ if isinstance(model.coef_, np.ndarray) else model.coef_.data
+    sizes: NDArray[Any] = np.sort(np.abs(values[values != 0]))[::-1]
+    return sizes
+
+
+def _threshold_of(sizes: NDArray[Any], keep: float) -> float:
+    """The smallest of the weights to keep."""
+    if len(sizes) == 0 or keep >= 1:
+        return 0.0
+    return float(sizes[max(1, round(keep * len(sizes))) - 1])
+
+
+def _share(keep: Any) -> float:
+    if not _number(keep) or not 0 < keep <= 1:
+        raise ValueError(f"keep must be a share above 0 and up to 1, got {keep!r}")
+    return float(keep)
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)

@@ -1,0 +1,192 @@
+"""Scores and best classes of new samples, blockwise and in parallel."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multimargin import _core
+from multimargin.io._array_file import ModelFileError
+from multimargin.models._feature_major import AskedAgain, WeightsByFeature
+from multimargin.solvers._problem import as_core_csr
+
+# Dense input is turned into CSR this many rows at a time.
+_DENSE_ROWS = 65_536
+
+
+@contextlib.contextmanager
+def _sound_model() -> Iterator[None]:
+    """A file that was opened without reading all of it may turn out to be damaged only here."""
+    try:
+        yield
+    except IndexError as error:
+        if "corrupt model" not in str(error):
+            raise
+        raise ModelFileError(
+            f"{error}; load_model(path, verify=True) and 'multimargin info --verify' say where"
+        ) from None
+
+
+class LinearScores:
+    """Linear scores ``X @ coef.T + intercept``, with ``coef`` dense or CSR: the same bits.
+
+    Parameters
+    ----------
+    coef : ndarray or csr_matrix of shape (n_outputs, n_features)
+    intercept : ndarray of shape (n_outputs,)
+    threads : int
+    asked_again : AskedAgain, default=None
+        What is kept between calls.
+    """
+
+    def __init__(
+        self,
+        coef: Any,
+        intercept: NDArray[Any],
+        threads: int,
+        asked_again: AskedAgain | None = None,
+    ) -> None:
+        self._given, self._asked_again = coef, asked_again
+        self._threads = threads
+        self._isa = _core.best_isa()
+        self._dtype = coef.dtype if coef.dtype in (np.float32, np.float64) else np.float64
+        self._shape = coef.shape
+        self._intercept = np.ascontiguousarray(intercept, dtype=self._dtype)
+        self._sparse = sp.issparse(coef)
+        self._coef: dict[str, Any]
+        if self._sparse:
+            coef = coef.tocsr()
+            if not coef.has_canonical_format:  # a user's own: the core takes each entry for all
+                coef = coef.copy()
+                coef.sum_duplicates()
+            if coef.nnz > np.iinfo(np.int32).max:
+                raise ValueError(f"coef_ has {coef.nnz} non-zeros; at most 2**31 - 1 can be used")
+            self._coef = {
+                "coef": np.ascontiguousarray(coef.data, dtype=self._dtype),
+                "coef_indices": np.ascontiguousarray(coef.indices, dtype=np.int32),
+                "coef_indptr": np.ascontiguousarray(coef.indptr, dtype=np.int32),
+            }
+        else:
+            self._coef = {"coef": np.ascontiguousarray(coef, dtype=self._dtype)}
+
+    def scores(self, X: Any, first: int = 0) -> NDArray[Any]:
+        """All scores, shape (n_samples, n_outputs); `first` numbers samples in messages."""
+        out = np.empty((X.shape[0], self._shape[0]), dtype=self._dtype)
+        with _sound_model():
+            for rows, part in self._parts(X, first):
+                if (columns := self._columns()) is not None:
+                    _core.scores_by_feature(**self._arguments(part, columns), out=out[rows])
+                elif self._sparse:
+                    _core.scores_sparse(**self._arguments(part), cols=self._shape[1], out=out[rows])
+                else:
+                    _core.scores_dense(**self._arguments(part), out=out[rows])
+        return out
+
+    def top(self, X: Any, k: int, first: int = 0) -> tuple[NDArray[np.int32], NDArray[Any]]:
+        """The ``k`` best outputs of each sample and their scores, best first."""
+        best = np.empty((X.shape[0], k), dtype=np.int32)
+        score = np.empty((X.shape[0], k), dtype=self._dtype)
+        with _sound_model():
+            for rows, part in self._parts(X, first):
+                outputs: dict[str, Any] = {"cls_out": best[rows], "score_out": score[rows]}
+                if (columns := self._columns()) is not None:
+                    _core.top_by_feature(**self._arguments(part, columns), **outputs)
+                elif self._sparse:
+                    _core.top_sparse(**self._arguments(part), cols=self._shape[1], **outputs)
+                else:
+                    _core.top_dense(**self._arguments(part), **outputs)
+        return best, score
+
+    def _columns(self) -> WeightsByFeature | None:
+        asked_again = self._asked_again
+        return None if asked_again is None else asked_again.weights(self._given)
+
+    def _arguments(
+        self, part: sp.csr_matrix, columns: WeightsByFeature | None = None
+    ) -> dict[str, Any]:
+        # A handful of rows is done before threads are there.
+        threads = self._threads if columns is None else min(self._threads, 1 + part.shape[0] // 32)
+        return {
+            "data": part.data,
+            "indices": part.indices,
+            "indptr": part.indptr,
+            **(self._coef if columns is None else columns._asdict()),
+            "intercept": self._intercept,
+            "isa": self._isa,
+            "threads": threads,
+        }
+
+    def _parts(self, X: Any, first: int) -> Any:
+        if sp.issparse(X):
+            matrix: Any = X
+            yield slice(0, matrix.shape[0]), self._typed(as_core_csr(matrix), first)
+            return
+        for begin in range(0, X.shape[0], _DENSE_ROWS):
+            end = min(X.shape[0], begin + _DENSE_ROWS)
+            yield slice(begin, end), self._typed(as_core_csr(X[begin:end]), first + begin)
+
+    def _typed(self, csr: sp.csr_matrix, first: int) -> sp.csr_matrix:
+        with np.errstate(over="ignore"):
+            typed = csr if csr.dtype == self._dtype else csr.astype(self._dtype)
+            # Where squares do not overflow, scores do not: |w x| is at most |w| times |x|.
+            if not math.isfinite(np.dot(typed.data, typed.data)):
+                self._check_reach(csr, first)
+        return typed
+
+    def _check_reach(self, csr: sp.csr_matrix, first: int) -> None:
+        """Refuse values whose scores would overflow, be it while they are added up."""
+        weight = max(1.0, float(np.max(np.abs(self._coef["coef"]), initial=0.0)))
+        reach = np.asarray(abs(csr).sum(axis=1, dtype=np.float64)).ravel() * weight
+        row = int(np.argmax(reach))
+        if reach[row] <= np.finfo(self._dtype).max:
+            return
+        begin, end = csr.indptr[row : row + 2]
+        at = begin + int(np.argmax(np.abs(csr.data[begin:end])))
+        raise ValueError(
+            f"X holds {csr.data[at]:.3g} in row {first + row}, column {csr.indices[at]}: scores of "
+            f"this sample overflow {self._dtype}; scale the features, as for training"
+        )
+
+
+class Scores(Protocol):
+    """Linear scores of one output per class, or of one output for two classes."""
+
+    def scores(self, X: Any) -> NDArray[Any]: ...
+    def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]: ...
+
+
+def best_labels(model: Scores, classes: NDArray[Any], X: Any) -> NDArray[Any]:
+    """Best class of each sample, shape (n_samples,)."""
+    if len(classes) == 2:
+        best: NDArray[Any] = (model.scores(X)[:, 0] > 0).astype(np.intp)
+    else:
+        best = model.top(X, 1)[0][:, 0]
+    labels: NDArray[Any] = classes[best]
+    return labels
+
+
+def best_k_labels(
+    model: Scores, classes: NDArray[Any], X: Any, k: int, *, halved: bool
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The ``k`` best classes of each sample and their scores, best first.
+
+    ``halved`` says whether two classes have half of the one score each, or all of it.
+    """
+    n_classes = len(classes)
+    if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n_classes:
+        raise ValueError(f"k must be an integer between 1 and the {n_classes} classes: {k!r}")
+    if n_classes == 2:
+        score = model.scores(X)[:, 0]
+        share = score / 2 if halved else score
+        both = np.column_stack([-share, share])
+        best = np.column_stack([score > 0, score <= 0]).astype(np.intp)[:, :k]
+        return classes[best], np.take_along_axis(both, best, axis=1)
+    order, score = model.top(X, int(k))
+    return classes[order], score

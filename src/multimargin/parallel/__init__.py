@@ -1,0 +1,1 @@
+"""Ranks, threads, and how ranks talk."""

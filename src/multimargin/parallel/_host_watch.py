@@ -1,0 +1,215 @@
+"""Hosts that fall silent: a plain connection from each distant rank to rank 0 that notices it.
+
+MPI libraries wait for a host that was switched off, or cut off from the network, for a quarter of
+an hour or for good. Here the kernels ask each other every few seconds whether a connection still
+stands (TCP keepalive), however busy the ranks are. Whoever loses it says so and ends the run. Where
+no such connection can be made (a firewall between the hosts) the run goes on without.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import math
+import os
+import secrets
+import signal
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from multimargin.parallel._communicator import Communicator
+from multimargin.parallel._launch import say
+
+LOST_AFTER = "MULTIMARGIN_LOST_AFTER"  # environment of rank 0: seconds of silence that end a run
+_DEFAULT = 20.0
+_HELLO = struct.Struct("<16si")  # what shows that a connection is one of this run's, and the rank
+_BYE = b"b"
+_LAUNCHERS = ("prterun", "mpiexec", "mpirun", "orterun")
+
+
+def watch_hosts(comm: Communicator) -> None:
+    """Watch, from now on, whether the hosts of the ranks are still there. Called by all ranks.
+
+    Ranks on rank 0's own host need no watching: the launcher sees them end.
+    """
+    name = np.frombuffer(socket.gethostname().encode(), dtype=np.uint8)
+    names = [message[0].tobytes().decode() for message in comm.gather([name])]
+    near = bool(comm.host.broadcast([np.array([comm.rank == 0])])[0][0])
+    if not comm.reduce(np.array([not near]), "max")[0]:
+        return
+    if comm.rank == 0:
+        _Watch(comm, names, _patience()).invite()
+    else:
+        seconds, port, token, addresses = comm.broadcast(None)
+        if not near and seconds > 0:
+            where = addresses.tobytes().decode().split()
+            _Watch(comm, names, float(seconds)).join(where, int(port), token.tobytes())
+
+
+def _patience() -> float:
+    text = os.environ.get(LOST_AFTER, str(_DEFAULT))
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not (seconds == 0 or 5 <= seconds < 1e6):
+        raise ValueError(
+            f"{LOST_AFTER} is the number of seconds, at least 5, after which a silent host counts "
+            f"as lost, or 0 for never; got {text!r}"
+        )
+    return seconds
+
+
+class _Watch:
+    """The connections of one rank, each with a thread that sleeps until it ends."""
+
+    def __init__(self, comm: Communicator, names: list[str], seconds: float) -> None:
+        self._comm, self._names, self._seconds = comm, names, seconds
+        self._first = threading.Lock()
+
+    def invite(self) -> None:
+        """Rank 0: tell the others where to call, and wait for them in a thread."""
+        token = secrets.token_bytes(16)
+        listener = _listen() if self._seconds else None
+        message = [
+            np.array(self._seconds),
+            np.array(listener.getsockname()[1] if listener else 0),
+            np.frombuffer(token, dtype=np.uint8),
+            np.frombuffer(" ".join(_addresses()).encode(), dtype=np.uint8),
+        ]
+        self._comm.broadcast(message)
+        if listener:
+            self._start(self._accept, listener, token)
+
+    def join(self, addresses: list[str], port: int, token: bytes) -> None:
+        """Another rank: call rank 0, in a thread, at the first of its addresses that answers."""
+        self._start(self._call, addresses, port, token)
+
+    @staticmethod
+    def _start(function: Callable[..., None], *args: object) -> None:
+        threading.Thread(target=function, args=args, daemon=True).start()
+
+    def _accept(self, listener: socket.socket, token: bytes) -> None:
+        while True:
+            line, _ = listener.accept()
+            with contextlib.suppress(OSError, struct.error):
+                line.settimeout(5)
+                given, rank = _HELLO.unpack(line.recv(_HELLO.size, socket.MSG_WAITALL))
+                if secrets.compare_digest(given, token):
+                    line.sendall(token)
+                    self._start(self._hold, line, rank)
+                    continue
+            line.close()
+
+    def _call(self, addresses: list[str], port: int, token: bytes) -> None:
+        for address in addresses:
+            with contextlib.suppress(OSError):
+                line = socket.create_connection((address, port), timeout=5)
+                line.sendall(_HELLO.pack(token, self._comm.rank))
+                # Another machine may have the same private address.
+                if line.recv(len(token), socket.MSG_WAITALL) == token:
+                    self._hold(line, 0)
+                    return
+                line.close()
+
+    def _hold(self, line: socket.socket, other: int) -> None:
+        """Wait until the connection ends, and end the run unless that was in good order."""
+        line.settimeout(None)
+        _keep_alive(line, self._seconds)
+        atexit.register(_say_bye, line)
+        silent = False
+        try:
+            if line.recv(1) == _BYE:
+                return
+        except ConnectionError:
+            pass
+        except OSError:
+            silent = True
+        if self._first.acquire(blocking=False):
+            self._end(other, silent)
+
+    def _end(self, other: int, silent: bool) -> None:
+        comm, name = self._comm, self._names[other]
+        if silent:
+            what = f"error: no sign of life from rank {other} on {name} for {self._seconds:g} s"
+        else:
+            what = f"rank {other} on {name} is gone"
+            if comm.rank:
+                time.sleep(3)  # rank 0 was ended, and so will this one be; no need to say it
+        say(f"multimargin: rank {comm.rank} of {comm.size}: {what}; the run ends\n")
+        if not silent:
+            time.sleep(3 if comm.rank == 0 else 0)  # whoever ended it ends this one, too
+            comm.abort(1)
+        time.sleep(0.5)  # for the message's way to the terminal
+        if comm.rank == 0:
+            _end_launcher()
+            comm.abort(1)
+        os._exit(1)  # all ranks of this host find out, each by itself
+
+
+def _end_launcher() -> None:
+    """End Open MPI's launcher, if this rank is its child, and with it what it can still reach.
+
+    An abort would not do: the launcher waits for the word of its daemon on the lost host.
+    """
+    parent = os.getppid()
+    with contextlib.suppress(OSError):
+        if Path(f"/proc/{parent}/comm").read_text().strip() in _LAUNCHERS:
+            os.kill(parent, signal.SIGKILL)
+            time.sleep(0.5)
+            os._exit(1)
+
+
+def _say_bye(line: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        line.sendall(_BYE)
+
+
+def _keep_alive(line: socket.socket, seconds: float) -> None:
+    probes, interval = 4, max(1, int(seconds / 8))
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    values = {
+        "TCP_KEEPIDLE": max(1, int(seconds) - probes * interval),
+        "TCP_KEEPALIVE": max(1, int(seconds) - probes * interval),  # its name on macOS
+        "TCP_KEEPINTVL": interval,
+        "TCP_KEEPCNT": probes,
+    }
+    for option, value in values.items():
+        if hasattr(socket, option):
+            line.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+
+
+def _listen() -> socket.socket:
+    if socket.has_dualstack_ipv6():
+        return socket.create_server(("", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+    return socket.create_server(("", 0))
+
+
+def _addresses() -> list[str]:
+    """Those of this host, loopback excluded."""
+    found = _interface_addresses()
+    with contextlib.suppress(OSError):
+        found += [str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None)]
+    return [a for a in dict.fromkeys(found) if not a.startswith(("127.", "::1", "fe80:"))]
+
+
+def _interface_addresses() -> list[str]:
+    """IPv4 addresses of the network interfaces, which a host's own name often does not tell."""
+    try:
+        from fcntl import ioctl
+    except ImportError:
+        return []
+    found = []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            request = struct.pack("256s", name.encode()[:15])
+            with contextlib.suppress(OSError):
+                answer = ioctl(probe, 0x8915, request)  # SIOCGIFADDR of Linux
+                found.append(socket.inet_ntoa(answer[20:24]))
+    return found

@@ -1,0 +1,170 @@
+"""From a model to an application, with everything checked before the first request."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from multimargin.formulations import FORMULATIONS
+from multimargin.models._file import load_model
+from multimargin.serving._examples import examples_of
+from multimargin.serving._limits import Limits
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+_RETRAIN = (
+    "train one on texts: 'multimargin train DATA.csv MODEL --text COLUMN --label COLUMN', or "
+    "multimargin.TextClassifier"
+)
+
+
+def require_serving() -> None:
+    """Raise what names the extra, if the libraries are missing."""
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"serving needs Starlette and uvicorn ({error.name} is missing): "
+            'pip install "multimargin[serve]"'
+        ) from error
+
+
+def served_model(path: str | os.PathLike[str]) -> Any:
+    """Open a model file, all of it checked: it may be from elsewhere, and is opened once."""
+    model = load_model(path, verify=True)
+    check_served(model, os.fspath(path))
+    return model
+
+
+def check_served(model: Any, name: str) -> None:
+    """Refuse models that texts alone cannot be asked of."""
+    features = getattr(model, "features_", None)
+    if features is None:
+        raise ValueError(
+            f"{name}: the model has no text features, so texts cannot be asked of it; {_RETRAIN}"
+        )
+    texts, numeric, categorical = features.column_names()
+    more = [*texts[1:], *numeric, *categorical]
+    if more or (not texts and len(features._texts) != 1):
+        raise ValueError(
+            f"{name}: the model needs the columns {', '.join([*texts, *numeric, *categorical])}; "
+            f"the page has one text and nothing else; {_RETRAIN}, with one --text column"
+        )
+    coef: Any = model.coef_
+    values = coef if isinstance(coef, np.ndarray) else coef.data
+    if not (np.isfinite(values).all() and np.isfinite(model.intercept_).all()):
+        raise ValueError(f"{name}: the model has coefficients that are not numbers: train it again")
+
+
+def application(
+    model: Any,
+    *,
+    name: str = "model",
+    columns: Any = None,
+    threads: int = 1,
+    limits: Limits | None = None,
+    hosts: Collection[str] | None = None,
+    examples: Sequence[str] = (),
+    parent: int | None = None,
+) -> Any:
+    """The application for a checked model; see `create_app` for the parameters."""
+    from multimargin.serving._answers import Answers
+    from multimargin.serving._routes import build
+
+    limits = limits or Limits()
+    answers = Answers(model, columns, threads)
+    about = about_model(model, name, limits, tuple(examples) or examples_of(model))
+    return build(answers, about, limits, hosts, parent)
+
+
+def create_app(
+    model: Any,
+    *,
+    name: str = "model",
+    threads: int = 1,
+    limits: Limits | None = None,
+    hosts: Collection[str] | None = None,
+    examples: Sequence[str] = (),
+) -> Starlette:
+    """The page and the JSON endpoint of a text model, as an ASGI application.
+
+    Parameters
+    ----------
+    model : TextClassifier
+        Fitted, of texts alone.
+    name : str, default="model"
+        What the page calls it.
+    threads : int, default=1
+        Threads for requests of many texts.
+    limits : Limits, default=None
+        What requests may ask for; by default ``Limits()``.
+    hosts : collection of str, default=None
+        Names by which the server may be called, such as ``"localhost"``; None is any.
+    examples : sequence of str, default=()
+        Texts that the page offers.
+
+    Returns
+    -------
+    app : starlette.applications.Starlette
+        For ``uvicorn.run(app)``, or to be mounted into another application.
+
+    Raises
+    ------
+    ImportError
+        If Starlette is missing: ``pip install "multimargin[serve]"``.
+    ValueError
+        If the model is not one of texts alone.
+
+    Examples
+    --------
+    >>> from multimargin import TextClassifier
+    >>> from multimargin.serving import create_app
+    >>> model = TextClassifier().fit(["red rose", "fast car"], ["flower", "vehicle"])
+    >>> app = create_app(model, name="things")
+    >>> sorted(route.path for route in app.routes)[:3]
+    ['/', '/health', '/icon.svg']
+    """
+    require_serving()
+    check_served(model, name)
+    app: Starlette = application(
+        model, name=name, threads=threads, limits=limits, hosts=hosts, examples=examples
+    )
+    return app
+
+
+def about_model(model: Any, name: str, limits: Limits, examples: Sequence[str]) -> dict[str, Any]:
+    """What ``/model`` says."""
+    from multimargin import __version__
+
+    return {
+        "name": name,
+        "classes": len(model.classes_),
+        "features": int(model.n_features_in_),
+        "analyzer": str(model.analyzer),
+        "formulation": str(model.formulation),
+        "formulation_title": FORMULATIONS[model.formulation].title,
+        "C": _number(model.C),
+        "tol": _number(model.tol),
+        "gap": _number(getattr(model, "dual_gap_", None)),
+        "converged": getattr(model, "converged_", None),
+        "version": __version__,
+        "examples": list(examples),
+        "limits": {
+            "max_bytes": limits.max_bytes,
+            "max_texts": limits.max_texts,
+            "max_chars": limits.max_chars,
+            "max_k": min(limits.max_k, len(model.classes_)),
+            "rate": limits.rate,
+        },
+    }
+
+
+def _number(value: Any) -> float | None:
+    """A number as JSON has it: null for infinity, too."""
+    return None if value is None or not math.isfinite(value) else float(value)

@@ -1,0 +1,1 @@
+"""Solvers: from a problem to weights, dual variables and a certificate."""

@@ -1,0 +1,318 @@
+"""What every solver has: a problem, limits, somebody who watches, and a history."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from multimargin import _core
+from multimargin.checkpoints._store import Checkpoints
+from multimargin.formulations import FORMULATIONS
+from multimargin.parallel._agreement import told
+from multimargin.parallel._communicator import Communicator, SerialCommunicator
+from multimargin.solvers._best_so_far import ZERO, BestSoFar
+from multimargin.solvers._interior_point import InteriorPoint
+from multimargin.solvers._problem import Problem
+from multimargin.solvers._records import Observers, ScanRecord
+from multimargin.solvers._solution import Limits, Solution, Start, Weights
+from multimargin.solvers._stopping import GapStopping, Stopping
+
+# By how much, relatively, sums over all samples and budgets that variables share may be off.
+_DUALITY_ROUNDING = {"float32": 2e-6, "float64": 1e-10}
+# Multiples of weights that were worse than zero: by so much less each time, and so many times.
+_SHRINKING, _MOST_SHRINKINGS = 0.125, 6
+_STALLED_SCANS = 3  # scans without progress after which the arithmetic's limit is reached
+
+
+class BaseSolver(ABC):
+    """One run on one problem. Subclasses do the work in `_run`.
+
+    Parameters
+    ----------
+    problem : Problem
+    stopping : GapStopping or ViolationStopping
+    limits : Limits
+    threads : int, default=1
+    seed : int, default=0
+    observers : Observers, default=None
+    keep_alpha : bool, default=False
+        Whether the solution has to hold dual variables to start another run from, also where
+        they take samples x classes.
+    isa : int, default=None
+        Instruction set of the kernels; the best that the processor has if not given.
+    comm : Communicator, default=None
+        The ranks that solve the problem together; this process alone if not given. Every rank
+        has the whole problem, and in the end the weights of a share of the classes.
+    bundles : int, default=None
+        Bundles of classes that ranks hold and pass on. The solution depends on it, not on the
+        number of ranks; None: chosen by the solver.
+    checkpoints : Checkpoints, default=None
+        Where the state is written now and then, and where it is found again.
+    shrinking : bool, default=True
+        Whether passes leave out what seems settled; otherwise each visits everything.
+    """
+
+    takes_reductions = False
+    """Whether the constructor takes ``reductions``, how often a mean is reduced in an epoch."""
+    accelerated = True
+    """Whether an interior point or conjugate gradients may take over where passes are slow."""
+    depends_on_bundles = True
+    """Whether another number of bundles makes another solution, within the tolerance."""
+    zero_state: Any = None
+    """What `_restore` takes to come to zero weights; None where the core sees to it."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        stopping: Stopping,
+        limits: Limits,
+        *,
+        threads: int = 1,
+        seed: int = 0,
+        observers: Observers | None = None,
+        keep_alpha: bool = False,
+        isa: int | None = None,
+        comm: Communicator | None = None,
+        bundles: int | None = None,
+        checkpoints: Checkpoints | None = None,
+        shrinking: bool = True,
+    ) -> None:
+        self._comm = comm or SerialCommunicator()
+        self._bundles = bundles
+        self._checkpoints = checkpoints
+        self._shrinking = shrinking
+        self._began = time.monotonic()
+        self._problem = problem
+        self._stopping = stopping
+        self._limits = limits
+        self._threads = threads
+        self._observers = observers or Observers([])
+        self._keep_alpha = keep_alpha
+        self._seed = seed
+        self._isa = self._common_isa() if isa is None else isa
+        self._passes = 0
+        self._history: list[ScanRecord] = []
+        self._stalled = 0
+        self._tried_interior_point = False
+        self._scan_seconds = 0.0  # kept free at the end of a time limit
+        zero = self._zero_record()
+        self._best_so_far = BestSoFar(zero, self.zero_state, zero, self.zero_state)
+        self._present: ScanRecord | None = None  # of the present weights, if they have one
+
+    def _common_isa(self) -> int:
+        """The best instruction set that all ranks have: others would round differently."""
+        return int(self._comm.reduce(np.array([_core.best_isa()]), "min")[0])
+
+    def run(self, start: Start | None = None) -> Solution:
+        """Solve, from ``start`` if it is given and fits."""
+        try:
+            return self._run(start if start is not None and start.fits(self._problem) else None)
+        finally:
+            self._observers.close()
+
+    @abstractmethod
+    def _run(self, start: Start | None) -> Solution: ...
+
+    @abstractmethod
+    def _weights(self) -> Weights: ...
+
+    def _pass_done(self, count: int = 1) -> None:
+        self._passes += count
+        self._observers.on_pass(self._passes)
+
+    def _scan_done(self, primal: float, dual: float, violation: float, active: int) -> str:
+        """Note what a scan found; returns why the run has to end here, if it has to."""
+        record = self._certified(primal, dual, violation, active)
+        self._history.append(record)
+        asked = self._observers.on_scan(record, self._weights)
+        self._stalled = self._stalled + 1 if self._no_progress() else 0
+        if asked:
+            return self._agreed("a callback")
+        return self._agreed("precision" if self._stalled >= _STALLED_SCANS else self._own_limit())
+
+    def _agreed(self, ended_by: str) -> str:
+        """What rank 0 says, on all ranks: its clock and its callbacks count."""
+        return str(told(self._comm, ended_by)) if self._comm.size > 1 else ended_by
+
+    def _certified(self, primal: float, dual: float, violation: float, active: int) -> ScanRecord:
+        """The certificate of the present weights."""
+        self._check_duality(primal, dual)
+        record = self._present = ScanRecord(
+            time=time.monotonic() - self._began,
+            primal=primal,
+            dual=min(dual, primal),
+            violation=violation,
+            active=active,
+            passes=self._passes,
+        )
+        self._best_so_far.take(record, self._snapshot)
+        return record
+
+    def _check_duality(self, primal: float, dual: float) -> None:
+        """No dual objective is above a primal one: where it is, nothing of the run can be true."""
+        rounding = _DUALITY_ROUNDING[self._problem.X.dtype.name]
+        if dual - primal > rounding * max(abs(primal), abs(dual)):
+            raise RuntimeError(
+                f"internal error: the dual objective {dual!r} is above the primal objective "
+                f"{primal!r}, which cannot be. Please report it, with the data and the parameters."
+            )
+
+    def _zero_record(self) -> ScanRecord:
+        """The certificate of zero weights, which every run has before it begins."""
+        problem, twin = self._problem, FORMULATIONS[self._problem.formulation]
+        margins = twin.margins(np.zeros((1, problem.machines)), np.zeros(1, dtype=np.intp))
+        loss = float(twin.losses(margins)[0])
+        primal = loss * float(np.sum(problem.box, dtype=np.float64))
+        return ScanRecord(time=0.0, primal=primal, dual=0.0, violation=1.0, active=0, passes=0)
+
+    def _snapshot(self) -> Any:
+        """What `_restore` needs to come back to the present; None where that is too much."""
+        return None
+
+    def _restore(self, snapshot: Any) -> None:
+        raise NotImplementedError
+
+    @abstractmethod
+    def _kept_alpha(self) -> Start | None:
+        """The present dual variables, where this process has them all."""
+
+    def _back_to(self, record: ScanRecord | None, state: Any) -> ScanRecord:
+        """Come back to a record whose state was kept; otherwise stay. Returns where that is."""
+        if record is not self._present and state is not None:
+            self._restore(state)
+            self._present = record
+        assert self._present is not None
+        return self._present
+
+    def _shrink(self, factor: float) -> bool:
+        """Multiply the dual variables and certify that; returns whether there was time for it."""
+        raise NotImplementedError
+
+    def _leave_zero(self) -> None:
+        """Find weights that are better than zero on the way from there to the present ones.
+
+        The primal is convex on that way, and falls at its beginning.
+        """
+        best = self._best_so_far
+        tries = _MOST_SHRINKINGS if self._present is not None else 0
+        while best.primal_state is ZERO and tries > 0 and self._shrink(_SHRINKING):
+            tries -= 1
+
+    def _best_ending(self) -> tuple[Weights, Start | None]:
+        """Weights of the least primal, and dual variables of the largest dual; notes both."""
+        best = self._best_so_far
+        self._leave_zero()
+        primal = self._back_to(best.primal, best.primal_state)
+        weights = self._weights()
+        dual = self._back_to(best.dual, best.dual_state)
+        ending = replace(
+            primal, dual=dual.dual, time=time.monotonic() - self._began, passes=self._passes
+        )
+        if not (self._history and primal is dual is self._history[-1]):
+            self._history.append(ending)
+        return weights, self._kept_alpha()
+
+    def _no_progress(self) -> bool:
+        """Whether the last scan found neither a better dual, beyond rounding, nor a smaller gap."""
+        if len(self._history) < 2:
+            return False
+        last, before = self._history[-1], self._history[-2]
+        noise = 8 * float(np.finfo(self._problem.X.dtype).eps) * abs(last.dual)
+        smaller = last.gap < 0.99 * before.gap or last.violation < 0.99 * before.violation
+        return not last.dual - before.dual > noise and not smaller
+
+    def _limit_reached(self) -> str:
+        return self._agreed(self._own_limit())
+
+    def _own_limit(self) -> str:
+        if self._passes >= self._limits.max_passes:
+            return "max_iter"
+        return "time_limit" if self._seconds_left() <= 0 else ""
+
+    def _seconds_left(self) -> float:
+        """Until the last scan has to begin; infinite without a time limit."""
+        if self._limits.time_limit is None:
+            return float("inf")
+        # Before the first pass there is nothing to scan: the certificate of zero weights is known.
+        scan = self._scan_seconds if self._passes or self._history else 0.0
+        end = self._began + self._limits.time_limit - scan
+        return max(0.0, end - time.monotonic())
+
+    def _seconds_to_overtime(self) -> float:
+        """Until a scan that was to end with the time limit is given up; negative: never.
+
+        Without its end there is no certificate of the last passes, so it may take somewhat longer.
+        """
+        limit = self._limits.time_limit
+        if limit is None:
+            return -1.0
+        overtime = min(0.4 * limit, 1.0 + 0.1 * limit)
+        return max(0.0, self._began + limit + overtime - time.monotonic())
+
+    def _limit(self, engine: Any) -> None:
+        """Let the next step of ``engine`` end with the time limit."""
+        left = self._seconds_left()
+        engine.set_time_limit(-1.0 if left == float("inf") else left)
+
+    def _interior_point(
+        self, goes_on: Callable[[Any], bool] = lambda _: True
+    ) -> tuple[Any, Any, float] | None:
+        """Dual variables (samples x machines) by an interior-point method, duals, relative gap.
+
+        None where the problem has too many weights for it, or when it was tried before.
+        """
+        if not self._may_use_interior_point():
+            return None
+        self._tried_interior_point = True
+
+        def counted(alpha: Any) -> bool:
+            self._pass_done()
+            return goes_on(alpha) and not self._own_limit()
+
+        found = None
+        if self._comm.rank == 0:
+            by_gap = isinstance(self._stopping, GapStopping)
+            tol = (0.1 if by_gap else 0.001) * self._stopping.tol
+            method = InteriorPoint(self._problem)
+            alpha = method.solve(tol, counted)
+            # Judged as they will be used: rounded.
+            kept = np.ascontiguousarray(alpha, dtype=self._problem.X.dtype)
+            ended = np.array([method.relative_gap(alpha), self._passes])
+            found = [kept, method.duals(kept.astype(np.float64)), ended]
+        kept, duals, ended = self._comm.broadcast(found)
+        self._passes = int(ended[1])
+        return kept, duals, float(ended[0])
+
+    def _may_use_interior_point(self) -> bool:
+        untried = self.accelerated and not self._tried_interior_point
+        return untried and InteriorPoint.suits(self._problem)
+
+    def _solution(self, ended_by: str) -> Solution:
+        """Of a run that reached its tolerance, or of one that ``ended_by`` something else."""
+        if ended_by:
+            weights, alpha = self._best_ending()
+        else:
+            weights, alpha = self._weights(), self._kept_alpha()
+        last = self._history[-1]
+        if self._stopping.reached(last):
+            ended_by = ""  # the two best together, if no point by itself
+        if alpha is not None and self._keep_alpha:
+            alpha = alpha.measured(weights, self._problem)
+        return Solution(
+            weights=weights,
+            alpha=alpha,
+            primal=last.primal,
+            dual=last.dual,
+            gap=last.gap,
+            violation=last.violation,
+            passes=self._passes,
+            converged=not ended_by,
+            ended_by=ended_by,
+            history=self._history,
+            is_zero=bool(ended_by) and self._best_so_far.primal_state is ZERO,
+        )

@@ -1,0 +1,134 @@
+"""The data of a fit, checked and in the form that the compiled core borrows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multimargin import _core
+from multimargin.io._fingerprint import array_fingerprint, csr_arrays
+
+
+def as_core_csr(X: Any) -> sp.csr_matrix:
+    """CSR with sorted, unique, valid indices of one type; ``X`` itself where it is that already.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of float32 or float64, shape (n_samples, n_features)
+    """
+    if not sp.issparse(X):
+        return sp.csr_matrix(X)
+    matrix: Any = X
+    csr: Any = matrix if matrix.format == "csr" else matrix.tocsr()
+    if csr.indices.dtype != csr.indptr.dtype or csr.indices.dtype not in (np.int32, np.int64):
+        # scipy takes the smaller type that holds all; the data are not copied.
+        csr = sp.csr_matrix((csr.data, csr.indices, csr.indptr), shape=csr.shape)
+    if csr.nnz and (csr.indices.min() < 0 or csr.indices.max() >= csr.shape[1]):
+        raise ValueError(
+            f"X has column indices outside 0 .. {csr.shape[1] - 1}: the sparse matrix is corrupt"
+        )
+    if csr.indptr[0] != 0 or len(csr.indptr) != csr.shape[0] + 1 or np.any(np.diff(csr.indptr) < 0):
+        raise ValueError("X has a corrupt indptr: row starts must rise from zero")
+    if csr.indptr[-1] > min(len(csr.indices), len(csr.data)):
+        raise ValueError("X has a corrupt indptr: it points beyond the stored entries")
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    return cast(sp.csr_matrix, csr)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One training problem.
+
+    Attributes
+    ----------
+    X : csr_matrix of float32 or float64, shape (n_samples, n_features)
+    y : ndarray of int32, shape (n_samples,)
+        Classes, counted from zero.
+    box : ndarray of X's dtype, shape (n_samples,)
+        Upper bounds of the dual variables: C times sample and class weight. All positive;
+        infinite for the hard margin.
+    n_classes : int
+    bias : float
+        Value of the constant feature; 0 for none.
+    formulation : str
+    loss : {"hinge", "squared_hinge"}
+    dtype : dtype or None
+        Of the model, where it is not that of `X`.
+    rows : ndarray of int, shape (n_samples,), or None
+        Which of the given samples these are; None: all of them.
+    """
+
+    X: sp.csr_matrix
+    y: NDArray[np.int32]
+    box: NDArray[Any]
+    n_classes: int
+    bias: float
+    formulation: str
+    loss: str = "hinge"
+    dtype: Any = None
+    rows: NDArray[np.intp] | None = None
+
+    @property
+    def machines(self) -> int:
+        """Weight vectors to be found: one per class, but one for two classes against each other."""
+        return 1 if self.formulation == "ovr" and self.n_classes == 2 else self.n_classes
+
+    def core(self, kind: str, *, isa: int | None = None, **options: Any) -> Any:
+        """The compiled solver ``kind`` for this problem's types; borrows the arrays.
+
+        Parameters
+        ----------
+        kind : {"Engine", "OneVsRest", "LeeLinWahba"}
+        isa : int, default=None
+            Instruction set; the best that the processor has if not given.
+        **options
+            Further arguments of its constructor.
+        """
+        value = "F64" if self.X.dtype == np.float64 else "F32"
+        index = "I64" if self.X.indices.dtype == np.int64 else "I32"
+        return getattr(_core, kind + value + index)(
+            data=self.X.data,
+            indices=self.X.indices,
+            indptr=self.X.indptr,
+            cols=self.X.shape[1],
+            y=self.y,
+            box=self.box,
+            bias=self.bias,
+            isa=_core.best_isa() if isa is None else isa,
+            **options,
+        )
+
+    def engine(self, threads: int, seed: int, isa: int | None = None) -> _core.Engine:
+        """The compiled active-set engine."""
+        engine: _core.Engine = self.core(
+            "Engine",
+            isa=isa,
+            n_classes=self.n_classes,
+            formulation=self.formulation,
+            threads=threads,
+            seed=seed,
+        )
+        return engine
+
+
+def fingerprint(problem: Problem) -> str:
+    """The name of a problem's data: samples, labels, box and constant feature.
+
+    The box holds C: of two problems that differ in C alone the names differ, too.
+
+    Returns
+    -------
+    name : str
+        32 hexadecimal digits.
+    """
+    arrays = [*csr_arrays(problem.X), problem.y, problem.box]
+    rows, columns = problem.X.shape
+    return array_fingerprint(
+        arrays, [int(rows), int(columns), int(problem.n_classes), float(problem.bias)]
+    )

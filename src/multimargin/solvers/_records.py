@@ -1,0 +1,92 @@
+"""Records of a run: weights, scans, the history of scans, and those who are told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin.solvers._stopping import relative_gap
+
+
+@dataclass(frozen=True)
+class Weights:
+    """W as a CSR matrix or an array, one row per class, and the constant feature's weights.
+
+    ``classes`` are the rows' classes where a rank holds a share of them; None: all, in order.
+    """
+
+    coef: Any
+    constant: NDArray[Any]
+    classes: NDArray[np.int32] | None = None
+
+
+@dataclass(frozen=True)
+class ScanRecord:
+    """What a scan found; one entry of ``history_``."""
+
+    time: float
+    primal: float
+    dual: float
+    violation: float
+    active: int
+    passes: int
+
+    @property
+    def gap(self) -> float:
+        return relative_gap(self)
+
+    def as_dict(self) -> dict[str, float | int]:
+        return {
+            "time": self.time,
+            "primal": self.primal,
+            "dual": self.dual,
+            "gap": self.gap,
+            "violation": self.violation,
+            "active": self.active,
+            "passes": self.passes,
+        }
+
+
+class Observer(Protocol):
+    """Told of every pass and scan; may ask for the weights and for the fit to stop after a scan."""
+
+    def on_pass(self, passes: int) -> None: ...
+    def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool: ...
+    def close(self) -> None: ...
+
+
+class Observers:
+    """Several observers as one."""
+
+    def __init__(self, observers: list[Observer]) -> None:
+        self._observers = observers
+
+    def on_pass(self, passes: int) -> None:
+        for observer in self._observers:
+            observer.on_pass(passes)
+
+    def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool:
+        answers = [o.on_scan(record, weights) for o in self._observers]  # all are told
+        return any(answers)
+
+    def close(self) -> None:
+        for observer in self._observers:
+            observer.close()
+
+
+def packed(history: list[ScanRecord]) -> NDArray[np.float64]:
+    """One row per record."""
+    rows = [(r.time, r.primal, r.dual, r.violation, r.active, r.passes) for r in history]
+    return np.array(rows, dtype=np.float64).reshape(-1, 6)
+
+
+def unpacked(rows: NDArray[np.float64]) -> list[ScanRecord]:
+    """The history that `packed` was given."""
+    history = []
+    for time, primal, dual, violation, active, passes in rows.tolist():
+        history.append(ScanRecord(time, primal, dual, violation, int(active), int(passes)))
+    return history

@@ -1,0 +1,1 @@
+"""Weston-Watkins and Crammer-Singer: pairs (sample, class) that matter, found by scans."""

@@ -1,0 +1,171 @@
+"""The league: which bundles of classes may be worked on at the same time.
+
+One dual coordinate touches the weights of two classes, the sample's own and another. Two pairs
+of classes without a class in common can therefore be worked on at the same time. Arranging all
+pairs into rounds of disjoint pairs is the 1-factorization of the complete graph, or a football
+league's fixture list (the circle method): put one team in the middle and the others around it;
+in round ``r`` the middle plays team ``r`` and everyone else plays the team across that line.
+
+Teams here are bundles of classes: in the meeting of bundles A and B every class of A meets every
+class of B, and what lies within one bundle is played at home, in a round of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+Round = list[tuple[int, int]]
+
+
+def match_class(n: int, c: int, r: int) -> int | None:
+    """Partner of team ``c`` in round ``r`` of a league of ``n`` teams, all counted from zero.
+
+    An even ``n`` has rounds ``0 .. n-2`` in which everybody plays. An odd ``n`` has rounds
+    ``0 .. n-1`` and one team a round sits out: its partner is None.
+
+    Examples
+    --------
+    >>> from multimargin import match_class
+    >>> [match_class(4, c, 0) for c in range(4)]
+    [3, 2, 1, 0]
+    >>> [match_class(3, c, 0) for c in range(3)]
+    [None, 2, 1]
+    """
+    if not 0 <= c < n:
+        raise ValueError(f"team {c} is not one of the {n} teams 0 .. {n - 1}")
+    n_rounds = n - 1 if n % 2 == 0 else n
+    if not 0 <= r < n_rounds:
+        raise ValueError(f"round {r} is not one of the {n_rounds} rounds 0 .. {n_rounds - 1}")
+    if n % 2 == 1:
+        partner = (2 * r - c) % n
+        return None if partner == c else partner
+    if c == n - 1:
+        return r
+    if c == r:
+        return n - 1
+    return (2 * r - c) % (n - 1)
+
+
+def rounds(n: int) -> list[Round]:
+    """All rounds of a league of ``n`` teams: in each, disjoint pairs ``(a, b)`` with ``a < b``.
+
+    Every pair meets exactly once over all rounds.
+
+    Examples
+    --------
+    >>> from multimargin import rounds
+    >>> rounds(4)
+    [[(0, 3), (1, 2)], [(0, 2), (1, 3)], [(0, 1), (2, 3)]]
+    """
+    if n < 1:
+        raise ValueError(f"a league needs at least one team, got {n}")
+    n_rounds = n - 1 if n % 2 == 0 else (n if n > 1 else 0)
+    season = []
+    for r in range(n_rounds):
+        pairs = [(c, partner) for c in range(n) if (partner := match_class(n, c, r)) is not None]
+        season.append([(a, b) for a, b in pairs if a < b])
+    return season
+
+
+def tour(n_bundles: int) -> list[Round]:
+    """Rounds with a seat for every meeting: from round to round each seat keeps one bundle.
+
+    Entry ``s`` of a round is who meets at seat ``s``, always the same two. The other bundle of a
+    seat moves on to the next one, so that as few as possible travel; only from the last round back
+    to the first one both may have to.
+
+    Parameters
+    ----------
+    n_bundles : int
+        An even number.
+
+    Examples
+    --------
+    >>> from multimargin.solvers.active_set._round_robin import tour
+    >>> tour(4)
+    [[(0, 3), (1, 2)], [(0, 2), (1, 3)], [(0, 1), (2, 3)]]
+    """
+    if n_bundles < 2 or n_bundles % 2:
+        raise ValueError(f"a tour needs an even number of bundles, got {n_bundles}")
+    first, *others = rounds(n_bundles)
+    seats = [first]
+    for following in others:
+        meets = {a: (a, b) for pair in following for a, b in (pair, pair[::-1])}
+        before = {b: s for s, pair in enumerate(seats[-1]) for b in pair}
+        placed: dict[int, tuple[int, int]] = {}
+        for begin, (stays, _) in enumerate(seats[-1]):
+            # The bundle that comes has left another seat, which keeps its other bundle, ...
+            seat, kept = begin, stays
+            while seat not in placed:
+                placed[seat] = (min(meets[kept]), max(meets[kept]))
+                comes = meets[kept][1]
+                seat = before[comes]
+                kept = sum(seats[-1][seat]) - comes
+        seats.append([placed[s] for s in range(len(first))])
+    return seats
+
+
+def bundle_classes(
+    own: ArrayLike, other: ArrayLike, work: ArrayLike, n_bundles: int
+) -> NDArray[np.int32]:
+    """Divide classes into bundles of about equal work, confusable classes together.
+
+    What lies inside a bundle needs no meeting, so classes that compete for the same samples should
+    share one. Classes are put in an order in which confusable ones are near each other (reverse
+    Cuthill-McKee of the graph of confusions) and the order is cut where the work is even.
+
+    Parameters
+    ----------
+    own, other : array-like of shape (n_pairs,)
+        Confusions: class of a sample, and a class that competes for it.
+    work : array-like of shape (n_classes,)
+        Work that each class causes, for instance its number of active pairs and samples.
+    n_bundles : int
+        Number of bundles; at most the number of classes.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        Bundle of each class. Every bundle has at least one class. Numbers are given so that the
+        meetings of a round (`rounds`) are about equally long.
+    """
+    work = np.asarray(work, dtype=np.float64)
+    n_classes = len(work)
+    if not 1 <= n_bundles <= n_classes:
+        raise ValueError(f"n_bundles must be between 1 and the {n_classes} classes: {n_bundles}")
+    rows, cols = np.asarray(own), np.asarray(other)
+    graph: Any = sp.coo_matrix((np.ones(len(rows)), (rows, cols)), shape=(n_classes, n_classes))
+    order = reverse_cuthill_mckee((graph + graph.T).tocsr(), symmetric_mode=True)
+    before = np.cumsum(work[order]) - work[order] / 2
+    total = max(float(work.sum()), np.finfo(float).tiny)
+    cut = np.minimum((before / total * n_bundles).astype(np.int64), n_bundles - 1)
+    # A heavy class can swallow a whole share: shift the cuts so that no bundle is empty.
+    position = np.arange(n_classes)
+    cut = np.minimum(cut, position)
+    cut = np.maximum(cut, n_bundles - (n_classes - position))
+    # ... and contiguous numbers: each step up is by one at most.
+    cut = position - np.maximum.accumulate(position - cut)
+    bundle_of = np.empty(n_classes, dtype=np.int32)
+    bundle_of[order] = _team_numbers(n_bundles)[cut]
+    return bundle_of
+
+
+def _team_numbers(n_bundles: int) -> NDArray[np.int32]:
+    """Numbers in the league for bundles in an order in which neighbours have most in common.
+
+    In a round those meet whose numbers have the same sum, modulo the number of teams around the
+    middle. Counted 0, 1, -1, 2, -2, ... along the order, the sums 0 and 1 are neighbours, the next
+    ones are three places apart, and so on: long meetings fall into the same rounds, and nobody
+    waits for the only long one.
+    """
+    around = n_bundles - 1 if n_bundles % 2 == 0 else n_bundles
+    place = np.arange(n_bundles)
+    zigzag = np.where(place % 2, (place + 1) // 2, -(place // 2)) % max(1, around)
+    if n_bundles % 2 == 0:
+        zigzag[-1] = n_bundles - 1
+    return zigzag.astype(np.int32)

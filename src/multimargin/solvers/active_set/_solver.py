@@ -1,0 +1,455 @@
+"""The solver of Weston-Watkins and Crammer-Singer: which step comes next. Steps are compiled.
+
+Most dual variables are zero at the optimum: 10 to 20 classes per sample of thousands. So two
+phases alternate. *Inner passes* visit samples and solve each one's block of active classes
+exactly, until little is left to gain there. A *scan* at fixed weights then looks at all classes of
+all samples, gives the exact primal, dual and gap, and reports the worst violators, which become
+active. The first active classes are those with the nearest centroids.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from multimargin.checkpoints._store import Checkpoint, Part
+from multimargin.formulations import FORMULATIONS
+from multimargin.parallel._partition import default_bundles
+from multimargin.solvers._base import BaseSolver
+from multimargin.solvers._best_so_far import ZERO
+from multimargin.solvers._problem import Problem
+from multimargin.solvers._records import packed, unpacked
+from multimargin.solvers._solution import Alpha, Solution, Start, Weights
+from multimargin.solvers._stopping import Certificate, GapStopping
+from multimargin.solvers.active_set._pass_plan import Plan, make_plan, mean_cosine
+from multimargin.solvers.active_set._rank_workspace import League
+from multimargin.solvers.active_set._reports import Scan
+from multimargin.solvers.active_set._workspace import (
+    Arena,
+    Lists,
+    Report,
+    ScanResult,
+    Visiting,
+    Whole,
+)
+
+# Nearest centroids to start from. 8 is a few per cent faster on 1,139 classes, but its first scans
+# find more violators: on one of two machines they took half as long again with 12,582 classes.
+_CANDIDATES = 12
+_CENTROID_BUDGET = 1000  # list entries read per sample; 3 times more changed only the time
+_FOUND_PER_SCAN = 64  # violators taken up per sample and scan
+# ... but no more than take this much memory: a pair needs 4 bytes for each of its features, and
+# 394,754 samples of 90 words took 13.5 GB without it.
+_FOUND_BYTES = 2**32
+_FOUND_AT_LEAST = 8
+_FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
+_FEW_CLASSES = 64  # up to here all classes are active from the start
+_ALL_ACTIVE_BYTES = 2**29  # ... as long as their positions take no more than this
+_FIRST_SHARE = 0.01  # of the first pass's gap: what may be left before the first scan
+_PHASE_SHARE = 0.03  # of the first gap after a scan; 0.1, 0.3 and 1 cost more scans than they saved
+# The same where passes go over ranks, and are dearer. With 32 bundles on 16 ranks (12,582 classes):
+# 74 passes and 12.0 s against 103 and 18.9 s with the shares above.
+_LEAGUE_FIRST_SHARE, _LEAGUE_PHASE_SHARE = 0.1, 0.3
+_MOST_MISSED = 100.0
+_STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
+_SLOW_PASSES = 300  # after which an interior point is tried, where it suits
+_COLUMNS = ("begin", "sample", "alpha")  # of a bundle, in checkpoints
+_LAYOUT_SECONDS = 4e-8  # per feature of an active pair, to lay it out; for the same
+# Of the gap: what rounding may hide of it before scores are added up in double precision.
+_BLURRED = 0.1
+_MULTIPLY_ADDS = 5e9  # per second and thread in a scan; used only to plan the end of a time limit
+
+
+@dataclass
+class Phase:
+    """Passes between two scans: what they aim at, and how they have fared so far."""
+
+    target: float | None  # unknown before the first scan
+    floor: float
+    everything: bool = True  # whether the next pass visits all samples
+    first: bool = True
+    best: float = np.inf
+    stale: int = 0
+    measure: float = np.inf  # of the last pass over all samples
+
+
+class ActiveSetSolver(BaseSolver):
+    """One run on a problem whose optimum needs few classes per sample.
+
+    Parameters
+    ----------
+    plan : Plan, default=None
+        How passes are arranged; chosen from the data if not given.
+    """
+
+    zero_state = ZERO
+
+    def __init__(self, *args: Any, plan: Plan | None = None, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._separable = FORMULATIONS[self._problem.formulation].separable
+        self._fixed_plan = plan
+        self._scans = 0
+        self._least_coupling = 0.0  # raised when a batch was seen to overshoot
+        self._classes_needed = _classes_needed(self._problem)
+        self._scan_seconds = self._expected_scan_seconds()
+        # Whether scans add up scores in double precision. With few classes they are a small part of
+        # the work.
+        self._exact = self._problem.n_classes <= _FEW_CLASSES
+        self._plan = Plan()
+        self._arena: Arena = self._first_arena()
+
+    def _first_arena(self) -> Arena:
+        plan, bundles = self._fixed_plan, self._bundles
+        if plan is not None and plan.bundles > 1:
+            bundles = plan.bundles
+        if bundles is None:
+            bundles = default_bundles(self._comm.size, self._checkpoints is not None)
+        if bundles is not None:
+            return self._league(bundles)
+        return Whole(self._problem, self._threads, self._seed, self._isa)
+
+    def _league(self, bundles: int) -> League:
+        return League(
+            self._problem,
+            self._comm,
+            bundles,
+            self._threads,
+            self._seed,
+            self._isa,
+            limited=self._limits.time_limit is not None,
+        )
+
+    @cached_property
+    def _cosine(self) -> float:
+        return mean_cosine(self._problem.X, self._problem.bias, self._seed)
+
+    # ------------------------------------------------------------ the whole
+
+    def _run(self, start: Start | None) -> Solution:
+        assert start is None or isinstance(start, Alpha)
+        stopping = self._stopping
+        phase = self._resumed()
+        if phase is None:
+            self._begin(start)
+            phase = Phase(None, stopping.floor(None))
+        ended_by = ""
+        while True:
+            if start is None or self._history:
+                ended_by = self._work_inside(phase)
+            if start is None and not self._passes:
+                break  # nothing has moved
+            self._arena.recompute()
+            scan = self._scan(last=bool(ended_by))
+            if scan is None:
+                ended_by, self._present = "time_limit", None
+                break
+            asked = self._scan_done(
+                scan.primal, scan.dual, scan.violation, self._arena.active_pairs
+            )
+            if stopping.reached(scan):
+                ended_by = ""
+                break
+            ended_by = asked if asked in ("a callback", "precision") else ended_by or asked
+            if not ended_by and not self._time_to_merge(scan):
+                ended_by = "time_limit"
+            if ended_by:
+                break
+            missed = self._missed(scan, phase)
+            phase = Phase(stopping.target(scan) / missed, stopping.floor(scan) / missed)
+            if not (self._passes >= _SLOW_PASSES and self._start_anew()):
+                self._arena.merge_found()
+            self._arrange()
+        return self._solution(ended_by)
+
+    def _missed(self, scan: Certificate, phase: Phase) -> float:
+        """How many times as much a scan found in the active set as passes had measured.
+
+        Passes see each sample just before its move. What all samples share (an intercept) is put
+        right by the first ones of a meeting, so that the others see nothing of it, and wrong again
+        in the next meeting; at the end all of them have it.
+        """
+        by_gap = isinstance(self._stopping, GapStopping)
+        if not by_gap or not isinstance(scan, Scan) or scan.outside is None:
+            return 1.0
+        inside = scan.primal - scan.dual - scan.outside
+        return min(_MOST_MISSED, max(1.0, inside / phase.measure)) if phase.measure > 0 else 1.0
+
+    def _kept_alpha(self) -> Alpha | None:
+        lists, problem = self._arena.lists(), self._problem
+        return None if lists is None else Alpha(problem.formulation, *lists, problem.box)
+
+    def _snapshot(self) -> Any:
+        return self._arena.snapshot()
+
+    def _restore(self, snapshot: Any) -> None:
+        if snapshot is ZERO:
+            problem = self._problem
+            pair = np.arange(len(problem.y) + 1, dtype=np.int64)
+            self._arena.begin(Lists(pair, problem.y, np.zeros_like(problem.box)))
+        else:
+            self._arena.restore(snapshot)
+
+    def _shrink(self, factor: float) -> bool:
+        self._arena.scale(factor)
+        scan = self._scan(last=True)
+        if scan is not None:
+            self._certified(scan.primal, scan.dual, scan.violation, self._arena.active_pairs)
+        return scan is not None
+
+    def _weights(self) -> Weights:
+        return self._arena.weights()
+
+    # ------------------------------------------------------------ its parts
+
+    def _begin(self, start: Alpha | None) -> None:
+        problem = self._problem
+        n, k = len(problem.y), problem.n_classes
+        if start is not None:
+            start = start.without_zeros(problem)
+            self._arena.begin(Lists(start.pair, start.cls, start.scaled_to(problem)))
+        elif k <= _FEW_CLASSES and 4 * k * problem.X.nnz <= _ALL_ACTIVE_BYTES:
+            others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
+            others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
+            pair = np.arange(0, n * k + 1, k, dtype=np.int64)
+            none = np.zeros(n * k, dtype=problem.X.dtype)
+            self._arena.begin(Lists(pair, others.reshape(-1), none))
+        else:
+            most = min(self._classes_needed, 4 * _CANDIDATES)
+            if self._limits.time_limit is not None:
+                # Passes and scans need most of the time.
+                each = self._layout_seconds(n)
+                most = min(most, int(0.25 * self._limits.time_limit / max(each, 1e-12)))
+            candidates = max(_CANDIDATES, most)
+            self._arena.nearest_centroids(min(candidates, k - 1), _CENTROID_BUDGET)
+        self._arrange()
+
+    def _may_start_anew(self) -> bool:
+        few = self._problem.n_classes <= _FEW_CLASSES
+        return few and self._may_use_interior_point()
+
+    def _start_anew(self) -> bool:
+        """Go on from what an interior-point method finds, if that is better."""
+        problem = self._problem
+        found = self._interior_point() if self._may_start_anew() else None
+        if found is None or not found[1].sum() > self._history[-1].dual:
+            return False
+        alpha = found[0]
+        own = np.arange(problem.n_classes)[None, :] == problem.y[:, None]
+        active = (alpha > 0) | own
+        # Own class first, then the others.
+        order = np.argsort(~own, axis=1, kind="stable").astype(np.int32)
+        rows = np.arange(len(problem.y))[:, None]
+        kept = active[rows, order]
+        pair = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
+        self._arena.begin(Lists(pair, order[kept], alpha[rows, order][kept]))
+        return True
+
+    def _arrange(self) -> None:
+        """Choose how passes over the present active set are arranged."""
+        plan = self._fixed_plan or self._planned()
+        if plan.bundles > 1 and isinstance(self._arena, Whole):
+            lists = self._arena.lists()
+            self._arena = self._league(plan.bundles)
+            self._arena.begin(lists)
+            plan = self._planned()
+        self._plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
+        self._arena.arrange()
+
+    def _planned(self) -> Plan:
+        problem, load = self._problem, self._arena.load()
+        # In the league two bundles are there at a time: as many samples as with their classes.
+        divided = isinstance(self._arena, League)
+        share = min(1.0, 2 / self._arena.bundles) if isinstance(self._arena, League) else 1.0
+        return make_plan(
+            lambda: self._cosine,
+            load.touched,
+            max(1, round(share * len(problem.y))),
+            load.work,
+            may_divide=self._separable and not divided,
+        )
+
+    def _work_inside(self, phase: Phase) -> str:
+        """Pass over the active set until the measure is down to the phase's target.
+
+        Most passes visit only what is due; before it is believed, the measure is taken of all
+        samples. Returns what ended the work before that, or nothing.
+        """
+        while True:
+            if limit := self._limit_reached():
+                return limit
+            result = self._pass(phase.everything, phase.target)
+            self._pass_done()
+            if not result.complete:
+                return "time_limit"
+            if self._judge(phase, result):
+                return ""
+            if self._checkpoints is not None and self._checkpoints.due():
+                self._write_checkpoint(phase)
+
+    def _judge(self, phase: Phase, result: Report) -> bool:
+        """Whether a scan comes next; otherwise how the next pass is made."""
+        measure = self._stopping.measure(result)
+        if phase.everything:
+            phase.measure = measure
+        if phase.first or phase.target is None:
+            # Where most of the gap lies outside the active set, the scan's target is reached
+            # at once; but passes are cheaper than scans, so get on with what is inside.
+            league = isinstance(self._arena, League)
+            first, later = (
+                (_LEAGUE_FIRST_SHARE, _LEAGUE_PHASE_SHARE)
+                if league
+                else (_FIRST_SHARE, _PHASE_SHARE)
+            )
+            share = first if phase.target is None else later
+            wanted = np.inf if phase.target is None else phase.target
+            phase.target = max(phase.floor, min(share * measure, wanted))
+            phase.first = False
+        elif phase.everything and measure <= phase.target:
+            return True
+        if result.gap < 0.95 * phase.best:
+            phase.best, phase.stale = result.gap, 0
+        else:
+            phase.stale += 1
+        if self._passes >= _SLOW_PASSES and self._may_start_anew():
+            return True
+        if phase.stale >= _STALE_PASSES and self._plan.may_overshoot:
+            self._plan = self._plan.more_cautious()
+            self._least_coupling = self._plan.coupling
+            phase.best, phase.stale = result.gap, 0
+        elif phase.stale >= 20 * _STALE_PASSES:
+            return True  # no arrangement is safer: let a scan say how far this is
+        confirm = not phase.everything and measure <= self._stopping.confirm * phase.target
+        phase.everything = confirm or not self._shrinking
+        return False
+
+    def _pass(self, everything: bool, target: float | None) -> Report:
+        stopping, n = self._stopping, len(self._problem.y)
+        quiet_gap, quiet_violation = stopping.quiet(target or 0.0, n)
+        if not self._shrinking:
+            quiet_gap = quiet_violation = -1.0
+        # A sample with a tenth of that is not worth its own arithmetic.
+        how = Visiting(everything, 0.1 * quiet_gap, stopping.idle, quiet_gap, quiet_violation)
+        self._limit(self._arena)
+        return self._arena.play(self._plan, how)
+
+    def _scan(self, last: bool) -> ScanResult | None:
+        """The certificate of the present weights; None if there was no time for it.
+
+        After the last one nothing is merged, so that violators need not be found.
+        """
+        began = time.monotonic()
+        self._arena.set_time_limit(self._seconds_to_overtime())
+        capacity, idle = (1, np.inf) if last else (self._found_per_scan(), self._stopping.idle)
+        scan = self._arena.scan(capacity, idle, self._exact)
+        if scan.complete and not self._exact and self._is_blurred(scan):
+            self._exact = True  # further scans will not see more without it
+            again = self._arena.scan(capacity, idle, True)
+            scan = again if again.complete else scan
+        self._scans += 1
+        self._scan_seconds = time.monotonic() - began
+        return scan if scan.complete else None
+
+    def _found_per_scan(self) -> int:
+        wanted = _FOUND_AT_FIRST if self._scans < 2 else _FOUND_PER_SCAN
+        # With a small box a sample needs many classes to reach its margin: about 1 / (C k).
+        wanted = max(wanted, min(self._classes_needed, 8 * _FOUND_PER_SCAN))
+        affordable = _FOUND_BYTES // (4 * max(1, self._problem.X.nnz))
+        wanted = min(wanted, max(_FOUND_AT_LEAST, affordable))
+        return min(wanted, self._problem.n_classes - 1)
+
+    def _is_blurred(self, scan: ScanResult) -> bool:
+        """Whether single precision hides a good part of the gap that is left."""
+        single = self._problem.X.dtype == np.float32
+        if isinstance(self._stopping, GapStopping) and self._stopping.reached(scan):
+            return False
+        return bool(single and scan.rounding > _BLURRED * (scan.primal - scan.dual))
+
+    # ------------------------------------------------------------ checkpoints
+
+    def _write_checkpoint(self, phase: Phase) -> None:
+        assert self._checkpoints is not None and isinstance(self._arena, League)
+        position, parts = self._arena.state()
+        numbers: dict[str, Part] = {}
+        if self._comm.rank == 0:
+            numbers["history"] = {"rows": packed(self._history)}
+        for name, state in self._best_so_far.states.items():
+            for bundle, columns in state.items():
+                numbers[f"{name}-{bundle}"] = dict(zip(_COLUMNS, columns, strict=True))
+        common = {
+            "position": position,
+            "phase": {k: _as_json(v) for k, v in asdict(phase).items()},
+            "plan": asdict(self._plan),
+            "passes": self._passes,
+            "scans": self._scans,
+            "stalled": self._stalled,
+            "exact": self._exact,
+            "least_coupling": self._least_coupling,
+            "tried_interior_point": self._tried_interior_point,
+            "best": self._best_so_far.places(self._history),
+            "seconds": time.monotonic() - self._began,
+        }
+        self._checkpoints.write(common, {**parts, **numbers})
+
+    def _resumed(self) -> Phase | None:
+        """Where the last checkpoint left off, if there is one."""
+        found = None if self._checkpoints is None else self._checkpoints.read()
+        if found is None:
+            return None
+        assert isinstance(self._arena, League)
+        common = found.common
+        self._arena.resume(common["position"], found)
+        self._history = unpacked(found.part("history")["rows"])
+        self._plan = Plan(**common["plan"])
+        self._passes, self._scans = common["passes"], common["scans"]
+        self._stalled, self._least_coupling = common["stalled"], common["least_coupling"]
+        self._tried_interior_point = common["tried_interior_point"]
+        self._exact = common["exact"]
+        self._began = time.monotonic() - common["seconds"]
+        self._best_so_far.recall(
+            self._history, common["best"], lambda name: self._columns(found, name)
+        )
+        return Phase(**{k: _from_json(v) for k, v in common["phase"].items()})
+
+    def _columns(self, found: Checkpoint, name: str) -> dict[int, tuple[Any, ...]]:
+        assert isinstance(self._arena, League)
+        parts = {b: found.part(f"{name}-{b}") for b in self._arena.homes}
+        return {b: tuple(np.array(part[k]) for k in _COLUMNS) for b, part in parts.items()}
+
+    def _time_to_merge(self, scan: ScanResult) -> bool:
+        """Whether what was found can be laid out, and another scan made, within the time limit."""
+        needed = self._layout_seconds(self._arena.active_pairs + scan.found)
+        return not self._agreed("time_limit" if self._seconds_left() < needed else "")
+
+    def _layout_seconds(self, pairs: int) -> float:
+        entries = pairs * self._problem.X.nnz / len(self._problem.y)
+        return float(entries * _LAYOUT_SECONDS / self._threads)
+
+    def _expected_scan_seconds(self) -> float:
+        work = float(self._problem.X.nnz) * self._problem.n_classes
+        return work / (_MULTIPLY_ADDS * self._threads)
+
+
+def _classes_needed(problem: Problem) -> int:
+    """Classes that a typical sample must lean on: its alphas, at most the box, add up to 1/k.
+
+    Where the sum of the alphas is bounded, one class can take it all.
+    """
+    if not FORMULATIONS[problem.formulation].separable:
+        return 1
+    # Not a dot product: BLAS would use threads of its own, and with rows of unit length the last
+    # digit decides.
+    squares = float(np.sum(np.square(problem.X.data))) / problem.X.shape[0] + problem.bias**2
+    return int(min(1e9, 2.0 / max(1e-9, squares * float(np.median(problem.box)))))
+
+
+def _as_json(value: Any) -> Any:
+    """JSON has no infinity."""
+    return "inf" if value == np.inf else value
+
+
+def _from_json(value: Any) -> Any:
+    return np.inf if value == "inf" else value

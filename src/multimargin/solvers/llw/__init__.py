@@ -1,0 +1,1 @@
+"""Lee-Lin-Wahba: dense solvers, and the hard margin."""

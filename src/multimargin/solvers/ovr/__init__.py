@@ -1,0 +1,1 @@
+"""One-vs-rest: binary machines, several classes at a time."""

@@ -1,0 +1,102 @@
+"""One-vs-rest dual variables in two parts: of a machine's own class, and of all other samples.
+
+When the box grows, the two do not grow alike: the few samples of the class itself are at their
+bound and follow it, and the many others grow as far as it takes to balance them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multimargin.solvers._problem import Problem
+from multimargin.solvers._records import Weights
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class OwnPart:
+    """What the samples of the own class have in each machine's weights w.
+
+    Attributes
+    ----------
+    norm2 : ndarray of shape (machines,)
+        Squared norm of their part of w.
+    along : ndarray of shape (machines,)
+        The product of that part and w.
+    """
+
+    norm2: Floats
+    along: Floats
+
+
+def own_part(
+    weights: Weights, problem: Problem, rows: NDArray[Any], machines: NDArray[Any], alpha: Any
+) -> OwnPart:
+    """Measure the own part of weights.
+
+    Parameters
+    ----------
+    weights : Weights
+        Of all machines.
+    problem : Problem
+        With the samples.
+    rows, machines : ndarray of int
+        Samples that have a machine of their class, and which.
+    alpha : ndarray
+        Their dual variables in it.
+    """
+    shape = (problem.machines, len(problem.y))
+    X: Any = problem.X
+    coef: Any = sp.csr_matrix((alpha, (machines, rows)), shape=shape) @ X
+    constant = problem.bias * np.bincount(machines, weights=alpha, minlength=shape[0])
+    product: Any = coef.multiply(weights.coef).tocsr()
+    norm2, along = row_sums(coef, np.square(coef.data)), row_sums(product, product.data)
+    return OwnPart(norm2 + constant**2, along + constant * weights.constant)
+
+
+def row_sums(matrix: Any, data: NDArray[Any]) -> Floats:
+    """Sums of `data`, which is in the places of a CSR matrix's own, over its rows."""
+    sums = np.zeros(matrix.shape[0])
+    (there,) = np.nonzero(np.diff(matrix.indptr))
+    if len(there):
+        sums[there] = np.add.reduceat(data, matrix.indptr[there], dtype=np.float64)
+    return sums
+
+
+def growth_of_parts(
+    most: float, part: OwnPart, norm2: Floats, sums: tuple[Floats, Floats], more: tuple[Any, Any]
+) -> tuple[Floats, Floats]:
+    """What to multiply the own and the other variables of each machine by.
+
+    The dual is a parabola in these two: t own + s others - 1/2 |t w_own + s w_others|^2. This is
+    its maximum, as far as it is between no growth and all that the box allows.
+
+    Parameters
+    ----------
+    most : float
+        By how much the box grows.
+    part : OwnPart
+    norm2 : ndarray of shape (machines,)
+        Squared norms of the weights.
+    sums : tuple of ndarray
+        Of the own and of the other variables.
+    more : tuple of ndarray or float
+        What a squared loss adds to the two squared norms.
+    """
+    cross = part.along - part.norm2
+    own2, others2 = part.norm2 + more[0], norm2 - part.along - cross + more[1]
+    determinant = own2 * others2 - cross**2
+    own = _clipped(sums[0] * others2 - sums[1] * cross, determinant, most)
+    return own, _clipped(sums[1] - own * cross, others2, most)
+
+
+def _clipped(above: Floats, below: Floats, most: float) -> Floats:
+    # Nothing to balance: the box is what limits it.
+    best = np.divide(above, below, out=np.full(np.shape(above), np.inf), where=below > 0)
+    return np.asarray(np.clip(best, 1.0, most))

@@ -1,0 +1,206 @@
+"""The lines of one-vs-rest machines that this rank holds, and what is known of all machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin import _core
+from multimargin.checkpoints._store import Checkpoint
+from multimargin.parallel._communicator import Communicator
+from multimargin.parallel._partition import divided, stretches
+from multimargin.solvers._problem import Problem
+from multimargin.solvers._solution import Weights, csr_weights, stacked_weights
+
+# Lines handed over at a time, but no more than 16 times in all; the same for any number of
+# threads and ranks, since the history shows it.
+_LINES, _GROUPS = 64, 16
+
+
+class Lines:
+    """One rank's share.
+
+    Attributes
+    ----------
+    groups : list of range
+        Lines that all ranks work on at the same time.
+    machines : ndarray of int32
+        Those that this rank holds, ascending: rows of its weights, columns of its alpha.
+    primal, dual, violation, passes, reached : ndarray of shape (all machines,)
+        What the last certificates said; of other ranks' machines since the last `exchange`.
+    round_of : ndarray of int
+        The last round in which this rank solved a line.
+    """
+
+    def __init__(self, engine: _core.OneVsRest, problem: Problem, comm: Communicator) -> None:
+        self._engine, self._problem, self._comm = engine, problem, comm
+        self._lanes = engine.lanes
+        lines = -(-problem.machines // self._lanes)
+        step = max(_LINES, -(-lines // _GROUPS))
+        self.groups = [range(k, min(lines, k + step)) for k in range(0, lines, step)]
+        held = [line for group in range(len(self.groups)) for line in self.of_group(group)]
+        self._held = held
+        self.machines = np.array([m for k in held for m in self._range(k)], dtype=np.int32)
+        self.round_of = np.zeros(lines, dtype=np.int64)
+        self._table = np.array([_row(r) for r in engine.reports()], dtype=np.float64)
+
+    @property
+    def primal(self) -> NDArray[np.float64]:
+        return self._table[:, 0]
+
+    @property
+    def dual(self) -> NDArray[np.float64]:
+        return self._table[:, 1]
+
+    @property
+    def violation(self) -> NDArray[np.float64]:
+        return self._table[:, 2]
+
+    @property
+    def passes(self) -> NDArray[np.float64]:
+        return self._table[:, 3]
+
+    @property
+    def reached(self) -> NDArray[np.float64]:
+        return self._table[:, 4]
+
+    def any_at_precision(self) -> bool:
+        """Whether rounding did not allow some machine to come to its tolerance."""
+        return bool(self._table[:, 5].any())
+
+    # ------------------------------------------------------------ who holds what
+
+    def of_group(self, group: int) -> range:
+        """This rank's lines of a group."""
+        lines, size = self.groups[group], self._comm.size
+        # Ranks take turns in having one line more than others.
+        slot = (self._comm.rank - group * (len(lines) % size)) % size
+        cuts = divided(len(lines), size)
+        return range(lines.start + cuts[slot], lines.start + cuts[slot + 1])
+
+    def _range(self, line: int) -> range:
+        return range(line * self._lanes, min(self._problem.machines, (line + 1) * self._lanes))
+
+    def untouched(self) -> NDArray[np.bool_]:
+        """Which of the machines that this rank holds were never solved."""
+        untouched: NDArray[np.bool_] = self.round_of[self.machines // self._lanes] == 0
+        return untouched
+
+    def stretches(self, lines: list[int]) -> Iterator[tuple[int, int]]:
+        """Ranges of machines that make up ascending lines."""
+        for begin, end in stretches(lines):
+            yield begin * self._lanes, min(self._problem.machines, end * self._lanes)
+
+    def column_of(self, machine: int) -> int:
+        """Where this rank keeps the alpha of a machine that it holds."""
+        return int(np.searchsorted(self.machines, machine))
+
+    # ------------------------------------------------------------ reports
+
+    def solved(self, begin: int, end: int, number: int) -> None:
+        """Take note of what the core has done with some machines, in the round of this number."""
+        self._table[begin:end] = [_row(r) for r in self._engine.reports()[begin:end]]
+        self.round_of[begin // self._lanes : -(-end // self._lanes)] = number
+
+    def exchange(self, group: int) -> NDArray[np.int64]:
+        """Tell all ranks of a group's machines; returns the machines."""
+        lines = self.groups[group]
+        self._tell([m for k in self.of_group(group) for m in self._range(k)])
+        return np.arange(self._range(lines[0]).start, self._range(lines[-1]).stop)
+
+    def _tell(self, machines: list[int]) -> None:
+        mine = np.array(machines, dtype=np.int64)
+        for numbers, rows in self._comm.gather([mine, self._table[mine]]):
+            self._table[numbers] = rows
+
+    def reopen(self, group: int, number: int, most: int) -> int:
+        """Let lines of the round that ran out of passes have what a larger limit gives them.
+
+        Parameters
+        ----------
+        group : int
+            Those before it are done.
+        number : int
+            Of the round.
+        most : int
+            Passes in it.
+
+        Returns
+        -------
+        group : int
+            The first one that is not done, the same on all ranks.
+        """
+        ended = (self.reached != 0) | (self._table[:, 5] != 0) | (self.passes >= most)
+        for line in self._held:
+            here = self._range(line)
+            if self.round_of[line] == number and not ended[here.start : here.stop].all():
+                self.round_of[line] = number - 1
+        machines = (range(self._range(g[0]).start, self._range(g[-1]).stop) for g in self.groups)
+        done = [bool(ended[m.start : m.stop].all()) for m in machines]
+        return next((k for k in range(group) if not done[k]), group)
+
+    # ------------------------------------------------------------ weights and state
+
+    def weights(self) -> Weights:
+        """Of the machines held."""
+        features = self._problem.X.shape[1]
+        parts = [
+            csr_weights(self._engine.weights(*r), features) for r in self.stretches(self._held)
+        ]
+        if self._comm.size == 1:
+            return parts[0]
+        stacked = stacked_weights(parts, features, self._problem.X.dtype)
+        return Weights(stacked.coef, stacked.constant, self.machines)
+
+    def save(self, alpha: NDArray[Any] | None) -> dict[str, dict[str, NDArray[Any]]]:
+        """Each line's state, where there is any."""
+        parts = {}
+        for line in self._held:
+            here = self._range(line)
+            if self.round_of[line] == 0 and alpha is None:
+                continue
+            value, index, begin, constant = self._engine.weights(here.start, here.stop)
+            part = {
+                "round": self.round_of[line : line + 1],
+                "reports": self._table[here.start : here.stop],
+                "value": value,
+                "index": index,
+                "begin": begin,
+                "constant": constant,
+            }
+            if alpha is not None:
+                column = self.column_of(here.start)
+                part["alpha"] = np.ascontiguousarray(alpha[:, column : column + len(here)])
+            parts[f"line-{line}"] = part
+        return parts
+
+    def load(self, found: Checkpoint, alpha: NDArray[Any] | None) -> None:
+        """The state of a checkpoint, and everyone's reports."""
+        known = set(found.names)
+        for line in self._held:
+            if f"line-{line}" not in known:
+                continue
+            part, here = found.part(f"line-{line}"), self._range(line)
+            self.round_of[line] = part["round"][0]
+            self._table[here.start : here.stop] = part["reports"]
+            rows = [np.ascontiguousarray(part[k]) for k in ("value", "index", "begin", "constant")]
+            rows.append(self.primal[here.start : here.stop].copy())
+            self._engine.put_weights(here.start, *rows)
+            if alpha is not None:
+                column = self.column_of(here.start)
+                alpha[:, column : column + len(here)] = part["alpha"]
+        self._tell(self.machines.tolist())
+
+
+def _row(report: _core.MachineReport) -> tuple[float, ...]:
+    return (
+        report.primal,
+        report.dual,
+        report.violation,
+        report.passes,
+        report.reached,
+        report.precision,
+    )

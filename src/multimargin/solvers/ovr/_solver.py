@@ -1,0 +1,227 @@
+"""One-vs-rest: every class against all others, each to its own tolerance.
+
+The compiled solver takes classes a cache line at a time; here they are handed to it in groups, so
+that progress can be shown and a run can end between two of them. Ranks divide the lines of every
+group between them. Since lines share nothing but the data, a machine is the same whoever trains
+it, and only the certificates travel.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin import _core
+from multimargin.checkpoints._store import Checkpoint
+from multimargin.solvers._base import BaseSolver
+from multimargin.solvers._records import packed, unpacked
+from multimargin.solvers._solution import DenseAlpha, Solution, Start, Weights
+from multimargin.solvers._stopping import GapStopping
+from multimargin.solvers.ovr._rank_classes import Lines
+
+# With a time limit all classes come this far first: one that was never trained scores 0, and so
+# above all that have learnt to say no.
+_ROUGH = 0.2
+_MOST_ALPHA_BYTES = 2**31  # kept for that; above, a time limit leaves the last classes untrained
+_SLOW_PASSES = 300  # after which an interior point is tried, where it suits
+_LINES_AT_ONCE = 4  # per thread, between two looks at whether a checkpoint is due
+
+# The steps on the way to one target: passes; the certificates of what an interior point found
+# for machines that passes did not finish; passes again.
+_PASSES, _CERTIFICATES, _LAST_PASSES = 0, 1, 2
+
+
+class OvrSolver(BaseSolver):
+    """One run of the one-vs-rest machine."""
+
+    depends_on_bundles = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        problem = self._problem
+        two = problem.n_classes == 2
+        self._engine: _core.OneVsRest = problem.core(
+            "OneVsRest",
+            machines=problem.machines,
+            first_class=1 if two else 0,
+            loss=problem.loss,
+            threads=self._threads,
+            seed=self._seed,
+            isa=self._isa,
+        )
+        self._lines = Lines(self._engine, problem, self._comm)
+        # Where the run is: which target, which step on the way to it, how many groups are done.
+        self._target_at, self._step, self._group = 0, _PASSES, 0
+        self._rounds = 1  # over all classes, the present one included
+        self._passes_before = 0  # the present round
+        self._targets: list[float] = []
+        self._alpha: NDArray[Any] | None = None  # of the machines held, when the run has ended
+
+    def _run(self, start: Start | None) -> Solution:
+        found = self._checkpoints.read() if self._checkpoints is not None else None
+        alpha = self._first_alpha(start) if found is None else self._resumed(found)
+        ended_by = ""
+        while not ended_by and self._target_at < len(self._targets):
+            target = self._targets[self._target_at]
+            ended_by = self._round(target, alpha) or self._next_step(target, alpha)
+        if self._stopping.reached(self._history[-1]):
+            ended_by = ""  # all together, if not each by itself
+        elif not ended_by:
+            ended_by = "precision" if self._lines.any_at_precision() else "max_iter"
+        if alpha is not None:
+            # Machines that were not reached are zero, whatever a start says.
+            alpha[:, self._lines.untouched()] = 0
+        self._alpha = alpha
+        return self._solution(ended_by)
+
+    def _kept_alpha(self) -> DenseAlpha | None:
+        problem = self._problem
+        if self._alpha is None or self._comm.size > 1:
+            return None
+        return DenseAlpha(problem.formulation, problem.loss, problem.y, self._alpha, problem.box)
+
+    def _first_alpha(self, start: Start | None) -> NDArray[Any] | None:
+        """Dual variables of the machines held; None where they are not kept."""
+        problem, tol, timed = self._problem, self._stopping.tol, self._limits.time_limit is not None
+        alpha = None
+        size = len(problem.y) * problem.machines * problem.X.dtype.itemsize
+        if isinstance(start, DenseAlpha):
+            alpha = start.scaled_to(problem)
+            if self._comm.size > 1:
+                alpha = np.ascontiguousarray(alpha[:, self._lines.machines])
+        elif (
+            self._keep_alpha
+            or (timed and size <= _MOST_ALPHA_BYTES)
+            or self._may_use_interior_point()
+        ):
+            alpha = self._no_alpha()
+        in_two = timed and alpha is not None
+        self._targets = list(dict.fromkeys([max(tol, _ROUGH), tol] if in_two else [tol]))
+        return alpha
+
+    def _no_alpha(self) -> NDArray[Any]:
+        shape = (len(self._problem.y), len(self._lines.machines))
+        return np.zeros(shape, dtype=self._problem.X.dtype)
+
+    def _next_step(self, target: float, alpha: NDArray[Any] | None) -> str:
+        """Prepare the next round; returns what ended the run, if that is its end."""
+        step = self._step
+        reached = type(self._stopping)(target).reached(self._history[-1])
+        if not reached and step == _PASSES and (limit := self._limit_reached()):
+            return limit
+        if reached or step == _LAST_PASSES:
+            self._target_at, self._step = self._target_at + 1, _PASSES
+        elif step == _CERTIFICATES:
+            self._step = _LAST_PASSES
+        elif alpha is not None and self._may_use_interior_point():
+            found = self._interior_point()
+            assert found is not None
+            for column, k in enumerate(self._lines.machines):
+                if not self._lines.reached[k] and found[1][k] > self._lines.dual[k]:
+                    alpha[:, column] = found[0][:, k]
+            self._step = _CERTIFICATES
+        else:
+            self._target_at += 1
+        self._rounds, self._group, self._passes_before = self._rounds + 1, 0, self._passes
+        return ""
+
+    def _most_passes(self) -> int:
+        if self._step == _CERTIFICATES:
+            return 0
+        most = max(0, self._limits.max_passes - self._passes_before)
+        # Those after an interior point have tried it.
+        return min(most, _SLOW_PASSES) if self._may_use_interior_point() else most
+
+    def _round(self, target: float, alpha: NDArray[Any] | None) -> str:
+        """All classes that are left to the tolerance ``target``; returns what ended it."""
+        most = self._most_passes()
+        for group in range(self._group, len(self._lines.groups)):
+            complete = self._solve_group(group, target, most, alpha)
+            machines = self._lines.exchange(group)
+            passes = self._passes_before + int(self._lines.passes[machines].max())
+            if passes > self._passes:
+                self._pass_done(passes - self._passes)
+            asked = self._scan_done(
+                sum(self._lines.primal.tolist()),
+                sum(self._lines.dual.tolist()),
+                float(self._lines.violation.max()),
+                len(self._problem.y) * self._problem.machines,
+            )
+            if not complete:
+                return "time_limit"
+            # The machines' own passes are counted, and their own precision is looked after.
+            if asked in ("a callback", "time_limit"):
+                return asked
+            self._group = group + 1
+            self._perhaps_checkpoint(alpha)
+        return ""
+
+    def _solve_group(
+        self, group: int, target: float, most: int, alpha: NDArray[Any] | None
+    ) -> bool:
+        """This rank's lines of a group; returns whether all ranks came to the end of theirs."""
+        left = [k for k in self._lines.of_group(group) if self._lines.round_of[k] < self._rounds]
+        at_once = _LINES_AT_ONCE * self._threads if self._checkpoints is not None else len(left)
+        chunks = [left[k : k + at_once] for k in range(0, len(left), max(1, at_once))]
+        count = int(self._comm.reduce(np.array([len(chunks)]), "max")[0])
+        by_gap = isinstance(self._stopping, GapStopping)
+        for k in range(count):
+            complete = True
+            for begin, end in self._lines.stretches(chunks[k] if k < len(chunks) else []):
+                self._limit(self._engine)
+                column = self._lines.column_of(begin)
+                if not self._engine.solve(
+                    begin, end, target, by_gap, most, alpha, column, self._shrinking
+                ):
+                    complete = False
+                self._lines.solved(begin, end, self._rounds)
+            if not self._comm.reduce(np.array([int(complete)]), "min")[0]:
+                return False
+            if k + 1 < count:
+                self._perhaps_checkpoint(alpha)
+        return True
+
+    def _weights(self) -> Weights:
+        return self._lines.weights()
+
+    # ------------------------------------------------------------ checkpoints
+
+    def _perhaps_checkpoint(self, alpha: NDArray[Any] | None) -> None:
+        if self._checkpoints is None or not self._checkpoints.due():
+            return
+        parts = self._lines.save(alpha)
+        if self._comm.rank == 0:
+            parts["all"] = {
+                "history": packed(self._history),
+                "seconds": np.array([time.monotonic() - self._began]),
+            }
+        common = {
+            "at": [self._target_at, self._step, self._group],
+            "targets": self._targets,
+            "has_alpha": alpha is not None,
+            "rounds": self._rounds,
+            "passes": [self._passes_before, self._passes],
+            "tried_interior_point": self._tried_interior_point,
+        }
+        self._checkpoints.write(common, parts)
+
+    def _resumed(self, found: Checkpoint) -> NDArray[Any] | None:
+        """Go on as if nothing had happened since the checkpoint; returns its dual variables.
+
+        Limits may be others than before: the way there is the one that the run began with.
+        """
+        common, rest = found.common, found.part("all")
+        self._target_at, self._step, self._group = common["at"]
+        self._targets = common["targets"]
+        self._rounds = common["rounds"]
+        self._passes_before, self._passes = common["passes"]
+        self._tried_interior_point = common["tried_interior_point"]
+        self._history = unpacked(np.array(rest["history"]))
+        self._began -= float(rest["seconds"][0])
+        alpha = self._no_alpha() if common["has_alpha"] else None
+        self._lines.load(found, alpha)
+        self._group = self._lines.reopen(self._group, self._rounds, self._most_passes())
+        return alpha

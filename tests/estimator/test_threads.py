@@ -1,0 +1,177 @@
+"""The number of threads is a matter of speed alone; forks, pools and threads around a fit work."""
+
+import os
+import threading
+import time
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse
+
+from multimargin import MulticlassSVC
+from multimargin.solvers._problem import Problem
+from tests.reference.ww import dense
+from tests.support.forks import in_fork
+
+
+def sparse_many_classes(n=1500, d=800, n_classes=150, per_row=12, seed=0):
+    """Text-like rows: a few features of the class's own topic, a few from anywhere."""
+    rng = np.random.default_rng(seed)
+    y = np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=n - n_classes)])
+    topics = rng.integers(d, size=(n_classes, 10))
+    own = topics[y[:, None], rng.integers(10, size=(n, per_row // 2))]
+    noise = rng.integers(d, size=(n, per_row - per_row // 2))
+    columns = np.hstack([own, noise]).ravel()
+    rows = np.repeat(np.arange(n), per_row)
+    X = scipy.sparse.coo_array((rng.uniform(0.2, 1.0, n * per_row), (rows, columns)), shape=(n, d))
+    return X.tocsr(), y
+
+
+def dense_few_classes(n=400, d=20, n_classes=5, seed=1):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=n)
+    return rng.standard_normal((n, d)) + rng.standard_normal((n_classes, d))[y], y
+
+
+def two_classes():
+    return dense_few_classes(n_classes=2, seed=2)
+
+
+def fewer_samples_than_threads():
+    return np.eye(3), np.arange(3)
+
+
+PROBLEMS = [sparse_many_classes, dense_few_classes, two_classes, fewer_samples_than_threads]
+
+
+def bits(model):
+    """Everything a fit decides, byte for byte."""
+    return (
+        dense(model.coef_).tobytes(),
+        np.asarray(model.intercept_).tobytes(),
+        model.n_iter_,
+        model.primal_objective_,
+        model.dual_objective_,
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("stopping", ["gap", "violation"])
+@pytest.mark.parametrize("make", PROBLEMS)
+def test_model_is_bit_identical_for_any_number_of_threads(make, stopping, dtype):
+    X, y = make()
+    X = X.astype(dtype)
+    fits = [
+        MulticlassSVC(stopping=stopping, n_jobs=n_jobs, random_state=3).fit(X, y)
+        for n_jobs in [1, 2, 3, 4]
+    ]
+    assert np.any(dense(fits[0].coef_))
+    for n_jobs, model in enumerate(fits[1:], start=2):
+        assert bits(model) == bits(fits[0]), f"n_jobs={n_jobs} gives another model than n_jobs=1"
+
+
+@pytest.mark.parametrize("n_jobs", [None, -1])
+def test_default_and_all_cores_give_the_same_model(n_jobs):
+    X, y = dense_few_classes()
+    one = MulticlassSVC(n_jobs=1, random_state=3).fit(X, y)
+    assert bits(MulticlassSVC(n_jobs=n_jobs, random_state=3).fit(X, y)) == bits(one)
+
+
+@pytest.mark.parametrize("make", [sparse_many_classes, dense_few_classes])
+def test_the_seed_decides(make):
+    X, y = make()
+    first, again, other = (
+        MulticlassSVC(n_jobs=2, random_state=seed).fit(X, y) for seed in [0, 0, 1]
+    )
+    assert bits(first) == bits(again)
+    # Another order of visits, the same optimum: each primal is within tol of it.
+    assert other.primal_objective_ == pytest.approx(first.primal_objective_, rel=2 * other.tol)
+    assert other.dual_objective_ <= first.primal_objective_ * (1.0 + 1e-6)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_fit_in_a_forked_child():
+    """A pool of threads that outlives a fit would be missing in the child, which then hangs."""
+    X, y = sparse_many_classes(n=500, n_classes=50)
+
+    def fit():
+        return bits(MulticlassSVC(n_jobs=2, random_state=0).fit(X, y))
+
+    expected = fit()
+    assert in_fork(fit) == expected
+    assert in_fork(fit) == expected
+    assert fit() == expected
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_fits_inside_joblib(backend):
+    X, y = sparse_many_classes(n=500, n_classes=50)
+    expected = bits(MulticlassSVC(n_jobs=1, random_state=0).fit(X, y))
+    fits = joblib.Parallel(n_jobs=2, backend=backend)(
+        joblib.delayed(MulticlassSVC(n_jobs=n_jobs, random_state=0).fit)(X, y)
+        for n_jobs in [1, 2, None, 2]
+    )
+    assert all(bits(model) == expected for model in fits)
+
+
+def test_fits_in_threads():
+    X, y = sparse_many_classes(n=500, n_classes=50)
+    expected = bits(MulticlassSVC(n_jobs=2, random_state=0).fit(X, y))
+    found = []
+
+    def fit():
+        found.append(bits(MulticlassSVC(n_jobs=2, random_state=0).fit(X, y)))
+
+    threads = [threading.Thread(target=fit, daemon=True) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60.0)
+    assert found == [expected] * 3
+
+
+def test_other_threads_run_during_a_fit():
+    """The core must release the interpreter lock, or one fit stops the whole program."""
+    X, y = sparse_many_classes(n=6000, d=3000, n_classes=600)
+    model = MulticlassSVC(n_jobs=1, tol=1e-9, time_limit=1.5, max_iter=10**6)
+    fit = threading.Thread(target=quietly, args=(model, X, y), daemon=True)
+    fit.start()
+    longest, last = 0.0, time.monotonic()
+    while fit.is_alive():
+        time.sleep(0.01)
+        now = time.monotonic()
+        longest, last = max(longest, now - last), now
+    assert hasattr(model, "coef_")
+    assert longest < 0.75, f"the interpreter stood still for {longest:.2f} s"
+
+
+def quietly(model, X, y):
+    """Fit; a convergence warning in a thread is nobody's business here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_classes", [3, 40, 330])
+def test_shared_samples_of_lee_lin_wahba_give_the_same_bits(dtype, n_classes):
+    # Small problems are not shared by themselves: here they are, with any number of threads.
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random(400, 60, density=0.2, format="csr", random_state=0).astype(dtype)
+    y = np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=400 - n_classes)])
+    box = np.full(400, 30.0, dtype=dtype)
+    problem = Problem(X, y.astype(np.int32), box, n_classes, 1.0, "llw")
+    found = []
+    for threads in (1, 2, 3, 4, 7):
+        engine = problem.core("LeeLinWahba", n_classes=n_classes, threads=threads, seed=1)
+        engine.set_least_shared(0.0)
+        for _ in range(3):
+            engine.pass_rows(-np.inf, -1.0)
+        engine.polish(3, 1e-3)
+        coef, constant = np.empty((n_classes, 60), dtype), np.empty(n_classes, dtype)
+        engine.weights(coef, constant)
+        found.append(coef.tobytes() + constant.tobytes())
+    assert len(set(found)) == 1

@@ -1,0 +1,223 @@
+"""The page of ``multimargin serve``, in a headless Chromium."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+pytest.importorskip("uvicorn")
+pytest.importorskip("playwright")
+from playwright.sync_api import expect, sync_playwright
+
+from multimargin import save_model
+from multimargin.serving import Limits
+from tests.support.chromium import chromium, why_not
+from tests.support.served import live, small_model
+
+TEXT = "A small dog, that plays the violin with a cat"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    found = chromium()
+    if found is None:
+        pytest.skip(why_not())
+    with sync_playwright() as library:
+        launched = library.chromium.launch(**found)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def model_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "things.model"
+    save_model(small_model(), path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def url(model_file):
+    limits = Limits(max_chars=2000, rate=0)
+    with live(model_file, limits, examples=["a <b>dog</b> & a cat"]) as (host, port):
+        yield f"http://{host}:{port}/"
+
+
+def opened(browser, url, **options):
+    """A new page; what it complains about is collected in `complaints`."""
+    page = browser.new_context(**options).new_page()
+    page.set_default_timeout(15_000)
+    page.complaints = []
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.add_init_script(
+        "document.addEventListener('securitypolicyviolation',"
+        " (event) => console.error(`CSP: ${event.violatedDirective}`));"
+    )
+    page.goto(url)
+    expect(page.locator("#name")).to_have_text(re.compile(r"\S"))
+    return page
+
+
+@pytest.fixture
+def page(browser, url):
+    page = opened(browser, url)
+    yield page
+    assert page.complaints == []
+    page.context.close()
+
+
+def names(page):
+    return page.locator("#classes .name").all_text_contents()
+
+
+def marked(page, kind):
+    return page.locator(f'#mirror mark[class^="{kind}"]').all_text_contents()
+
+
+def test_typing_shows_classes_and_words(page):
+    expect(page.locator("#name")).to_have_text("things.model")
+    expect(page.locator("#facts")).to_contain_text("6 classes")
+    expect(page.locator("#facts")).to_contain_text("Weston-Watkins")
+    expect(page.get_by_label("Type or paste a text")).to_be_focused()
+    expect(page.locator("#answer")).to_be_hidden()
+    page.keyboard.type(TEXT, delay=2)
+    expect(page.locator("#classes .name")).to_have_count(5)
+    model = small_model()
+    labels, scores = model.predict_topk([TEXT], 5)
+    expect(page.locator("#classes .name")).to_have_text(labels[0].tolist())
+    expect(page.locator("#classes .score")).to_have_text([f"{score:.3f}" for score in scores[0]])
+    expect(page.locator("#winner")).to_have_text(str(labels[0][0]))
+    expect(page.locator("#rival")).to_have_text(str(labels[0][1]))
+    # The words are marked where they stand in the text, and listed with what they add.
+    why = model.explain(TEXT, k=50)
+    apart = {c.feature: c.contribution for c in why.contributions}
+    largest = max(map(abs, apart.values()))
+    shown = {word: value for word, value in apart.items() if abs(value) >= 0.03 * largest}
+    assert set(map(str.lower, marked(page, "for"))) == {w for w, v in shown.items() if v > 0}
+    assert set(map(str.lower, marked(page, "against"))) == {w for w, v in shown.items() if v < 0}
+    assert page.locator("#mirror").text_content().rstrip("\u200b") == TEXT
+    rows = page.locator("#words tr")
+    expect(rows).to_have_count(len(shown))
+    for row, (word, value) in zip(
+        rows.all_text_contents(), sorted(shown.items(), key=lambda item: -item[1]), strict=True
+    ):
+        assert row == f"{word}{'+' if value > 0 else '−'}{abs(value):.3f}"
+    expect(page.locator("#sums .total")).to_contain_text(f"+{why.difference:.3f}")
+    expect(page.get_by_role("status")).to_contain_text(f"{labels[0][0]}, ahead of {labels[0][1]}")
+
+
+def test_marks_lie_under_the_words(page):
+    page.fill("#text", "a dog\n" * 3 + "and a car that carries a long family " * 6)
+    expect(page.locator("#mirror mark").first).to_be_attached()
+    field, copy = page.locator("#text").bounding_box(), page.locator("#mirror").bounding_box()
+    assert field == copy
+    # The field is as high as its text: no line of it is scrolled out of sight.
+    assert page.evaluate("text.scrollHeight <= text.clientHeight + 1")
+
+
+def test_near_miss_by_keyboard_and_by_mouse(page):
+    page.fill("#text", TEXT)
+    expect(page.locator("#classes .name")).to_have_count(5)
+    classes = names(page)
+    page.get_by_role("radio", name=classes[3]).check()
+    expect(page.locator("#rival")).to_have_text(classes[3])
+    assert names(page) == classes
+    expect(page.get_by_role("radio", name=classes[3])).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page.locator("#rival")).to_have_text(classes[2])
+    expect(page.get_by_role("radio", name=classes[2])).to_be_checked()
+    difference = small_model().explain(TEXT, against=classes[2]).difference
+    expect(page.locator("#sums .total")).to_contain_text(f"+{difference:.3f}")
+    page.locator("#text").press_sequentially(" small")
+    expect(page.locator("#rival")).to_have_text(names(page)[1])  # the runner-up again
+
+
+def test_examples_and_what_is_no_html(page):
+    page.get_by_role("button", name="a <b>dog</b> & a cat").click()
+    expect(page.locator("#text")).to_have_value("a <b>dog</b> & a cat")
+    expect(page.locator("#classes .name")).to_have_count(5)
+    page.fill("#text", "<img src=x onerror=alert(1)> 😀 dog <script>")
+    expect(page.locator("#mirror mark")).to_have_text(["dog"])
+    assert page.locator("main img, main script").count() == 0
+
+
+def test_nothing_known_and_nothing_at_all(page):
+    page.fill("#text", "xyzzy")
+    expect(page.locator("#nothing-known")).to_be_visible()
+    expect(page.locator("#why")).to_be_hidden()
+    expect(page.locator("#classes")).to_be_hidden()
+    page.fill("#text", "xyzzy dog")
+    expect(page.locator("#classes .name").first).to_have_text("dog")
+    expect(page.locator("#nothing-known")).to_be_hidden()
+    page.fill("#text", "  ")
+    expect(page.locator("#answer")).to_be_hidden()
+    expect(page.locator("#invitation")).to_be_visible()
+
+
+def test_too_long_text(page):
+    page.fill("#text", "dog " * 501)
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("2,004 characters; at most 2,000")
+    page.fill("#text", "dog")
+    expect(alert).to_be_hidden()
+    expect(page.locator("#winner")).to_have_text("dog")
+
+
+def test_refusals_are_shown(browser, url):
+    page = opened(browser, url)
+    answer = '{"error": {"status": 422, "code": "x", "message": "no <b>such</b> thing"}}'
+    page.route("**/predict", lambda route: route.fulfill(status=422, body=answer))
+    page.fill("#text", "dog")
+    expect(page.get_by_role("alert")).to_have_text("The server refused: no <b>such</b> thing.")
+    page.context.close()
+
+
+def test_server_that_goes_and_comes_back(browser, url):
+    page = opened(browser, url)
+    page.route("**/predict", lambda route: route.abort("connectionrefused"))
+    page.fill("#text", "dog")
+    expect(page.get_by_role("alert")).to_contain_text("The server does not answer")
+    page.unroute("**/predict")
+    expect(page.locator("#winner")).to_have_text("dog")  # without typing anything more
+    expect(page.get_by_role("alert")).to_be_hidden()
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_phone(browser, url, scheme):
+    page = opened(
+        browser, url, viewport={"width": 340, "height": 700}, color_scheme=scheme, has_touch=True
+    )
+    page.fill("#text", f"{TEXT} {'w' * 200}")
+    expect(page.locator("#classes .name")).to_have_count(5)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 340
+    page.locator("#classes label").nth(2).tap()
+    expect(page.locator("#rival")).to_have_text(names(page)[3])
+    assert page.evaluate(CONTRAST) == []
+    assert page.complaints == []
+    page.context.close()
+
+
+# Texts whose contrast to what is behind them is below 4.5, as WCAG AA asks for.
+CONTRAST = """() => {
+  const channels = (css) => css.match(/[\\d.]+%?/g).map((part) => parseFloat(part));
+  const light = ([r, g, b]) => [r, g, b]
+    .map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const over = ([r, g, b, a = 1], below) => [r, g, b].map((v, i) => v * a + below[i] * (1 - a));
+  const behind = (node) => {
+    const below = node.parentElement ? behind(node.parentElement) : [255, 255, 255];
+    return over(channels(getComputedStyle(node).backgroundColor), below);
+  };
+  const poor = [];
+  for (const node of document.querySelectorAll("body *:not(mark)")) {
+    const own = [...node.childNodes].some((c) => c.nodeType === 3 && c.data.trim());
+    if (!own || node.closest("#mirror, .unseen") || !node.checkVisibility()) continue;
+    const below = behind(node);
+    const [a, b] = [light(over(channels(getComputedStyle(node).color), below)), light(below)];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) poor.push(`${node.tagName} ${node.className} ${ratio.toFixed(2)}`);
+  }
+  return poor;
+}"""

@@ -1,0 +1,327 @@
+"""Compiled kernels against their NumPy twins, for every formulation and instruction set."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from multimargin import ModelFileError, _core
+from multimargin.formulations import FORMULATIONS
+from multimargin.models._scores import LinearScores
+from multimargin.solvers._problem import Problem
+from multimargin.solvers._solution import Limits
+from multimargin.solvers._stopping import GapStopping
+from multimargin.solvers.llw._alternating import AlternatingSolver, ExtrapolatedSolver
+from multimargin.solvers.llw._solver import BlockSolver
+from multimargin.solvers.ovr._solver import OvrSolver
+
+# Those whose block solve the engine uses; the others have solvers of their own.
+ACTIVE_SET = ["ww", "cs"]
+ISAS = [isa for isa in range(3) if _core.isa_available(isa)]
+numbers = st.floats(-3, 3)
+
+
+def feasible(name, alpha, box):
+    """Dual variables of one sample, made to fit the budget where they share one."""
+    return alpha if FORMULATIONS[name].separable else alpha / max(1.0, alpha.sum() / box)
+
+
+def test_best_isa_is_available_and_named():
+    assert _core.best_isa() in ISAS
+    assert {_core.isa_name(isa) for isa in range(3)} == {"baseline", "avx2", "avx512"}
+
+
+@pytest.mark.parametrize("name", ACTIVE_SET)
+@pytest.mark.parametrize("isa", ISAS)
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_block_solve(name, isa, data):
+    size = data.draw(st.integers(1, 30))
+    box = data.draw(st.floats(0.01, 100))
+    own = data.draw(st.floats(0.05, 20))
+    draw = lambda elements: np.array(  # noqa: E731
+        data.draw(st.lists(elements, min_size=size, max_size=size))
+    )
+    margin, share = draw(numbers), draw(st.sampled_from([0.0, 0.3, 1.0]))
+    curvature = own * (1 + draw(st.floats(0, 3)))
+    alpha = feasible(name, share * box, box)
+    expected = FORMULATIONS[name].solve_block(margin, alpha, box, own, curvature)
+    found, gap, violation = _core.solve_block(name, isa, margin, alpha, box, own, curvature)
+    np.testing.assert_allclose(found, expected, atol=1e-9 * max(1.0, box))
+    assert gap >= -1e-12
+    assert violation >= 0
+    # Never worse than before, and a block that is solved has nothing left to violate.
+    step = found - alpha
+    after = margin - curvature * step - own * step.sum()
+    gain = margin @ step - 0.5 * (curvature @ step**2 + own * step.sum() ** 2)
+    assert gain >= -1e-9 * max(1.0, box)
+    left = _core.solve_block(name, isa, after, found, box, own, curvature)[1]
+    assert left <= 1e-7 * max(1.0, box) ** 2
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_block_of_a_shared_budget_leaves_the_rest_alone(isa):
+    margin, alpha, curvature = np.array([0.9, 0.2, -0.1]), np.array([0.1, 0.3, 0.0]), np.ones(3)
+    for outside in [0.0, 0.25, 0.6, 1.0]:
+        found, _, _ = _core.solve_block("cs", isa, margin, alpha, 1.0, 1.0, curvature, outside)
+        expected = FORMULATIONS["cs"].solve_block(margin, alpha, 1.0 - outside, 1.0, curvature)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        assert found.sum() <= 1.0 - outside + 1e-15
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_exchange(isa, dtype, data):
+    """Classes that meet without the sample's own class pass on to each other what they have."""
+    size = data.draw(st.integers(1, 30))
+    box = data.draw(st.floats(0.01, 100))
+    own = data.draw(st.floats(0.05, 20))
+    draw = lambda elements: np.array(  # noqa: E731
+        data.draw(st.lists(elements, min_size=size, max_size=size))
+    )
+    # Without the own class's score margins have any offset in common.
+    margin = (draw(numbers) + data.draw(st.sampled_from([0.0, -50.0, 50.0]))).astype(dtype)
+    share = draw(st.sampled_from([0.0, 0.0, 0.3, 1.0]))
+    curvature = (own * (1 + draw(st.floats(0, 3)))).astype(dtype)
+    alpha = feasible("cs", share * box, box).astype(dtype)
+    found, gap, violation = _core.solve_block(
+        "cs", isa, margin, alpha, box, own, curvature, exchange=True
+    )
+    m, a, q = margin.astype(float), alpha.astype(float), curvature.astype(float)
+    expected = FORMULATIONS["cs"].solve_exchange(m, a, q)
+    near = 2e-5 if dtype == np.float32 else 1e-9
+    scale = max(1.0, box, np.abs(m).max() / own)
+    np.testing.assert_allclose(found, expected, atol=near * scale)
+    assert np.all(found >= 0)
+    assert found.sum(dtype=float) == pytest.approx(a.sum(), rel=100 * float(np.finfo(dtype).eps))
+    # What the report says of the block as it was: whoever has something could have more.
+    worst = m.max() - np.where(a > 0, m, np.inf).min() if a.any() else 0.0
+    assert violation == pytest.approx(max(0.0, worst), abs=near * max(1.0, np.abs(m).max()))
+    reach = near * scale * max(1.0, np.abs(m).max())
+    assert gap == pytest.approx(a.sum() * m.max() - a @ m, abs=reach)
+    step = found - a
+    assert m @ step - 0.5 * q @ step**2 >= -reach, "the dual fell"
+
+
+@pytest.mark.parametrize("isa", ISAS)
+def test_nothing_to_exchange(isa):
+    margin, curvature = np.array([3.0, -1.0, 0.5]), np.ones(3)
+    none = np.zeros(3)
+    found, gap, violation = _core.solve_block(
+        "cs", isa, margin, none, 1.0, 1.0, curvature, exchange=True
+    )
+    assert not found.any() and gap == violation == 0
+    alone = _core.solve_block(
+        "cs", isa, margin[:1], np.array([0.7]), 1.0, 1.0, curvature[:1], exchange=True
+    )
+    assert alone[0][0] == 0.7
+    assert alone[1] == pytest.approx(0, abs=1e-15)
+    assert alone[2] == 0
+    with pytest.raises(ValueError, match="nothing to exchange"):
+        _core.solve_block("ww", isa, margin, none, 1.0, 1.0, curvature, exchange=True)
+
+
+@pytest.mark.parametrize("name", ACTIVE_SET)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("box", [1.0, 1e4, 1e8])
+@pytest.mark.parametrize("curvature", [1.0, 1e3, 1e7])
+def test_block_solve_is_exact_relative_to_its_solution(name, dtype, box, curvature):
+    # With a large box the solution is about 1 / curvature, far smaller than the box.
+    margin = np.linspace(0.5, 1.0, 7).astype(dtype)
+    q = np.full(7, curvature, dtype=dtype)
+    found, _, _ = _core.solve_block(name, 0, margin, np.zeros(7, dtype), box, curvature, q)
+    twin = FORMULATIONS[name].solve_block(
+        margin.astype(float), np.zeros(7), box, curvature, q.astype(float)
+    )
+    rel = 1e-4 if dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(found, twin, atol=rel * twin.max())
+
+
+@pytest.mark.parametrize("name", ACTIVE_SET)
+def test_nearly_equal_margins_do_not_cycle(name):
+    # Plain Newton jumps between the ends here for ever.
+    margin = np.full(8, 1.0) + np.linspace(0, 1e-12, 8)
+    found, _, _ = _core.solve_block(name, 0, margin, np.zeros(8), 1.0, 1.0, np.ones(8))
+    twin = FORMULATIONS[name].solve_block(margin, np.zeros(8), 1.0, 1.0, np.ones(8))
+    np.testing.assert_allclose(found, twin, atol=1e-9)
+
+
+def make_problem(dtype, index, *, bias, n=120, d=60, k=30, seed=0, formulation="ww"):
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, d, density=0.15, format="csr", random_state=rng, dtype=np.float64)
+    X.data -= 0.3  # both signs
+    X = X.astype(dtype)
+    X = sp.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    y = np.concatenate([np.arange(k), rng.integers(k, size=n - k)]).astype(np.int32)
+    box = rng.uniform(0.5, 2, n).astype(dtype)
+    return Problem(X, y, box, k, bias, formulation)
+
+
+def dense_alpha(engine, problem):
+    pair, cls, value = engine.alpha()
+    alpha = np.zeros((len(problem.y), problem.n_classes))
+    rows = np.repeat(np.arange(len(problem.y)), np.diff(pair))
+    alpha[rows, cls] = value
+    alpha[np.arange(len(problem.y)), problem.y] = 0
+    return alpha
+
+
+def twin_scan(engine, problem):
+    """Primal, dual and violation by the formulation's NumPy twin."""
+    twin = FORMULATIONS[problem.formulation]
+    A = np.hstack([problem.X.toarray(), np.full((len(problem.y), 1), problem.bias)]).astype(float)
+    alpha = dense_alpha(engine, problem)
+    W = twin.weights(alpha, A, problem.y)
+    margins = twin.margins(A @ W.T, problem.y)
+    box = problem.box.astype(float)
+    nonempty = np.any(A != 0, axis=1)
+    violation = float(np.max(twin.violations(margins, alpha, box)[nonempty]))
+    return twin.primal(W, A, problem.y, box), twin.dual(alpha, A, problem.y), violation, W
+
+
+@pytest.mark.parametrize("name", ACTIVE_SET)
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("bias", [0.0, 0.7])
+def test_scan_and_weights(name, isa, dtype, index, bias):
+    problem = make_problem(dtype, index, bias=bias, formulation=name)
+    engine = problem.engine(2, 0, isa)
+    engine.start_from_centroids(6, 100)
+    rel = 2e-5 if dtype == np.float32 else 1e-10
+    for _ in range(3):
+        for _ in range(2):
+            engine.pass_batches(8, True, 0.0, -1.0, 1.0, 0.0, -1.0)
+        scan = engine.scan(5, -1.0)
+        primal, dual, violation, W = twin_scan(engine, problem)
+        assert scan.primal == pytest.approx(primal, rel=rel)
+        assert scan.dual == pytest.approx(dual, rel=rel)
+        assert scan.violation == pytest.approx(violation, rel=1e-3, abs=1e-5)
+        data, indices, indptr, constant = engine.weights()
+        found = sp.csr_matrix((data, indices, indptr), shape=(problem.n_classes, W.shape[1] - 1))
+        np.testing.assert_allclose(found.toarray(), W[:, :-1], atol=1e-4 * float(np.abs(W).max()))
+        if bias:
+            np.testing.assert_allclose(constant, W[:, -1], atol=1e-4 * float(np.abs(W).max()))
+        engine.merge_found()
+
+
+@pytest.mark.parametrize("name", ACTIVE_SET)
+def test_pass_with_full_coupling_never_loses(name):
+    problem = make_problem(np.float64, np.int32, bias=1.0, formulation=name)
+    engine = problem.engine(2, 1)
+    engine.start_from_centroids(20, 10_000)
+    before = -np.inf
+    for _ in range(20):
+        engine.pass_batches(64, True, 0.0, -1.0, 1.0, 0.0, -1.0)
+        dual = engine.scan(1, -1.0).dual
+        assert dual >= before - 1e-9 * abs(dual)
+        before = dual
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_outputs", [1, 3, 31, 64, 65, 200])
+def test_scores_and_best(isa, dtype, n_outputs, monkeypatch):
+    monkeypatch.setattr(_core, "best_isa", lambda: isa)
+    rng = np.random.default_rng(n_outputs)
+    X = sp.random(300, 40, density=0.2, format="csr", random_state=rng).astype(dtype)
+    coef = sp.random(n_outputs, 40, density=0.3, format="csr", random_state=rng).astype(dtype)
+    intercept = rng.standard_normal(n_outputs).astype(dtype)
+    expected = X.astype(float) @ coef.astype(float).T.toarray() + intercept
+    sparse, dense = (LinearScores(c, intercept, threads=2) for c in (coef, coef.toarray()))
+    scores = sparse.scores(X)
+    np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_array_equal(scores, dense.scores(X))
+    np.testing.assert_array_equal(scores[:100], sparse.scores(X[:100].toarray()))
+    k = min(n_outputs, 5)
+    best, value = sparse.top(X, k)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(best, order)
+    np.testing.assert_array_equal(value, np.take_along_axis(scores, order, axis=1))
+
+
+def test_equal_scores_go_to_the_first_class():
+    scores = LinearScores(np.zeros((200, 4)), np.zeros(200), threads=1)
+    best, _ = scores.top(sp.csr_matrix(np.eye(4)), 3)
+    np.testing.assert_array_equal(best, [[0, 1, 2]] * 4)
+
+
+@pytest.mark.parametrize("bad", [-1, 40, 2**30])
+def test_corrupt_coefficients_are_refused(bad):
+    coef = sp.random(5, 40, density=0.3, format="csr", random_state=0)
+    coef.indices[3] = bad
+    with pytest.raises(ModelFileError, match="corrupt model"):
+        LinearScores(coef, np.zeros(5), threads=2).scores(sp.csr_matrix(np.eye(40)))
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_row_solve(isa, dtype, data):
+    """All classes of a Lee-Lin-Wahba sample, the own class anywhere, any padding of the row."""
+    n_classes = data.draw(st.integers(2, 40))
+    own = data.draw(st.integers(0, n_classes - 1))
+    box = data.draw(st.sampled_from([0.01, 1.0, 100.0, np.inf]))
+    norm2 = data.draw(st.floats(0.05, 20))
+    draw = lambda elements: np.array(  # noqa: E731
+        data.draw(st.lists(elements, min_size=n_classes, max_size=n_classes))
+    )
+    margin, share = draw(numbers), draw(st.sampled_from([0.0, 0.3, 1.0]))
+    alpha = share * (box if np.isfinite(box) else 2.0)
+    alpha[own] = 0.0
+    others = np.arange(n_classes) != own
+    expected = FORMULATIONS["llw"].solve_block(
+        margin[others], alpha[others], box, norm2, np.full(n_classes - 1, norm2)
+    )
+    found, step = _core.solve_row(isa, margin.astype(dtype), alpha.astype(dtype), own, box, norm2)
+    scale = max(1.0, np.abs(expected).max(), 1 / norm2)
+    near = 2e-5 if dtype == np.float32 else 1e-9
+    np.testing.assert_allclose(found[others], expected, atol=near * scale)
+    assert found[own] == 0
+    # What goes to the weights: minus the move, centred over the classes.
+    move = np.zeros(n_classes)
+    move[others] = expected - alpha[others]
+    np.testing.assert_allclose(step, move.mean() - move, atol=2 * near * scale)
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_one_vs_rest_on_every_instruction_set(isa, dtype, loss):
+    problem = make_problem(dtype, np.int32, bias=1.0, formulation="ovr")
+    problem = dataclasses.replace(problem, loss=loss)
+    found = OvrSolver(problem, GapStopping(1e-4), Limits(20_000), isa=isa).run()
+    assert found.converged
+    A = np.hstack([problem.X.toarray(), np.ones((len(problem.y), 1))]).astype(float)
+    W = np.hstack([found.weights.coef.toarray(), found.weights.constant[:, None]]).astype(float)
+    margins = FORMULATIONS["ovr"].margins(A @ W.T, problem.y)
+    losses = np.maximum(margins, 0) ** (2 if loss == "squared_hinge" else 1)
+    primal = 0.5 * np.sum(W * W) + np.sum(problem.box[:, None] * losses)
+    assert found.primal == pytest.approx(primal, rel=1e-5)
+    assert primal - found.dual <= 1.1e-4 * primal
+
+
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("solver", [BlockSolver, AlternatingSolver, ExtrapolatedSolver])
+def test_lee_lin_wahba_on_every_instruction_set(isa, dtype, solver):
+    problem = make_problem(dtype, np.int32, bias=1.0, formulation="llw")
+    found = solver(problem, GapStopping(1e-3), Limits(20_000), isa=isa, keep_alpha=True).run()
+    assert found.converged
+    twin = FORMULATIONS["llw"]
+    A = np.hstack([problem.X.toarray(), np.ones((len(problem.y), 1))]).astype(float)
+    alpha = found.alpha.value.astype(float)
+    W = twin.weights(alpha, A, problem.y)
+    assert found.dual == pytest.approx(twin.dual(alpha, A, problem.y), rel=1e-5)
+    assert found.primal == pytest.approx(
+        twin.primal(W, A, problem.y, problem.box.astype(float)), rel=1e-4
+    )
+    near = 1e-4 if dtype == np.float32 else 1e-10
+    np.testing.assert_allclose(found.weights.coef, W[:, :-1], atol=near * np.abs(W).max())
