@@ -135,7 +135,7 @@ class Course:
             done = Run(contender, dataset, rung, turn, result)
             self.runs.append(done)
             _tell(done)
-            self.told(self)
+            self.broadcast_value(self)
             return done
         print(f"  {job}: {list(self.problems.values())[-1]}", file=sys.stderr, flush=True)
         return None

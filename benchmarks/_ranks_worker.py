@@ -27,10 +27,10 @@ from benchmarks.peers import Task, peak_mb
 from benchmarks.peers.bench_multimargin import TOL, estimator
 from multimargin import distributed
 from multimargin.distributed._data_cache import shared
-from multimargin.parallel._agreement import everyones
+from multimargin.parallel._agreement import allgather_value
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world
-from multimargin.solvers.active_set._rank_workspace import League
+from multimargin.solvers.active_set._rank_workspace import RankWorkspace
 
 
 @dataclass
@@ -49,41 +49,41 @@ class Traffic:
 def _watched(comm: Communicator, features: int, *, look_inside: bool) -> Iterator[Traffic]:
     """Count what the league sends; stays empty for formulations without one.
 
-    Looking inside of parcels takes time: not in runs that are timed.
+    Looking inside of messages takes time: not in runs that are timed.
     """
-    seen, originals = Traffic(), (League.play, League._pack)
-    leagues: list[League] = []
+    seen, originals = Traffic(), (RankWorkspace.run_pass, RankWorkspace._pack)
+    leagues: list[RankWorkspace] = []
     packed: list[Any] = []
 
-    def play(self: League, *args: Any) -> Any:
+    def run_pass(self: RankWorkspace, *args: Any) -> Any:
         if self not in leagues:
             leagues.append(self)
         before = comm.bytes_sent
         packed.clear()
-        season = originals[0](self, *args)
+        report = originals[0](self, *args)
         seen.passes += 1
         seen.bytes_in_passes += comm.bytes_sent - before
-        seen.parcels += len(packed)
+        seen.messages += len(packed)
         for (sizes, mask, _), classes in packed if look_inside else []:
             seen.weights += _first_bits(mask, int(sizes[0] + sizes[1]))
             seen.dense += classes * features
-        return season
+        return report
 
-    def pack(self: League, bundle: int) -> Any:
-        parcel = originals[1](self, bundle)
-        packed.append((parcel, int(np.count_nonzero(self._bundle_of == bundle))))
-        return parcel
+    def pack(self: RankWorkspace, bundle: int) -> Any:
+        arrays = originals[1](self, bundle)
+        packed.append((arrays, int(np.count_nonzero(self._bundle_of == bundle))))
+        return arrays
 
-    League.play, League._pack = play, pack  # type: ignore[method-assign]
+    RankWorkspace.run_pass, RankWorkspace._pack = run_pass, pack  # type: ignore[method-assign]
     try:
         yield seen
     finally:
-        League.play, League._pack = originals  # type: ignore[method-assign]
+        RankWorkspace.run_pass, RankWorkspace._pack = originals  # type: ignore[method-assign]
         seen.busy_s = sum(league.busy_seconds for league in leagues)
 
 
 def _first_bits(mask: Any, count: int) -> int:
-    """How many of the first bits are set: weights come first in a parcel."""
+    """How many of the first bits are set: weights come first."""
     bits = np.unpackbits(np.asarray(mask).view(np.uint8), bitorder="little")
     return int(np.count_nonzero(bits[:count]))
 
@@ -116,7 +116,7 @@ def run(job: dict[str, Any], comm: Communicator) -> dict[str, Any]:
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu_began
     mine = {"seconds": seconds, "cpu_s": cpu, "peak_mb": peak_mb(), **asdict(seen)}
     mine["bytes_sent"] = comm.bytes_sent - sent
-    each = everyones(comm, mine)
+    each = allgather_value(comm, mine)
     whole = model.gather()
     return {
         "seconds": max(rank["seconds"] for rank in each),

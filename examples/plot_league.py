@@ -88,30 +88,30 @@ plt.show()
 # %%
 # Ranks
 # -----
-# Over MPI every meeting has a *seat*, and a rank has some of the seats. From one round to the next
-# a seat keeps one of its two bundles and passes the other one on, so that as little as possible
-# travels. With twice as many bundles as ranks (the default) a rank has one seat: two bundles at a
+# Over MPI every meeting has a *match*, and a rank has some of the matches. From one round to the next
+# a match keeps one of its two bundles and passes the other one on, so that as little as possible
+# travels. With twice as many bundles as ranks (the default) a rank has one match: two bundles at a
 # time, never the whole model. The order of the season depends on the number of bundles alone, which
 # is why the model is the same, bit by bit, for any number of ranks.
 #
 # Follow a colour: it is one bundle on its way. (``tour`` is what the package itself asks; it is not
 # part of the public interface.)
 
-from multimargin.solvers.active_set._round_robin import tour
+from multimargin.solvers.active_set._round_robin import schedule
 
 RANKS = 4
-seats = tour(2 * RANKS)
+matches = schedule(2 * RANKS)
 colours = plt.get_cmap("tab10").colors
 
 figure, ax = plt.subplots(figsize=(10, 4.2))
 where = {}
-for r, meetings in enumerate(seats):
-    for seat, pair in enumerate(meetings):
+for r, meetings in enumerate(matches):
+    for match, pair in enumerate(meetings):
         for half, bundle in enumerate(pair):
-            x, y = r, -(seat + 0.36 * half)
+            x, y = r, -(match + 0.36 * half)
             if bundle in where:
                 before = where[bundle]
-                stays = before[2] == seat
+                stays = before[2] == match
                 ax.plot(
                     [before[0] + 0.17, x - 0.17],
                     [before[1], y],
@@ -119,13 +119,13 @@ for r, meetings in enumerate(seats):
                     linewidth=1.5 if stays else 3,
                     alpha=0.35 if stays else 0.9,
                 )
-            where[bundle] = (x, y, seat)
+            where[bundle] = (x, y, match)
             box = plt.Rectangle((x - 0.17, y - 0.15), 0.34, 0.3, color=colours[bundle], zorder=3)
             ax.add_patch(box)
             ax.text(x, y, str(bundle), ha="center", va="center", color="white", zorder=4)
 ax.set(
-    xticks=range(len(seats)),
-    xticklabels=[f"round {r}" for r in range(len(seats))],
+    xticks=range(len(matches)),
+    xticklabels=[f"round {r}" for r in range(len(matches))],
     yticks=[-(rank + 0.18) for rank in range(RANKS)],
     yticklabels=[f"rank {rank}" for rank in range(RANKS)],
     title=f"{2 * RANKS} bundles on {RANKS} ranks: thick lines are messages",

@@ -30,7 +30,7 @@ from multimargin import distributed
 from multimargin.datasets._sets import SetDiffersWarning
 from multimargin.distributed._data_cache import shared
 from multimargin.estimator._svc import MulticlassSVC
-from multimargin.parallel._agreement import everyones
+from multimargin.parallel._agreement import allgather_value
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.parallel._mpi import world
 from reproduction.experiments._samples import training_samples
@@ -185,7 +185,7 @@ def _measure(job: Job, comm: Communicator) -> dict[str, Any]:
             model.fit(X, y) if job.ranks is None else distributed.fit(model, X, y, comm=comm)
         )
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu_began
-    each = everyones(comm, {"seconds": seconds, "cpu": cpu, "peak_mb": peak_mb()})
+    each = allgather_value(comm, {"seconds": seconds, "cpu": cpu, "peak_mb": peak_mb()})
     coef = fitted.coef_ if job.ranks is None else fitted._share.coef
     return {
         "seconds": max(rank["seconds"] for rank in each),
@@ -229,7 +229,7 @@ def model_hash(coef: Any, comm: Communicator) -> str:
         row = hashlib.sha256(index[used].astype("<i8").tobytes())
         row.update(np.ascontiguousarray(value[used]).tobytes())
         rows.append(row.hexdigest())
-    every = hashlib.sha256("".join(itertools.chain(*everyones(comm, rows))).encode())
+    every = hashlib.sha256("".join(itertools.chain(*allgather_value(comm, rows))).encode())
     return every.hexdigest()[:16]
 
 

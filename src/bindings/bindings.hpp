@@ -7,7 +7,7 @@
 namespace multimargin::bindings {
 
 void bind_engine(nanobind::module_& m);
-void bind_league(nanobind::module_& m);
+void bind_rank_workspace(nanobind::module_& m);
 void bind_one_vs_rest(nanobind::module_& m);
 void bind_lee_lin_wahba(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from multimargin.checkpoints import _lock as _folder_lock
 from multimargin.checkpoints import _store as _checkpoint
 from multimargin.checkpoints._store import Checkpoints, first_difference
-from multimargin.parallel._agreement import agreed
+from multimargin.parallel._agreement import raise_on_all
 from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.solvers._problem import Problem, fingerprint
 from tests.support.paths import ROOT
@@ -495,7 +495,7 @@ class OddError(ValueError):
 )
 def test_one_error_is_everyones(error, kind):
     def work(comm):
-        with pytest.raises(Exception) as caught, agreed(comm):
+        with pytest.raises(Exception) as caught, raise_on_all(comm):
             if comm.rank == 1:
                 raise error
         return caught.value

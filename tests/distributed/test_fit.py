@@ -344,7 +344,7 @@ class Host(SerialCommunicator):
         self.size = len(processors)
         self._processors = [[np.array(p)] for p in processors]
 
-    def gather(self, message):
+    def allgather(self, message):
         return self._processors
 
 

@@ -22,7 +22,7 @@ from multimargin import (
 )
 from multimargin.cli import main
 from multimargin.io._array_file import read_arrays
-from multimargin.models._disk_dtype import stored
+from multimargin.models._disk_dtype import to_disk
 from multimargin.models._scores import LinearScores
 from multimargin.models._split_columns import SplitColumns
 
@@ -239,12 +239,12 @@ def test_float16_is_rounding_and_nothing_else(fitted, tmp_path, sparse):
 
 def test_float16_refuses_what_it_cannot_hold():
     with pytest.raises(ValueError, match=r"reach 7e\+04, more than float16 can hold .65504"):
-        stored(np.array([1.0, -7e4], dtype=np.float32), "float16")
+        to_disk(np.array([1.0, -7e4], dtype=np.float32), "float16")
     with pytest.raises(ValueError, match="few digits left"):
-        stored(np.array([1e-6, 0.0], dtype=np.float32), "float16")
+        to_disk(np.array([1e-6, 0.0], dtype=np.float32), "float16")
     # Small ones beside large ones are noise.
-    assert stored(np.array([1.0, 1e-9]), "float16").tolist() == [1.0, 0.0]
-    assert stored(np.zeros(3), "float16").tolist() == [0, 0, 0]
+    assert to_disk(np.array([1.0, 1e-9]), "float16").tolist() == [1.0, 0.0]
+    assert to_disk(np.zeros(3), "float16").tolist() == [0, 0, 0]
 
 
 def test_unknown_type_of_weights(fitted, tmp_path):

@@ -51,7 +51,7 @@ def check_point_to_point(comm):
 def check_messages_without_arrays(comm):
     comm.send([], (comm.rank + 1) % comm.size).wait()
     assert comm.receive((comm.rank - 1) % comm.size) == []
-    assert comm.gather([]) == [[]] * comm.size
+    assert comm.allgather([]) == [[]] * comm.size
 
 
 def check_arrays_are_free_after_wait(comm):
@@ -83,7 +83,7 @@ def check_broadcast(comm):
 
 def check_gather(comm):
     for k in range(2):
-        everyones = comm.gather(message_of((comm.rank, k)))
+        everyones = comm.allgather(message_of((comm.rank, k)))
         for rank, received in enumerate(everyones):
             assert_same(received, message_of((rank, k)))
 
@@ -95,7 +95,7 @@ def check_exchange(comm):
         length = 0 if source == to else 40_000 * to * (source + 1) + 1
         return [np.full(length, 100 * source + to), np.array([source, to])]
 
-    received = comm.exchange([piece(comm.rank, to) for to in range(comm.size)])
+    received = comm.alltoall([piece(comm.rank, to) for to in range(comm.size)])
     for source in range(comm.size):
         assert_same(received[source], piece(source, comm.rank))
 
@@ -105,12 +105,14 @@ def check_reduce(comm):
         return np.array([[rank, -rank, 7], [rank * rank, 1, 2**40 + rank]])
 
     everyones = np.array([values(rank) for rank in range(comm.size)])
-    assert_same([comm.reduce(values(comm.rank), "sum")], [everyones.sum(axis=0)])
-    assert_same([comm.reduce(values(comm.rank), "max")], [everyones.max(axis=0)])
-    assert_same([comm.reduce(values(comm.rank), "min")], [everyones.min(axis=0)])
-    assert_same([comm.reduce(np.array(0.5 * comm.rank), "max")], [np.array(0.5 * (comm.size - 1))])
+    assert_same([comm.allreduce(values(comm.rank), "sum")], [everyones.sum(axis=0)])
+    assert_same([comm.allreduce(values(comm.rank), "max")], [everyones.max(axis=0)])
+    assert_same([comm.allreduce(values(comm.rank), "min")], [everyones.min(axis=0)])
+    assert_same(
+        [comm.allreduce(np.array(0.5 * comm.rank), "max")], [np.array(0.5 * (comm.size - 1))]
+    )
     unknown = np.array([np.nan if comm.rank == comm.size - 1 else 1.0])
-    assert np.isnan(comm.reduce(unknown, "max"))[0]
+    assert np.isnan(comm.allreduce(unknown, "max"))[0]
 
 
 def check_sums_do_not_depend_on_ranks(comm):
@@ -135,13 +137,13 @@ def check_collectives_do_not_mix_with_messages(comm):
     comm.barrier()
     assert comm.host.size <= comm.size
     assert_same(comm.broadcast([np.arange(3)]), [np.arange(3)])
-    assert [int(m[0]) for (m,) in comm.gather([np.array([comm.rank])])] == [*range(comm.size)]
-    assert comm.reduce(np.array([comm.rank]), "max")[0] == comm.size - 1
-    own = comm.host.gather([np.array([comm.rank])])
+    assert [int(m[0]) for (m,) in comm.allgather([np.array([comm.rank])])] == [*range(comm.size)]
+    assert comm.allreduce(np.array([comm.rank]), "max")[0] == comm.size - 1
+    own = comm.host.allgather([np.array([comm.rank])])
     assert comm.rank in [int(ranks[0][0]) for ranks in own]
     assert_same(comm.receive(source), message_of(source))
     sending.wait()
-    total = comm.reduce(np.array([comm.rank]), "sum")
+    total = comm.allreduce(np.array([comm.rank]), "sum")
     assert total[0] == comm.size * (comm.size - 1) // 2
 
 
@@ -156,7 +158,7 @@ def check_bytes(comm):
     comm.receive((comm.rank - 1) % comm.size)
     sent = comm.bytes_sent - before
     assert sent == 0 if comm.size == 1 else 800_000 <= sent < 800_200
-    comm.gather([values])
+    comm.allgather([values])
     sent = comm.bytes_sent - before - sent
     assert (comm.size - 1) * 400_000 <= sent < (comm.size - 1) * 400_200 + 1
 
@@ -164,8 +166,8 @@ def check_bytes(comm):
 def check_refusals(comm):
     """They are refused before anything is sent, so ranks stay in step."""
     refused = [
-        (TypeError, lambda: comm.reduce(np.zeros(2), "sum")),
-        (ValueError, lambda: comm.reduce(np.zeros(2), "mean")),
+        (TypeError, lambda: comm.allreduce(np.zeros(2), "sum")),
+        (ValueError, lambda: comm.allreduce(np.zeros(2), "mean")),
     ]
     for kind, call in refused:
         try:

@@ -109,14 +109,14 @@ refused(TypeError, "arrays of numbers", lambda: comm.send([np.array([None])], 1 
 refused(TypeError, "arrays of numbers", lambda: comm.send([np.zeros(2, "i4,f8")], 1 - comm.rank))
 refused(ValueError, "no rank 2 among 2", lambda: comm.send([], 2))
 refused(ValueError, "no rank -1 among 2", lambda: comm.receive(-1))
-refused(ValueError, "2 messages each, got 3", lambda: comm.exchange([[]] * 3))
+refused(ValueError, "2 messages each, got 3", lambda: comm.alltoall([[]] * 3))
 refused(ValueError, "at least 1", lambda: MpiCommunicator(MPI.COMM_WORLD, chunk=0))
 if comm.rank == 0:
     refused(ValueError, "needs a message", lambda: comm.broadcast(None))
-    refused(ValueError, "one type and shape", lambda: comm.reduce(np.zeros(2), "max"))
+    refused(ValueError, "one type and shape", lambda: comm.allreduce(np.zeros(2), "max"))
     comm.broadcast([np.zeros(1)])
 else:
-    comm.reduce(np.zeros(3), "max")
+    comm.allreduce(np.zeros(3), "max")
 comm.barrier()
 print("fine")
 """

@@ -118,7 +118,7 @@ def test_a_slow_link_changes_nothing_else(two, data, plain):
     assert data.with_name("model").read_bytes() == plain
 
 
-TALK = "while True:\n    comm.gather([np.zeros(20_000)]); time.sleep(0.02)"
+TALK = "while True:\n    comm.allgather([np.zeros(20_000)]); time.sleep(0.02)"
 WORK = "comm.barrier(); time.sleep(100)"
 
 

@@ -16,7 +16,7 @@ from tests.support.rank_threads import run_ranks
 
 
 @dataclass
-class Whole:
+class LocalWorkspace:
     """What all ranks found together."""
 
     coef: Any
@@ -72,7 +72,7 @@ def solve(problem, kind, ranks=1, *, tol=0.05, stopping=None, max_passes=400, sh
 
     found = run_ranks(ranks, work)
     solutions, bytes_sent, solvers = (list(part) for part in zip(*found, strict=True))
-    return Whole(*_joined(problem, solutions), solutions, bytes_sent, solvers)
+    return LocalWorkspace(*_joined(problem, solutions), solutions, bytes_sent, solvers)
 
 
 def _joined(problem, solutions):

@@ -51,18 +51,18 @@ class ThreadCommunicator(Communicator):
                 self._send(message, to, "shared")
         return self._receive(root, "shared")
 
-    def gather(self, message):
-        return self.exchange([message] * self.size)
+    def allgather(self, message):
+        return self.alltoall([message] * self.size)
 
-    def exchange(self, messages):
+    def alltoall(self, messages):
         assert len(messages) == self.size
         for to, message in enumerate(messages):
             self._send(message, to, "shared")
         return [self._receive(source, "shared") for source in range(self.size)]
 
-    def reduce(self, values, how):
+    def allreduce(self, values, how):
         check_reduction(values, how)
-        everyones = [message[0] for message in self.gather([values])]
+        everyones = [message[0] for message in self.allgather([values])]
         return {"max": np.maximum, "min": np.minimum, "sum": np.add}[how].reduce(everyones)
 
     def barrier(self):

@@ -137,7 +137,8 @@ PassReport Engine<T, I>::pass_batches(std::int32_t batch, const VisitRule<T>& ru
             due.end());
   const WorkView<T> v = view();
   Pass<T> pass(solver_, n_classes_, active_.widest());
-  if (batch > 1) return pass.together(v, due, visits_, batch, rule, quiet, team_, crowding_, stop_);
+  if (batch > 1)
+    return pass.together(v, due, visits_, batch, rule, quiet, team_, shared_classes_, stop_);
   return pass.alone(v, due, visits_, rule, quiet, [this] { return stop_(); });
 }
 

@@ -90,7 +90,7 @@ class Engine {
   double empty_value_ = 0;  // primal = dual contribution of samples without entries
   ActiveSet<T> active_;
   Visits visits_;
-  Crowding<T> crowding_;
+  SharedClasses<T> shared_classes_;
 
   // Last scan.
   bool scanned_ = false;  // since the active set changed

@@ -35,13 +35,13 @@ PassReport Pass<T>::alone(const WorkView<T>& v, const std::vector<std::int32_t>&
 template <class T>
 PassReport Pass<T>::together(const WorkView<T>& v, const std::vector<std::int32_t>& due,
                              Visits& visits, std::int32_t batch, const VisitRule<T>& rule,
-                             const Quiet<T>& quiet, Team& team, Crowding<T>& crowding,
+                             const Quiet<T>& quiet, Team& team, SharedClasses<T>& shared_classes,
                              Periodically& stop) {
   gap_.resize(visits.size());
   violation_.resize(visits.size());
   const std::int64_t count = static_cast<std::int64_t>(due.size());
-  crowding.find(v, due, batch, classes_, rule.everything, team);
-  const std::vector<std::int64_t>& slot_at = crowding.slot_at();
+  shared_classes.find(v, due, batch, classes_, rule.everything, team);
+  const std::vector<std::int64_t>& slot_at = shared_classes.slot_at();
   std::int64_t most = 0;
   for (std::int64_t begin = 0; begin < count; begin += batch)
     most = std::max(most, slot_at[std::min<std::int64_t>(count, begin + batch)] - slot_at[begin]);
@@ -52,7 +52,7 @@ PassReport Pass<T>::together(const WorkView<T>& v, const std::vector<std::int32_
   std::atomic<bool> ending{false};
   std::int64_t reached = count;
   team.run([&](int member) {
-    BatchView<T> b{due.data(),  slot_at.data(),    crowding.touch(),   0, 0, step.data(),
+    BatchView<T> b{due.data(),  slot_at.data(),    shared_classes.touch(), 0, 0, step.data(),
                    gap_.data(), violation_.data(), work[member].data()};
     for (std::int64_t k = 0; b.end < count; ++k) {
       b.begin = k * batch;
@@ -66,7 +66,7 @@ PassReport Pass<T>::together(const WorkView<T>& v, const std::vector<std::int32_
       // Read between the barriers: after the second one member 0 may already be in the next
       // batch and ask again, and members that disagree would wait for each other for ever.
       const bool last = ending.load(std::memory_order_relaxed);
-      const std::vector<CrowdedSlot>& crowded = crowding.crowded(k);
+      const std::vector<SharedSlot>& crowded = shared_classes.crowded(k);
       kernels_.apply_batch(v, b, crowded.data(), static_cast<std::int64_t>(crowded.size()), member,
                            members);
       team.barrier();

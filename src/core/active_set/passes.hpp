@@ -36,7 +36,7 @@ class Pass {
   // `batch` samples are solved at the same weights and then applied together, by the whole team.
   PassReport together(const WorkView<T>& v, const std::vector<std::int32_t>& due, Visits& visits,
                       std::int32_t batch, const VisitRule<T>& rule, const Quiet<T>& quiet,
-                      Team& team, Crowding<T>& crowding, Periodically& stop);
+                      Team& team, SharedClasses<T>& shared_classes, Periodically& stop);
 
  private:
   PassReport summary(const std::vector<std::int32_t>& due, std::int64_t done, Visits& visits,

@@ -14,14 +14,14 @@
 namespace multimargin {
 
 template <class T>
-class Crowding {
+class SharedClasses {
  public:
   // Slots of sample k of the pass begin at slot_at()[k].
   const std::vector<std::int64_t>& slot_at() const { return slot_at_; }
   // Per slot: sum of |x_j| over the batch's samples j that touch its class; negative when
   // that is more than the sample itself.
   const T* touch() const { return touch_.data(); }
-  const std::vector<CrowdedSlot>& crowded(std::int64_t batch) const { return crowded_[batch]; }
+  const std::vector<SharedSlot>& crowded(std::int64_t batch) const { return crowded_[batch]; }
 
   void find(const WorkView<T>& v, const std::vector<std::int32_t>& samples, std::int32_t batch,
             std::int32_t n_classes, bool everything, Team& team) {
@@ -71,7 +71,7 @@ class Crowding {
   };
   std::vector<std::int64_t> slot_at_;
   std::vector<T> touch_;
-  std::vector<std::vector<CrowdedSlot>> crowded_;
+  std::vector<std::vector<SharedSlot>> crowded_;
 };
 
 }  // namespace multimargin

@@ -1,4 +1,4 @@
-// Raw pointers that the kernels work on. Owned by ActiveSet, Fixture, ClassBlock, Engine.
+// Raw pointers that the kernels work on. Owned by ActiveSet, Meeting, ClassBlock, Engine.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct WorkView {
 };
 
 // A slot whose class other samples of the batch touch too.
-struct CrowdedSlot {
+struct SharedSlot {
   std::int32_t k;  // index of the sample in the pass
   std::int32_t slot;
 };

@@ -205,7 +205,7 @@ inline bool owns(std::int32_t c, int member, int members) {
 }
 
 template <class T>
-void apply_batch(const WorkView<T>& v, const BatchView<T>& b, const CrowdedSlot* crowded,
+void apply_batch(const WorkView<T>& v, const BatchView<T>& b, const SharedSlot* crowded,
                  std::int64_t count, int member, int members) {
   for (std::int64_t e = 0; e < count; ++e) {
     const std::int64_t k = crowded[e].k;

@@ -18,10 +18,10 @@ constexpr std::int32_t kOnce = 0;
 }  // namespace
 
 template <class T, class I>
-class Columns<T, I>::Lookup {
+class Bundle<T, I>::Lookup {
  public:
-  void open(const Columns& c, std::int32_t k) {
-    if (at_.empty()) at_.assign(c.field_.X.cols, 0);
+  void open(const Bundle& c, std::int32_t k) {
+    if (at_.empty()) at_.assign(c.problem_.X.cols, 0);
     first_ = c.feature_.data() + c.weight_[k];
     count_ = static_cast<std::int32_t>(c.weight_[k + 1] - c.weight_[k]);
     for (std::int32_t p = 1; p < count_; ++p) at_[first_[p]] = p;
@@ -38,12 +38,12 @@ class Columns<T, I>::Lookup {
 };
 
 template <class T, class I>
-Columns<T, I>::Columns(const Field<T, I>& field, std::int32_t bundle)
-    : field_(field), bundle_(bundle), begin_(field.classes[bundle].size() + 1, 0) {}
+Bundle<T, I>::Bundle(const PartitionedProblem<T, I>& problem, std::int32_t bundle)
+    : problem_(problem), bundle_(bundle), begin_(problem.classes[bundle].size() + 1, 0) {}
 
 template <class T, class I>
 template <class Use>
-void Columns<T, I>::each_class(Team& team, const Use& use) const {
+void Bundle<T, I>::each_class(Team& team, const Use& use) const {
   std::vector<Lookup> lookups(team.size());
   const std::int64_t tasks = (classes() + kClassesPerTask - 1) / kClassesPerTask;
   team.for_each(tasks, [&](int thread, std::int64_t task) {
@@ -55,21 +55,21 @@ void Columns<T, I>::each_class(Team& team, const Use& use) const {
 
 template <class T, class I>
 template <class Use>
-void Columns<T, I>::each_member(const Luggage<T>& l, std::int32_t k, const Use& use) const {
-  const std::vector<std::int64_t>& from = field_.own_from[bundle_];
-  for (std::int64_t e = from[k]; e < from[k + 1]; ++e) use(field_.own[bundle_][e], l.sum[e]);
+void Bundle<T, I>::each_member(const BundleState<T>& l, std::int32_t k, const Use& use) const {
+  const std::vector<std::int64_t>& from = problem_.own_from[bundle_];
+  for (std::int64_t e = from[k]; e < from[k + 1]; ++e) use(problem_.own[bundle_][e], l.sum[e]);
   for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p) use(sample_[p], -alpha_[p]);
 }
 
 // ---------------------------------------------------------------- the pairs
 
 template <class T, class I>
-void Columns<T, I>::take(const std::int64_t* pair, const std::int32_t* cls, const T* alpha) {
-  const std::int64_t n = field_.X.rows;
+void Bundle<T, I>::take(const std::int64_t* pair, const std::int32_t* cls, const T* alpha) {
+  const std::int64_t n = problem_.X.rows;
   const auto each = [&](const auto& use) {
     for (std::int64_t i = 0; i < n; ++i)
       for (std::int64_t p = pair[i] + 1; p < pair[i + 1]; ++p)
-        if (field_.bundle_of[cls[p]] == bundle_) use(i, field_.place_of[cls[p]], alpha[p]);
+        if (problem_.bundle_of[cls[p]] == bundle_) use(i, problem_.place_of[cls[p]], alpha[p]);
   };
   std::fill(begin_.begin(), begin_.end(), 0);
   each([&](std::int64_t, std::int32_t k, T) { ++begin_[k + 1]; });
@@ -84,28 +84,28 @@ void Columns<T, I>::take(const std::int64_t* pair, const std::int32_t* cls, cons
 }
 
 template <class T, class I>
-void Columns<T, I>::set(std::vector<std::int64_t> begin, std::vector<std::int32_t> sample,
-                        std::vector<T> alpha) {
+void Bundle<T, I>::set(std::vector<std::int64_t> begin, std::vector<std::int32_t> sample,
+                       std::vector<T> alpha) {
   begin_ = std::move(begin);
   sample_ = std::move(sample);
   alpha_ = std::move(alpha);
 }
 
 template <class T, class I>
-void Columns<T, I>::pack_alpha(bool all, std::vector<T>& out) const {
+void Bundle<T, I>::pack_alpha(bool all, std::vector<T>& out) const {
   out = alpha_;
   for (std::size_t p = 0; p < out.size(); ++p)
-    if (!all && field_.bundle_of[field_.y[sample_[p]]] != bundle_) out[p] = 0;
+    if (!all && problem_.bundle_of[problem_.y[sample_[p]]] != bundle_) out[p] = 0;
 }
 
 template <class T, class I>
-void Columns<T, I>::add_sums(double* sums) const {
+void Bundle<T, I>::add_sums(double* sums) const {
   for (std::size_t p = 0; p < sample_.size(); ++p)
     sums[sample_[p]] += static_cast<double>(alpha_[p]);
 }
 
 template <class T, class I>
-void Columns<T, I>::scale(const double* factor) {
+void Bundle<T, I>::scale(const double* factor) {
   for (std::size_t p = 0; p < sample_.size(); ++p)
     alpha_[p] = static_cast<T>(factor[sample_[p]] * static_cast<double>(alpha_[p]));
 }
@@ -113,12 +113,12 @@ void Columns<T, I>::scale(const double* factor) {
 // ---------------------------------------------------------------- the weights
 
 template <class T, class I>
-void Columns<T, I>::lay_out(Team& team) {
+void Bundle<T, I>::lay_out(Team& team) {
   std::vector<std::vector<std::int32_t>> state(team.size());
   const std::int64_t tasks = (classes() + kClassesPerTask - 1) / kClassesPerTask;
   std::vector<std::vector<std::int32_t>> shared(tasks);
   weight_.assign(classes() + 1, 0);
-  const Csr<T, I>& X = field_.X;
+  const Csr<T, I>& X = problem_.X;
   team.for_each(tasks, [&](int thread, std::int64_t task) {
     std::vector<std::int32_t>& seen = state[thread];
     if (seen.empty()) seen.assign(X.cols, kUnseen);
@@ -140,8 +140,8 @@ void Columns<T, I>::lay_out(Team& team) {
           }
         }
       };
-      const std::vector<std::int64_t>& from = field_.own_from[bundle_];
-      for (std::int64_t e = from[k]; e < from[k + 1]; ++e) visit(field_.own[bundle_][e]);
+      const std::vector<std::int64_t>& from = problem_.own_from[bundle_];
+      for (std::int64_t e = from[k]; e < from[k + 1]; ++e) visit(problem_.own[bundle_][e]);
       for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p) visit(sample_[p]);
       for (std::int32_t j : touched) seen[j] = kUnseen;
       touched.clear();
@@ -158,10 +158,10 @@ void Columns<T, I>::lay_out(Team& team) {
 }
 
 template <class T, class I>
-std::vector<double> Columns<T, I>::make_luggage(const double* sums, Luggage<T>& out,
-                                                Team& team) const {
-  const Csr<T, I>& X = field_.X;
-  const std::vector<std::int32_t>& own = field_.own[bundle_];
+std::vector<double> Bundle<T, I>::make_bundle_state(const double* sums, BundleState<T>& out,
+                                                    Team& team) const {
+  const Csr<T, I>& X = problem_.X;
+  const std::vector<std::int32_t>& own = problem_.own[bundle_];
   out.w.reset(static_cast<std::size_t>(weight_.back()));
   out.w_bias.resize(classes());
   out.sum.resize(own.size());
@@ -173,7 +173,7 @@ std::vector<double> Columns<T, I>::make_luggage(const double* sums, Luggage<T>& 
     lookup.open(*this, k);
     const auto add = [&](std::int32_t i, double step) {
       if (step == 0) return;
-      constant += step * static_cast<double>(field_.bias);
+      constant += step * static_cast<double>(problem_.bias);
       for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
         const double move = step * static_cast<double>(X.data[t]);
         const std::int32_t at = lookup[X.indices[t]];
@@ -184,7 +184,7 @@ std::vector<double> Columns<T, I>::make_luggage(const double* sums, Luggage<T>& 
       }
     };
     // Not the sums as they are rounded for the road: the dual is that of alpha itself.
-    const std::vector<std::int64_t>& from = field_.own_from[bundle_];
+    const std::vector<std::int64_t>& from = problem_.own_from[bundle_];
     for (std::int64_t e = from[k]; e < from[k + 1]; ++e) add(own[e], sums[own[e]]);
     for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p)
       add(sample_[p], -static_cast<double>(alpha_[p]));
@@ -202,21 +202,21 @@ std::vector<double> Columns<T, I>::make_luggage(const double* sums, Luggage<T>& 
 
 template <class T, class I>
 template <class Use>
-void Columns<T, I>::each_weight(const Luggage<T>& l, std::int32_t k, Lookup& lookup,
-                                const Use& use) const {
+void Bundle<T, I>::each_weight(const BundleState<T>& l, std::int32_t k, Lookup& lookup,
+                               const Use& use) const {
   for (std::int64_t p = weight_[k] + 1; p < weight_[k + 1]; ++p) use(feature_[p], l.w[p]);
   lookup.open(*this, k);
   each_member(l, k, [&](std::int32_t i, T coefficient) {
     if (coefficient == 0) return;
-    for (std::int64_t t = field_.X.begin(i); t < field_.X.end(i); ++t)
-      if (lookup[field_.X.indices[t]] == 0)
-        use(static_cast<std::int32_t>(field_.X.indices[t]), coefficient * field_.X.data[t]);
+    for (std::int64_t t = problem_.X.begin(i); t < problem_.X.end(i); ++t)
+      if (lookup[problem_.X.indices[t]] == 0)
+        use(static_cast<std::int32_t>(problem_.X.indices[t]), coefficient * problem_.X.data[t]);
   });
   lookup.close();
 }
 
 template <class T, class I>
-SparseRows<T> Columns<T, I>::weights(const Luggage<T>& l, Team& team) const {
+SparseRows<T> Bundle<T, I>::weights(const BundleState<T>& l, Team& team) const {
   std::vector<std::vector<std::pair<std::int32_t, T>>> part(classes());
   each_class(team, [&](Lookup& lookup, std::int32_t k) {
     each_weight(l, k, lookup, [&](std::int32_t j, T w) {
@@ -242,11 +242,11 @@ SparseRows<T> Columns<T, I>::weights(const Luggage<T>& l, Team& team) const {
 
 // Of the weights as each_weight lists them.
 template <class T, class I>
-double Columns<T, I>::score(const Luggage<T>& l, std::int32_t k, const Lookup& lookup,
-                            std::int64_t i, T coefficient) const {
-  const Csr<T, I>& X = field_.X;
+double Bundle<T, I>::score(const BundleState<T>& l, std::int32_t k, const Lookup& lookup,
+                           std::int64_t i, T coefficient) const {
+  const Csr<T, I>& X = problem_.X;
   const T* w = l.w.data() + weight_[k];
-  double dot = static_cast<double>(static_cast<T>(field_.bias * l.w_bias[k]));
+  double dot = static_cast<double>(static_cast<T>(problem_.bias * l.w_bias[k]));
   for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
     const std::int32_t at = lookup[X.indices[t]];
     const T weight = at == 0 ? static_cast<T>(coefficient * X.data[t]) : w[at];
@@ -256,12 +256,12 @@ double Columns<T, I>::score(const Luggage<T>& l, std::int32_t k, const Lookup& l
 }
 
 template <class T, class I>
-void Columns<T, I>::own_scores(const Luggage<T>& l, double* own, Team& team) const {
-  const std::vector<std::int64_t>& from = field_.own_from[bundle_];
+void Bundle<T, I>::own_scores(const BundleState<T>& l, double* own, Team& team) const {
+  const std::vector<std::int64_t>& from = problem_.own_from[bundle_];
   each_class(team, [&](Lookup& lookup, std::int32_t k) {
     lookup.open(*this, k);
     for (std::int64_t e = from[k]; e < from[k + 1]; ++e) {
-      const std::int32_t i = field_.own[bundle_][e];
+      const std::int32_t i = problem_.own[bundle_][e];
       own[i] = score(l, k, lookup, i, l.sum[e]);
     }
     lookup.close();
@@ -269,8 +269,8 @@ void Columns<T, I>::own_scores(const Luggage<T>& l, double* own, Team& team) con
 }
 
 template <class T, class I>
-void Columns<T, I>::look(const Luggage<T>& l, const double* own, const SolverKernels<T>& kernels,
-                         T* most, T* least, T* violation, Team& team) {
+void Bundle<T, I>::look(const BundleState<T>& l, const double* own, const SolverKernels<T>& kernels,
+                        T* most, T* least, T* violation, Team& team) {
   margin_.resize(sample_.size());
   each_class(team, [&](Lookup& lookup, std::int32_t k) {
     lookup.open(*this, k);
@@ -282,9 +282,9 @@ void Columns<T, I>::look(const Luggage<T>& l, const double* own, const SolverKer
   // A sample has pairs in several classes: one thread.
   for (std::size_t p = 0; p < sample_.size(); ++p) {
     const std::int32_t i = sample_[p];
-    if (!(field_.norm2[i] > 0)) continue;
+    if (!(problem_.norm2[i] > 0)) continue;
     Account<T> account{most[i], least[i], violation[i]};
-    kernels.add_to_account(margin_[p], alpha_[p], field_.box[i], &account);
+    kernels.add_to_account(margin_[p], alpha_[p], problem_.box[i], &account);
     most[i] = account.most;
     least[i] = account.least;
     violation[i] = account.violation;
@@ -293,30 +293,30 @@ void Columns<T, I>::look(const Luggage<T>& l, const double* own, const SolverKer
 
 template <class T, class I>
 template <class S>
-BundleScan<T> Columns<T, I>::scan(const Luggage<T>& l, const ScanRequest<T>& request,
-                                  const ProductKernels<T, I>& kernels, Team& team,
-                                  const std::function<bool()>& stop) const {
+BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& l, const ScanRequest<T>& request,
+                                 const ProductKernels<T, I>& kernels, Team& team,
+                                 const std::function<bool()>& stop) const {
   const std::int32_t capacity = std::min(request.capacity, std::max(1, classes()));
-  const std::int64_t n = field_.X.rows;
+  const std::int64_t n = problem_.X.rows;
   BundleScan<T> result;
   result.loss.assign(n, 0.0);
   result.bound.assign(n, 0.0);
-  const std::vector<std::int32_t>& here = field_.classes[bundle_];
+  const std::vector<std::int32_t>& here = problem_.classes[bundle_];
   std::vector<double> norm(here.size()), threshold(n), own_part(n), rounding(n);
   for (std::size_t k = 0; k < here.size(); ++k) norm[k] = request.norm[here[k]];
-  const double largest = *std::max_element(request.norm, request.norm + field_.n_classes);
+  const double largest = *std::max_element(request.norm, request.norm + problem_.n_classes);
   std::vector<std::int32_t> y(n);
   std::vector<std::int64_t> pair(n + 1, 0);
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t entries = field_.X.end(i) - field_.X.begin(i);
-    const double norm2 = static_cast<double>(field_.norm2[i]);
-    const std::int32_t c = field_.y[i];
+    const std::int64_t entries = problem_.X.end(i) - problem_.X.begin(i);
+    const double norm2 = static_cast<double>(problem_.norm2[i]);
+    const std::int32_t c = problem_.y[i];
     rounding[i] = score_rounding<S>(entries, norm2);
     own_part[i] = own_rounding<S>(rounding[i], request.norm[c]);
     threshold[i] =
         loss_threshold(request.own[i], Report<T>{0, 0, request.least[i], request.loss[i]},
                        own_rounding<T>(score_rounding<T>(entries, norm2), 2 * largest));
-    y[i] = field_.bundle_of[c] == bundle_ ? field_.place_of[c] : -1;
+    y[i] = problem_.bundle_of[c] == bundle_ ? problem_.place_of[c] : -1;
   }
   // The pairs by sample: which classes of the bundle are active already.
   for (std::int32_t i : sample_) ++pair[i + 1];
@@ -329,7 +329,7 @@ BundleScan<T> Columns<T, I>::scan(const Luggage<T>& l, const ScanRequest<T>& req
   std::vector<T> outside(n, T(0)), found_margin(static_cast<std::size_t>(n) * capacity);
   std::vector<std::int32_t> found_cls(found_margin.size()), count(n, 0);
   const ScanView<T> view{
-      request.own,        field_.norm2.data(),
+      request.own,        problem_.norm2.data(),
       request.least,      threshold.data(),
       own_part.data(),    rounding.data(),
       norm.data(),        pair.data(),
@@ -340,16 +340,16 @@ BundleScan<T> Columns<T, I>::scan(const Luggage<T>& l, const ScanRequest<T>& req
     Lookup lookup;
     for (std::int32_t k = 0; k < some; ++k) {
       each_weight(l, first + k, lookup, [&](std::int32_t j, T w) { block.add(k, j, w); });
-      block.set_intercept(k, static_cast<T>(field_.bias * l.w_bias[first + k]));
+      block.set_intercept(k, static_cast<T>(problem_.bias * l.w_bias[first + k]));
     }
   };
   const auto use = [&](const BlockView<S>& block, std::int64_t begin, std::int64_t end) {
     if constexpr (std::is_same_v<S, T>)
-      kernels.scan(field_.X, y.data(), block, view, begin, end);
+      kernels.scan(problem_.X, y.data(), block, view, begin, end);
     else
-      kernels.exact_scan(field_.X, y.data(), block, view, begin, end);
+      kernels.exact_scan(problem_.X, y.data(), block, view, begin, end);
   };
-  result.complete = block_product<S>(team, n, field_.X.cols, classes(), fill, use, stop);
+  result.complete = block_product<S>(team, n, problem_.X.cols, classes(), fill, use, stop);
 
   result.begin.assign(n + 1, 0);
   for (std::int64_t i = 0; i < n; ++i) {
@@ -364,13 +364,13 @@ BundleScan<T> Columns<T, I>::scan(const Luggage<T>& l, const ScanRequest<T>& req
 }
 
 template <class T, class I>
-void Columns<T, I>::merge(const BundleScan<T>& found, const T* least, const T* threshold) {
+void Bundle<T, I>::merge(const BundleScan<T>& found, const T* least, const T* threshold) {
   struct Pair {
     std::int32_t sample;
     T alpha;
   };
   std::vector<std::vector<Pair>> fresh(classes());
-  for (std::int64_t i = 0; i < field_.X.rows; ++i)
+  for (std::int64_t i = 0; i < problem_.X.rows; ++i)
     for (std::int64_t f = found.begin[i]; f < found.begin[i + 1]; ++f)
       if (found.margin[f] >= threshold[i])
         fresh[found.cls[f]].push_back({static_cast<std::int32_t>(i), T(0)});
@@ -396,14 +396,14 @@ void Columns<T, I>::merge(const BundleScan<T>& found, const T* least, const T* t
   margin_ = {};
 }
 
-template class Columns<float, std::int32_t>;
-template class Columns<float, std::int64_t>;
-template class Columns<double, std::int32_t>;
-template class Columns<double, std::int64_t>;
-#define MM_INSTANTIATE(T, I, S)                                                           \
-  template BundleScan<T> Columns<T, I>::scan<S>(const Luggage<T>&, const ScanRequest<T>&, \
-                                                const ProductKernels<T, I>&, Team&,       \
-                                                const std::function<bool()>&) const;
+template class Bundle<float, std::int32_t>;
+template class Bundle<float, std::int64_t>;
+template class Bundle<double, std::int32_t>;
+template class Bundle<double, std::int64_t>;
+#define MM_INSTANTIATE(T, I, S)                                                              \
+  template BundleScan<T> Bundle<T, I>::scan<S>(const BundleState<T>&, const ScanRequest<T>&, \
+                                               const ProductKernels<T, I>&, Team&,           \
+                                               const std::function<bool()>&) const;
 MM_INSTANTIATE(float, std::int32_t, float)
 MM_INSTANTIATE(float, std::int64_t, float)
 MM_INSTANTIATE(float, std::int32_t, double)

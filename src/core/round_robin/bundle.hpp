@@ -1,5 +1,5 @@
 // The classes of a bundle and the samples that are active in each: what stays at home while the
-// bundle's luggage is on the road.
+// bundle's bundle state is on the road.
 //
 // Memory: 12 bytes a pair (16 in double precision), 4 for each weight that two of a class's samples
 // share. A feature that one sample alone has is not kept: its weight is that sample's coefficient
@@ -43,9 +43,9 @@ struct ScanRequest {
 };
 
 template <class T, class I>
-class Columns {
+class Bundle {
  public:
-  Columns(const Field<T, I>& field, std::int32_t bundle);
+  Bundle(const PartitionedProblem<T, I>& problem, std::int32_t bundle);
 
   // Pairs by sample (slot 0: the own class, whose alpha is ignored) -> pairs by class.
   void take(const std::int64_t* pair, const std::int32_t* cls, const T* alpha);
@@ -71,25 +71,25 @@ class Columns {
   const std::vector<std::int64_t>& weight() const { return weight_; }
   const std::vector<std::int32_t>& feature() const { return feature_; }
 
-  // The luggage that belongs to alpha and to the sums, weights computed in double precision and
-  // in a fixed order. Returns |w_c|^2 of its classes.
-  std::vector<double> make_luggage(const double* sums, Luggage<T>& out, Team& team) const;
+  // The bundle state that belongs to alpha and to the sums, weights computed in double precision
+  // and in a fixed order. Returns |w_c|^2 of its classes.
+  std::vector<double> make_bundle_state(const double* sums, BundleState<T>& out, Team& team) const;
 
   // --- looking, at weights that have just been made
   // Exact ones, of the bundle's own samples.
-  void own_scores(const Luggage<T>& l, double* own, Team& team) const;
+  void own_scores(const BundleState<T>& l, double* own, Team& team) const;
   // Margins of the active pairs, and what they say about their samples.
-  void look(const Luggage<T>& l, const double* own, const SolverKernels<T>& kernels, T* most,
+  void look(const BundleState<T>& l, const double* own, const SolverKernels<T>& kernels, T* most,
             T* least, T* violation, Team& team);
   // Scores are added up in type S.
   template <class S>
-  BundleScan<T> scan(const Luggage<T>& l, const ScanRequest<T>& request,
+  BundleScan<T> scan(const BundleState<T>& l, const ScanRequest<T>& request,
                      const ProductKernels<T, I>& kernels, Team& team,
                      const std::function<bool()>& stop) const;
   // Forgets pairs with alpha = 0 that do not violate, adds violators from `threshold` on.
   void merge(const BundleScan<T>& found, const T* least, const T* threshold);
 
-  SparseRows<T> weights(const Luggage<T>& l, Team& team) const;
+  SparseRows<T> weights(const BundleState<T>& l, Team& team) const;
 
  private:
   // Where the features of one class lie: position, or 0 for those that are not kept.
@@ -97,17 +97,17 @@ class Columns {
 
   // use(sample, coefficient of x_i in class k) for all members: own samples, then columns.
   template <class Use>
-  void each_member(const Luggage<T>& l, std::int32_t k, const Use& use) const;
+  void each_member(const BundleState<T>& l, std::int32_t k, const Use& use) const;
   // use(feature, weight), each feature once.
   template <class Use>
-  void each_weight(const Luggage<T>& l, std::int32_t k, Lookup& lookup, const Use& use) const;
+  void each_weight(const BundleState<T>& l, std::int32_t k, Lookup& lookup, const Use& use) const;
   // use(thread's lookup, class) for all classes, shared out.
   template <class Use>
   void each_class(Team& team, const Use& use) const;
-  double score(const Luggage<T>& l, std::int32_t k, const Lookup& lookup, std::int64_t i,
+  double score(const BundleState<T>& l, std::int32_t k, const Lookup& lookup, std::int64_t i,
                T coefficient) const;
 
-  const Field<T, I>& field_;
+  const PartitionedProblem<T, I>& problem_;
   std::int32_t bundle_;
   std::vector<std::int64_t> begin_;
   std::vector<std::int32_t> sample_;

@@ -13,7 +13,7 @@
 namespace multimargin {
 
 template <class T>
-struct Luggage {
+struct BundleState {
   Buffer<T> w;            // weights of its classes, one class after the other
   std::vector<T> w_bias;  // [classes] weight of the constant feature
   std::vector<T> sum;     // [own samples] sum of their dual variables over all classes
@@ -28,7 +28,7 @@ struct Luggage {
 };
 
 template <class T>
-struct Parcel {
+struct Packed {
   std::vector<std::int64_t> sizes;  // of w, w_bias, sum, alpha
   std::vector<std::uint64_t> mask;  // of each of them, in whole words
   std::vector<T> values;
@@ -37,35 +37,35 @@ struct Parcel {
 inline std::int64_t mask_words(std::int64_t count) { return (count + 63) / 64; }
 
 template <class T>
-Parcel<T> pack(const Luggage<T>& luggage, const ParcelKernels<T>& kernels) {
-  Parcel<T> parcel;
-  parcel.sizes = {static_cast<std::int64_t>(luggage.w.size()),
-                  static_cast<std::int64_t>(luggage.w_bias.size()),
-                  static_cast<std::int64_t>(luggage.sum.size()),
-                  static_cast<std::int64_t>(luggage.alpha.size())};
-  const T* parts[4] = {luggage.w.data(), luggage.w_bias.data(), luggage.sum.data(),
-                       luggage.alpha.data()};
+Packed<T> pack(const BundleState<T>& bundle_state, const PackingKernels<T>& kernels) {
+  Packed<T> packed;
+  packed.sizes = {static_cast<std::int64_t>(bundle_state.w.size()),
+                  static_cast<std::int64_t>(bundle_state.w_bias.size()),
+                  static_cast<std::int64_t>(bundle_state.sum.size()),
+                  static_cast<std::int64_t>(bundle_state.alpha.size())};
+  const T* parts[4] = {bundle_state.w.data(), bundle_state.w_bias.data(), bundle_state.sum.data(),
+                       bundle_state.alpha.data()};
   std::int64_t words = 0, nonzero = 0;
   for (int p = 0; p < 4; ++p) {
-    words += mask_words(parcel.sizes[p]);
-    for (std::int64_t k = 0; k < parcel.sizes[p]; ++k) nonzero += parts[p][k] != 0;
+    words += mask_words(packed.sizes[p]);
+    for (std::int64_t k = 0; k < packed.sizes[p]; ++k) nonzero += parts[p][k] != 0;
   }
-  parcel.mask.resize(words);
-  parcel.values.resize(nonzero + kParcelSlack);
-  std::uint64_t* mask = parcel.mask.data();
-  T* out = parcel.values.data();
+  packed.mask.resize(words);
+  packed.values.resize(nonzero + kPackingSlack);
+  std::uint64_t* mask = packed.mask.data();
+  T* out = packed.values.data();
   for (int p = 0; p < 4; ++p) {
-    out += kernels.compress(parts[p], parcel.sizes[p], mask, out);
-    mask += mask_words(parcel.sizes[p]);
+    out += kernels.compress(parts[p], packed.sizes[p], mask, out);
+    mask += mask_words(packed.sizes[p]);
   }
-  parcel.values.resize(nonzero);
-  return parcel;
+  packed.values.resize(nonzero);
+  return packed;
 }
 
-// The arrays are borrowed: a parcel that has just arrived. Throws where they do not fit together.
+// The arrays are borrowed: a packed that has just arrived. Throws where they do not fit together.
 template <class T>
-Luggage<T> unpack(const std::int64_t* sizes, const std::uint64_t* mask, std::size_t words,
-                  const T* values, std::size_t count, const ParcelKernels<T>& kernels) {
+BundleState<T> unpack(const std::int64_t* sizes, const std::uint64_t* mask, std::size_t words,
+                      const T* values, std::size_t count, const PackingKernels<T>& kernels) {
   std::int64_t expected = 0, bits = 0;
   for (int p = 0; p < 4; ++p) {
     if (sizes[p] < 0 || sizes[p] > (std::int64_t{1} << 56))
@@ -83,17 +83,18 @@ Luggage<T> unpack(const std::int64_t* sizes, const std::uint64_t* mask, std::siz
     }
   if (bits != static_cast<std::int64_t>(count))
     throw std::invalid_argument("unpack: the mask does not fit the values");
-  Luggage<T> luggage;
-  luggage.w.reset(sizes[0]);
-  luggage.w_bias.resize(sizes[1]);
-  luggage.sum.resize(sizes[2]);
-  luggage.alpha.resize(sizes[3]);
-  T* parts[4] = {luggage.w.data(), luggage.w_bias.data(), luggage.sum.data(), luggage.alpha.data()};
+  BundleState<T> bundle_state;
+  bundle_state.w.reset(sizes[0]);
+  bundle_state.w_bias.resize(sizes[1]);
+  bundle_state.sum.resize(sizes[2]);
+  bundle_state.alpha.resize(sizes[3]);
+  T* parts[4] = {bundle_state.w.data(), bundle_state.w_bias.data(), bundle_state.sum.data(),
+                 bundle_state.alpha.data()};
   for (int p = 0; p < 4; ++p) {
     values += kernels.expand(mask, sizes[p], values, parts[p]);
     mask += mask_words(sizes[p]);
   }
-  return luggage;
+  return bundle_state;
 }
 
 }  // namespace multimargin

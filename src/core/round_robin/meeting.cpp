@@ -12,13 +12,13 @@ constexpr std::int32_t kNobody = -1;
 }  // namespace
 
 template <class T, class I>
-Fixture<T, I>::Fixture(const Field<T, I>& field, const Side<T>& a, const Side<T>& b, bool home,
-                       bool shared, Team& team)
-    : field_(field), shared_(shared) {
+Meeting<T, I>::Meeting(const PartitionedProblem<T, I>& problem, const Side<T>& a, const Side<T>& b,
+                       bool home, bool shared, Team& team)
+    : problem_(problem), shared_(shared) {
   const Side<T>* sides[2] = {&a, &b};
   for (int s = 0; s < 2; ++s) {
     bundle_[s] = sides[s]->bundle;
-    classes_[s] = static_cast<std::int32_t>(field.classes[bundle_[s]].size());
+    classes_[s] = static_cast<std::int32_t>(problem.classes[bundle_[s]].size());
     weight_[s].assign(sides[s]->weight, sides[s]->weight + classes_[s] + 1);
   }
   w_.resize(classes_[0] + classes_[1]);
@@ -34,12 +34,12 @@ Fixture<T, I>::Fixture(const Field<T, I>& field, const Side<T>& a, const Side<T>
 
 // Which samples take part, and with which of their classes.
 template <class T, class I>
-void Fixture<T, I>::choose(const Side<T>& a, const Side<T>& b, bool home) {
+void Meeting<T, I>::choose(const Side<T>& a, const Side<T>& b, bool home) {
   const Side<T>* sides[2] = {&a, &b};
-  const std::int64_t n = field_.X.rows;
+  const std::int64_t n = problem_.X.rows;
   const auto takes_part = [&](std::int32_t i) {
-    if (!(field_.norm2[i] > 0)) return false;
-    const std::int32_t own = field_.bundle_of[field_.y[i]];
+    if (!(problem_.norm2[i] > 0)) return false;
+    const std::int32_t own = problem_.bundle_of[problem_.y[i]];
     return shared_ || own == bundle_[0] || own == bundle_[1];
   };
   std::vector<std::int32_t> count[2];
@@ -55,7 +55,7 @@ void Fixture<T, I>::choose(const Side<T>& a, const Side<T>& b, bool home) {
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int32_t both = count[0][i] + count[1][i];
     if (both == 0) continue;
-    const std::int32_t own = field_.bundle_of[field_.y[i]];
+    const std::int32_t own = problem_.bundle_of[problem_.y[i]];
     const bool here = own == bundle_[0] || own == bundle_[1];
     const bool crosses = own == bundle_[0]   ? count[1][i] > 0
                          : own == bundle_[1] ? count[0][i] > 0
@@ -63,10 +63,10 @@ void Fixture<T, I>::choose(const Side<T>& a, const Side<T>& b, bool home) {
     if (!crosses && !(home && (here || both > 1))) continue;
     entry[i] = static_cast<std::int32_t>(sample_.size());
     sample_.push_back(static_cast<std::int32_t>(i));
-    row_.push_back(field_.X.begin(i));
-    row_end_.push_back(field_.X.end(i));
-    norm2_.push_back(field_.norm2[i]);
-    box_.push_back(field_.box[i]);
+    row_.push_back(problem_.X.begin(i));
+    row_end_.push_back(problem_.X.end(i));
+    norm2_.push_back(problem_.norm2[i]);
+    box_.push_back(problem_.box[i]);
     pair_.push_back(pair_.back() + 1 + both);
     place_.push_back(place_.back() + (1 + both) * (row_end_.back() - row_.back()));
     widest_ = std::max(widest_, 1 + both);
@@ -77,13 +77,13 @@ void Fixture<T, I>::choose(const Side<T>& a, const Side<T>& b, bool home) {
   alpha_.assign(pair_.back(), T(0));
   std::vector<std::int64_t> next(pair_.begin(), pair_.end() - 1);
   for (std::size_t e = 0; e < sample_.size(); ++e) {
-    const std::int32_t c = field_.y[sample_[e]], own = field_.bundle_of[c];
+    const std::int32_t c = problem_.y[sample_[e]], own = problem_.bundle_of[c];
     const std::int64_t slot = next[e]++;
-    source_[slot] = field_.own_index[sample_[e]];
+    source_[slot] = problem_.own_index[sample_[e]];
     if (own == bundle_[0])
-      cls_[slot] = field_.place_of[c];
+      cls_[slot] = problem_.place_of[c];
     else if (own == bundle_[1])
-      cls_[slot] = classes_[0] + field_.place_of[c];
+      cls_[slot] = classes_[0] + problem_.place_of[c];
   }
   for (int s = 0; s < 2; ++s)
     for (std::int32_t k = 0; k < classes_[s]; ++k)
@@ -99,7 +99,7 @@ void Fixture<T, I>::choose(const Side<T>& a, const Side<T>& b, bool home) {
 
 // Where the features of each slot lie in the weights of its class.
 template <class T, class I>
-void Fixture<T, I>::place(const Side<T>& side, int which, Team& team) {
+void Meeting<T, I>::place(const Side<T>& side, int which, Team& team) {
   struct Member {
     std::int32_t entry, slot;
   };
@@ -119,7 +119,7 @@ void Fixture<T, I>::place(const Side<T>& side, int which, Team& team) {
     member[next[k]++] = {static_cast<std::int32_t>(e), static_cast<std::int32_t>(slot)};
   });
 
-  const Csr<T, I>& X = field_.X;
+  const Csr<T, I>& X = problem_.X;
   std::vector<std::vector<std::uint32_t>> tables(team.size());
   const std::int64_t tasks = (classes_[which] + kClassesPerTask - 1) / kClassesPerTask;
   team.for_each(tasks, [&](int thread, std::int64_t task) {
@@ -148,8 +148,8 @@ void Fixture<T, I>::place(const Side<T>& side, int which, Team& team) {
 }
 
 template <class T, class I>
-WorkView<T> Fixture<T, I>::enter(Luggage<T>& a, Luggage<T>& b) {
-  Luggage<T>* sides[2] = {&a, &b};
+WorkView<T> Meeting<T, I>::enter(BundleState<T>& a, BundleState<T>& b) {
+  BundleState<T>* sides[2] = {&a, &b};
   for (int s = 0; s < 2; ++s)
     for (std::int32_t k = 0; k < classes_[s]; ++k) {
       w_[(s == 0 ? 0 : classes_[0]) + k] = sides[s]->w.data() + weight_[s][k];
@@ -171,12 +171,12 @@ WorkView<T> Fixture<T, I>::enter(Luggage<T>& a, Luggage<T>& b) {
     outside_[e] = alpha_[pair_[e]] - inside;
   }
   WorkView<T> v{};
-  v.x = field_.X.data;
+  v.x = problem_.X.data;
   v.row = row_.data();
   v.row_end = row_end_.data();
   v.norm2 = norm2_.data();
   v.box = box_.data();
-  v.bias = field_.bias;
+  v.bias = problem_.bias;
   v.pair = pair_.data();
   v.cls = cls_.data();
   v.alpha = alpha_.data();
@@ -191,8 +191,8 @@ WorkView<T> Fixture<T, I>::enter(Luggage<T>& a, Luggage<T>& b) {
 }
 
 template <class T, class I>
-void Fixture<T, I>::leave(Luggage<T>& a, Luggage<T>& b) {
-  Luggage<T>* sides[2] = {&a, &b};
+void Meeting<T, I>::leave(BundleState<T>& a, BundleState<T>& b) {
+  BundleState<T>* sides[2] = {&a, &b};
   for (int s = 0; s < 2; ++s)
     for (std::int32_t k = 0; k < classes_[s]; ++k)
       sides[s]->w_bias[k] = w_bias_[(s == 0 ? 0 : classes_[0]) + k];
@@ -205,32 +205,32 @@ void Fixture<T, I>::leave(Luggage<T>& a, Luggage<T>& b) {
 }
 
 template <class T, class I>
-PassReport Fixture<T, I>::alone(Luggage<T>& a, Luggage<T>& b, const Play<T>& play,
+PassReport Meeting<T, I>::alone(BundleState<T>& a, BundleState<T>& b, const MeetingPass<T>& pass,
                                 const SolverKernels<T>& kernels,
                                 const std::function<bool()>& stop) {
   std::vector<std::int32_t> due;
-  visits_.due(play.rule.everything, Random(play.seed), due);
-  Pass<T> pass(kernels, classes_[0] + classes_[1], widest_);
-  const PassReport report = pass.alone(enter(a, b), due, visits_, play.rule, play.quiet, stop);
+  visits_.due(pass.rule.everything, Random(pass.seed), due);
+  Pass<T> visitor(kernels, classes_[0] + classes_[1], widest_);
+  const PassReport report = visitor.alone(enter(a, b), due, visits_, pass.rule, pass.quiet, stop);
   leave(a, b);
   return report;
 }
 
 template <class T, class I>
-PassReport Fixture<T, I>::together(Luggage<T>& a, Luggage<T>& b, const Play<T>& play,
+PassReport Meeting<T, I>::together(BundleState<T>& a, BundleState<T>& b, const MeetingPass<T>& pass,
                                    const SolverKernels<T>& kernels, Team& team,
-                                   Crowding<T>& crowding, Periodically& stop) {
+                                   SharedClasses<T>& shared_classes, Periodically& stop) {
   std::vector<std::int32_t> due;
-  visits_.due(play.rule.everything, Random(play.seed), due);
-  Pass<T> pass(kernels, classes_[0] + classes_[1], widest_);
-  const PassReport report = pass.together(enter(a, b), due, visits_, play.batch, play.rule,
-                                          play.quiet, team, crowding, stop);
+  visits_.due(pass.rule.everything, Random(pass.seed), due);
+  Pass<T> visitor(kernels, classes_[0] + classes_[1], widest_);
+  const PassReport report = visitor.together(enter(a, b), due, visits_, pass.batch, pass.rule,
+                                          pass.quiet, team, shared_classes, stop);
   leave(a, b);
   return report;
 }
 
 template <class T, class I>
-void Fixture<T, I>::collect(int side, std::vector<std::int64_t>& pair,
+void Meeting<T, I>::collect(int side, std::vector<std::int64_t>& pair,
                             std::vector<T>& value) const {
   for (std::size_t e = 0; e < sample_.size(); ++e)
     for (std::int64_t p = pair_[e] + 1; p < pair_[e + 1]; ++p)
@@ -241,23 +241,23 @@ void Fixture<T, I>::collect(int side, std::vector<std::int64_t>& pair,
 }
 
 template <class T, class I>
-typename Fixture<T, I>::State Fixture<T, I>::state() const {
+typename Meeting<T, I>::State Meeting<T, I>::state() const {
   return {alpha_, resting_, visits_.pauses(), visits_.waits()};
 }
 
 template <class T, class I>
-void Fixture<T, I>::restore(State state) {
+void Meeting<T, I>::restore(State state) {
   if (state.alpha.size() != alpha_.size() || state.resting.size() != resting_.size() ||
       state.pauses.size() != sample_.size() || state.waits.size() != sample_.size())
-    throw std::invalid_argument("restore: this state belongs to another fixture");
+    throw std::invalid_argument("restore: this state belongs to another meeting");
   alpha_ = std::move(state.alpha);
   resting_ = std::move(state.resting);
   visits_.restore(std::move(state.pauses), std::move(state.waits));
 }
 
-template class Fixture<float, std::int32_t>;
-template class Fixture<float, std::int64_t>;
-template class Fixture<double, std::int32_t>;
-template class Fixture<double, std::int64_t>;
+template class Meeting<float, std::int32_t>;
+template class Meeting<float, std::int64_t>;
+template class Meeting<double, std::int32_t>;
+template class Meeting<double, std::int64_t>;
 
 }  // namespace multimargin

@@ -24,7 +24,7 @@
 
 namespace multimargin {
 
-// A bundle as the fixture needs it to be built: borrowed, from home or from a message.
+// A bundle as the meeting needs it to be built: borrowed, from home or from a message.
 template <class T>
 struct Side {
   std::int32_t bundle;
@@ -37,7 +37,7 @@ struct Side {
 
 // How a pass of the league visits.
 template <class T>
-struct Play {
+struct MeetingPass {
   std::int32_t batch;
   VisitRule<T> rule;
   Quiet<T> quiet;
@@ -45,23 +45,23 @@ struct Play {
 };
 
 template <class T, class I>
-class Fixture {
+class Meeting {
  public:
   // `home`: what lies within each of the two bundles is played here, too.
   // `shared`: the variables of a sample share a budget.
-  Fixture(const Field<T, I>& field, const Side<T>& a, const Side<T>& b, bool home, bool shared,
-          Team& team);
+  Meeting(const PartitionedProblem<T, I>& problem, const Side<T>& a, const Side<T>& b, bool home,
+          bool shared, Team& team);
 
-  PassReport alone(Luggage<T>& a, Luggage<T>& b, const Play<T>& play,
+  PassReport alone(BundleState<T>& a, BundleState<T>& b, const MeetingPass<T>& pass,
                    const SolverKernels<T>& kernels, const std::function<bool()>& stop);
-  PassReport together(Luggage<T>& a, Luggage<T>& b, const Play<T>& play,
-                      const SolverKernels<T>& kernels, Team& team, Crowding<T>& crowding,
+  PassReport together(BundleState<T>& a, BundleState<T>& b, const MeetingPass<T>& pass,
+                      const SolverKernels<T>& kernels, Team& team, SharedClasses<T>& shared_classes,
                       Periodically& stop);
 
   // Dual variables that stay here and are not zero: which of the bundle's pairs, and their values.
   void collect(int side, std::vector<std::int64_t>& pair, std::vector<T>& value) const;
 
-  // What a later pass depends on, beside luggage.
+  // What a later pass depends on, beside bundle_state.
   struct State {
     std::vector<T> alpha;
     std::vector<std::uint8_t> resting, pauses, waits;
@@ -72,16 +72,16 @@ class Fixture {
  private:
   void choose(const Side<T>& a, const Side<T>& b, bool home);
   void place(const Side<T>& side, int which, Team& team);
-  // Before and after a pass: between the luggage and this fixture's own arrays.
-  WorkView<T> enter(Luggage<T>& a, Luggage<T>& b);
-  void leave(Luggage<T>& a, Luggage<T>& b);
+  // Before and after a pass: between the bundle state and this meeting's own arrays.
+  WorkView<T> enter(BundleState<T>& a, BundleState<T>& b);
+  void leave(BundleState<T>& a, BundleState<T>& b);
   int side_of(std::int32_t cls) const { return cls < classes_[0] ? 0 : 1; }
-  // Whether the variable of a slot is in its class's luggage.
+  // Whether the variable of a slot is in its class's bundle_state.
   bool travels(std::int64_t entry, std::int64_t slot) const {
     return shared_ || side_of(cls_[slot]) == side_of(cls_[pair_[entry]]);
   }
 
-  const Field<T, I>& field_;
+  const PartitionedProblem<T, I>& problem_;
   bool shared_;
   std::int32_t bundle_[2];
   std::int32_t classes_[2];

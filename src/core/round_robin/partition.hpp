@@ -11,7 +11,7 @@
 namespace multimargin {
 
 template <class T, class I>
-struct Field {
+struct PartitionedProblem {
   Csr<T, I> X;
   const std::int32_t* y;
   const T* box;
@@ -26,7 +26,8 @@ struct Field {
   std::vector<std::vector<std::int32_t>> own;       // of each bundle: its own samples, by class
   std::vector<std::int64_t> own_index;              // [n] of a sample within its bundle's own
 
-  Field(const Csr<T, I>& X, const std::int32_t* y, const T* box, std::int32_t n_classes, T bias)
+  PartitionedProblem(const Csr<T, I>& X, const std::int32_t* y, const T* box,
+                     std::int32_t n_classes, T bias)
       : X(X), y(y), box(box), n_classes(n_classes), bias(bias), norm2(row_norms(X, bias)) {}
 
   void divide(std::vector<std::int32_t> bundle, std::int32_t bundles) {

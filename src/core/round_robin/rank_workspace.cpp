@@ -5,112 +5,116 @@
 namespace multimargin {
 
 template <class T, class I>
-League<T, I>::League(const Csr<T, I>& X, const std::int32_t* y, const T* box,
-                     std::int32_t n_classes, T bias, Formulation formulation, Isa isa, int threads)
-    : field_(X, y, box, n_classes, bias),
+RankWorkspace<T, I>::RankWorkspace(const Csr<T, I>& X, const std::int32_t* y, const T* box,
+                                   std::int32_t n_classes, T bias, Formulation formulation, Isa isa,
+                                   int threads)
+    : problem_(X, y, box, n_classes, bias),
       kernels_(solver_kernels<T>(formulation, isa)),
       shared_(!kernels_.separable),
       product_(product_kernels<T, I>(formulation, isa)),
-      parcels_(parcel_kernels<T>(isa)),
+      packing_(packing_kernels<T>(isa)),
       team_(threads) {}
 
 template <class T, class I>
-PairLists League<T, I>::candidates(std::int32_t count, std::int64_t budget, std::int64_t from,
-                                   std::int64_t to) {
-  return nearest_centroids(field_.X, field_.y, field_.n_classes, count, budget, from, to, team_);
+PairLists RankWorkspace<T, I>::candidates(std::int32_t count, std::int64_t budget,
+                                          std::int64_t from, std::int64_t to) {
+  return nearest_centroids(problem_.X, problem_.y, problem_.n_classes, count, budget, from, to,
+                           team_);
 }
 
 template <class T, class I>
-void League<T, I>::divide(std::vector<std::int32_t> bundle_of, std::int32_t bundles) {
-  homes_.clear();
+void RankWorkspace<T, I>::divide(std::vector<std::int32_t> bundle_of, std::int32_t bundles) {
+  owned_.clear();
   found_.clear();
-  luggage_.clear();
-  fixtures_.clear();
-  field_.divide(std::move(bundle_of), bundles);
+  bundle_states_.clear();
+  meetings_.clear();
+  problem_.divide(std::move(bundle_of), bundles);
 }
 
 template <class T, class I>
-double League<T, I>::empty_value() const {
+double RankWorkspace<T, I>::empty_value() const {
   double value = 0;
-  for (std::int64_t i = 0; i < field_.X.rows; ++i)
-    if (!(field_.norm2[i] > 0))
-      value += static_cast<double>(field_.box[i]) * kernels_.empty_loss(field_.n_classes);
+  for (std::int64_t i = 0; i < problem_.X.rows; ++i)
+    if (!(problem_.norm2[i] > 0))
+      value += static_cast<double>(problem_.box[i]) * kernels_.empty_loss(problem_.n_classes);
   return value;
 }
 
 // ---------------------------------------------------------------- at home
 
 template <class T, class I>
-Columns<T, I>& League<T, I>::found_home(std::int32_t bundle) {
-  return homes_.try_emplace(bundle, field_, bundle).first->second;
+Bundle<T, I>& RankWorkspace<T, I>::add_owned(std::int32_t bundle) {
+  return owned_.try_emplace(bundle, problem_, bundle).first->second;
 }
 
 template <class T, class I>
-Columns<T, I>& League<T, I>::home(std::int32_t bundle) {
-  return homes_.at(bundle);
+Bundle<T, I>& RankWorkspace<T, I>::owned(std::int32_t bundle) {
+  return owned_.at(bundle);
 }
 
 template <class T, class I>
-std::vector<double> League<T, I>::make_luggage(std::int32_t bundle, const double* sums) {
-  Luggage<T>& l = luggage_[bundle];
-  std::vector<double> norm = home(bundle).make_luggage(sums, l, team_);
-  home(bundle).pack_alpha(shared_, l.alpha);
+std::vector<double> RankWorkspace<T, I>::make_bundle_state(std::int32_t bundle,
+                                                           const double* sums) {
+  BundleState<T>& l = bundle_states_[bundle];
+  std::vector<double> norm = owned(bundle).make_bundle_state(sums, l, team_);
+  owned(bundle).pack_alpha(shared_, l.alpha);
   return norm;
 }
 
 template <class T, class I>
-void League<T, I>::own_scores(std::int32_t bundle, double* own) {
-  home(bundle).own_scores(luggage(bundle), own, team_);
+void RankWorkspace<T, I>::own_scores(std::int32_t bundle, double* own) {
+  owned(bundle).own_scores(bundle_state(bundle), own, team_);
 }
 
 template <class T, class I>
-void League<T, I>::look(std::int32_t bundle, const double* own, T* most, T* least, T* violation) {
-  home(bundle).look(luggage(bundle), own, kernels_, most, least, violation, team_);
+void RankWorkspace<T, I>::look(std::int32_t bundle, const double* own, T* most, T* least,
+                               T* violation) {
+  owned(bundle).look(bundle_state(bundle), own, kernels_, most, least, violation, team_);
 }
 
 template <class T, class I>
-void League<T, I>::scan(std::int32_t bundle, const ScanRequest<T>& request, bool exact) {
+void RankWorkspace<T, I>::scan(std::int32_t bundle, const ScanRequest<T>& request, bool exact) {
   const auto stop = [this] { return stop_(); };
-  const Columns<T, I>& columns = home(bundle);
-  const Luggage<T>& l = luggage(bundle);
+  const Bundle<T, I>& columns = owned(bundle);
+  const BundleState<T>& l = bundle_state(bundle);
   found_[bundle] = exact ? columns.template scan<double>(l, request, product_, team_, stop)
                          : columns.template scan<T>(l, request, product_, team_, stop);
 }
 
 template <class T, class I>
-void League<T, I>::merge(std::int32_t bundle, const T* least, const T* threshold) {
-  home(bundle).merge(found_.at(bundle), least, threshold);
+void RankWorkspace<T, I>::merge(std::int32_t bundle, const T* least, const T* threshold) {
+  owned(bundle).merge(found_.at(bundle), least, threshold);
   found_.erase(bundle);
 }
 
 template <class T, class I>
-SparseRows<T> League<T, I>::weights(std::int32_t bundle) {
-  return home(bundle).weights(luggage(bundle), team_);
+SparseRows<T> RankWorkspace<T, I>::weights(std::int32_t bundle) {
+  return owned(bundle).weights(bundle_state(bundle), team_);
 }
 
-// ---------------------------------------------------------------- fixtures
+// ---------------------------------------------------------------- meetings
 
 template <class T, class I>
-void League<T, I>::build(const Side<T>& a, const Side<T>& b, bool home) {
+void RankWorkspace<T, I>::build(const Side<T>& a, const Side<T>& b, bool home) {
   const Pairing pairing{a.bundle, b.bundle};
-  fixtures_.erase(pairing);
-  fixtures_.try_emplace(pairing, field_, a, b, home, shared_, team_);
+  meetings_.erase(pairing);
+  meetings_.try_emplace(pairing, problem_, a, b, home, shared_, team_);
 }
 
 template <class T, class I>
-std::vector<PassReport> League<T, I>::play(const std::vector<Pairing>& meetings,
-                                           const Play<T>& play) {
+std::vector<PassReport> RankWorkspace<T, I>::run_meetings(const std::vector<Pairing>& meetings,
+                                                          const MeetingPass<T>& pass) {
   std::vector<PassReport> reports(meetings.size());
   const auto seeded = [&](const Pairing& p) {
-    Play<T> own = play;
-    own.seed += static_cast<std::uint64_t>(p.first) * field_.classes.size() + p.second;
+    MeetingPass<T> own = pass;
+    own.seed += static_cast<std::uint64_t>(p.first) * problem_.classes.size() + p.second;
     return own;
   };
-  if (play.batch > 1) {
+  if (pass.batch > 1) {
     for (std::size_t k = 0; k < meetings.size(); ++k)
-      reports[k] = fixture(meetings[k])
-                       .together(luggage(meetings[k].first), luggage(meetings[k].second),
-                                 seeded(meetings[k]), kernels_, team_, crowding_, stop_);
+      reports[k] = meeting(meetings[k])
+                       .together(bundle_state(meetings[k].first), bundle_state(meetings[k].second),
+                                 seeded(meetings[k]), kernels_, team_, shared_classes_, stop_);
     return reports;
   }
   std::atomic<bool> ending{false};
@@ -119,16 +123,16 @@ std::vector<PassReport> League<T, I>::play(const std::vector<Pairing>& meetings,
       if (member == 0 && stop_()) ending = true;
       return ending.load();
     };
-    reports[k] = fixture(meetings[k])
-                     .alone(luggage(meetings[k].first), luggage(meetings[k].second),
+    reports[k] = meeting(meetings[k])
+                     .alone(bundle_state(meetings[k].first), bundle_state(meetings[k].second),
                             seeded(meetings[k]), kernels_, stop);
   });
   return reports;
 }
 
-template class League<float, std::int32_t>;
-template class League<float, std::int64_t>;
-template class League<double, std::int32_t>;
-template class League<double, std::int64_t>;
+template class RankWorkspace<float, std::int32_t>;
+template class RankWorkspace<float, std::int64_t>;
+template class RankWorkspace<double, std::int32_t>;
+template class RankWorkspace<double, std::int64_t>;
 
 }  // namespace multimargin

@@ -1,5 +1,5 @@
-// The league of one rank: the bundles that live here, the luggage that is here, the fixtures that
-// are played here. Python sends luggage from rank to rank and says who plays when.
+// The league of one rank: the bundles that live here, the bundle state that is here, the meetings
+// that are played here. Python sends bundle state from rank to rank and says who plays when.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 namespace multimargin {
 
 template <class T, class I>
-class League {
+class RankWorkspace {
  public:
   // X, y and box are borrowed. y holds classes 0 .. n_classes-1.
-  League(const Csr<T, I>& X, const std::int32_t* y, const T* box, std::int32_t n_classes, T bias,
-         Formulation formulation, Isa isa, int threads);
+  RankWorkspace(const Csr<T, I>& X, const std::int32_t* y, const T* box, std::int32_t n_classes,
+                T bias, Formulation formulation, Isa isa, int threads);
 
   void set_stop(std::function<bool()> stop) { stop_ = Periodically(std::move(stop)); }
   void set_abort(std::function<bool()> abort) { team_.set_abort(Periodically(std::move(abort))); }
@@ -31,9 +31,9 @@ class League {
   void divide(std::vector<std::int32_t> bundle_of, std::int32_t bundles);
 
   // --- at home
-  Columns<T, I>& found_home(std::int32_t bundle);  // makes it, empty, if it is not there
-  Columns<T, I>& home(std::int32_t bundle);
-  std::vector<double> make_luggage(std::int32_t bundle, const double* sums);
+  Bundle<T, I>& add_owned(std::int32_t bundle);  // makes it, empty, if it is not there
+  Bundle<T, I>& owned(std::int32_t bundle);
+  std::vector<double> make_bundle_state(std::int32_t bundle, const double* sums);
   void own_scores(std::int32_t bundle, double* own);
   void look(std::int32_t bundle, const double* own, T* most, T* least, T* violation);
   // `exact`: scores in double precision, for about twice the time.
@@ -43,43 +43,46 @@ class League {
   SparseRows<T> weights(std::int32_t bundle);
 
   // --- on the road
-  Luggage<T>& luggage(std::int32_t bundle) { return luggage_.at(bundle); }
-  void put_luggage(std::int32_t bundle, Luggage<T> l) { luggage_[bundle] = std::move(l); }
-  const ParcelKernels<T>& parcels() const { return parcels_; }
-  void drop_luggage(std::int32_t bundle) { luggage_.erase(bundle); }
+  BundleState<T>& bundle_state(std::int32_t bundle) { return bundle_states_.at(bundle); }
+  void put_bundle_state(std::int32_t bundle, BundleState<T> l) {
+    bundle_states_[bundle] = std::move(l);
+  }
+  const PackingKernels<T>& packing() const { return packing_; }
+  void drop_bundle_state(std::int32_t bundle) { bundle_states_.erase(bundle); }
 
-  // --- fixtures
+  // --- meetings
   using Pairing = std::pair<std::int32_t, std::int32_t>;
   void build(const Side<T>& a, const Side<T>& b, bool home);
-  Fixture<T, I>& fixture(const Pairing& p) { return fixtures_.at(p); }
-  void drop_fixtures() { fixtures_.clear(); }
+  Meeting<T, I>& meeting(const Pairing& p) { return meetings_.at(p); }
+  void drop_meetings() { meetings_.clear(); }
   // Meetings that share no bundle. Reports are in their order.
-  std::vector<PassReport> play(const std::vector<Pairing>& meetings, const Play<T>& play);
+  std::vector<PassReport> run_meetings(const std::vector<Pairing>& meetings,
+                                       const MeetingPass<T>& pass);
 
   // What the active pairs of a sample say, from their accounts over all bundles.
   Report<T> judge(std::int64_t i, const Account<T>& account, T sum) const {
-    return kernels_.close_account(account, sum, field_.box[i]);
+    return kernels_.close_account(account, sum, problem_.box[i]);
   }
   // Primal and dual value of samples without entries.
   double empty_value() const;
 
   bool budget_is_shared() const { return shared_; }
-  const Field<T, I>& field() const { return field_; }
+  const PartitionedProblem<T, I>& problem() const { return problem_; }
   Team& team() { return team_; }
 
  private:
-  Field<T, I> field_;
+  PartitionedProblem<T, I> problem_;
   SolverKernels<T> kernels_;
   bool shared_;  // a sample's variables share a budget
   ProductKernels<T, I> product_;
-  ParcelKernels<T> parcels_;
+  PackingKernels<T> packing_;
   Team team_;
   Periodically stop_;
-  Crowding<T> crowding_;
-  std::map<std::int32_t, Columns<T, I>> homes_;
+  SharedClasses<T> shared_classes_;
+  std::map<std::int32_t, Bundle<T, I>> owned_;
   std::map<std::int32_t, BundleScan<T>> found_;
-  std::map<std::int32_t, Luggage<T>> luggage_;
-  std::map<Pairing, Fixture<T, I>> fixtures_;
+  std::map<std::int32_t, BundleState<T>> bundle_states_;
+  std::map<Pairing, Meeting<T, I>> meetings_;
 };
 
 }  // namespace multimargin

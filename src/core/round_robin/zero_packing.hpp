@@ -96,7 +96,7 @@ std::int64_t expand(const std::uint64_t* mask, std::int64_t count, const T* in, 
 }
 
 template <class T>
-ParcelKernels<T> parcel_kernels() {
+PackingKernels<T> packing_kernels() {
   return {&compress<T>, &expand<T>};
 }
 

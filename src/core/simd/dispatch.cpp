@@ -14,7 +14,7 @@ namespace multimargin {
   template <class T, class I>                        \
   RowKernels<T, I> row_kernels();                    \
   template <class T>                                 \
-  ParcelKernels<T> parcel_kernels();                 \
+  PackingKernels<T> packing_kernels();               \
   }
 MM_DECLARE(baseline)
 #if defined(MM_X86)
@@ -99,17 +99,17 @@ RowKernels<T, I> row_kernels(Isa isa) {
 }
 
 template <class T>
-ParcelKernels<T> parcel_kernels(Isa isa) {
+PackingKernels<T> packing_kernels(Isa isa) {
 #if defined(MM_X86)
-  if (isa == Isa::avx512) return avx512::parcel_kernels<T>();
-  if (isa == Isa::avx2) return avx2::parcel_kernels<T>();
+  if (isa == Isa::avx512) return avx512::packing_kernels<T>();
+  if (isa == Isa::avx2) return avx2::packing_kernels<T>();
 #endif
   (void)isa;
-  return baseline::parcel_kernels<T>();
+  return baseline::packing_kernels<T>();
 }
 
-template ParcelKernels<float> parcel_kernels<float>(Isa);
-template ParcelKernels<double> parcel_kernels<double>(Isa);
+template PackingKernels<float> packing_kernels<float>(Isa);
+template PackingKernels<double> packing_kernels<double>(Isa);
 
 template SolverKernels<float> solver_kernels<float>(Formulation, Isa);
 template SolverKernels<double> solver_kernels<double>(Formulation, Isa);

@@ -18,7 +18,7 @@ template <class T>
 struct BatchView {
   const std::int32_t* sample;   // samples of the pass, in order
   const std::int64_t* slot_at;  // where a sample's slots begin in touch
-  const T* touch;               // per slot of the pass, see Crowding
+  const T* touch;               // per slot of the pass, see SharedClasses
   std::int64_t begin, end;      // the batch within the pass
   T* step;                      // per slot of the batch: coefficient of x_i still to be added
   T* gap;                       // [n] by sample
@@ -38,7 +38,7 @@ struct SolverKernels {
   void (*solve_batch)(const WorkView<T>&, const BatchView<T>&, const VisitRule<T>&, int member,
                       int members);
   // Adds the steps of crowded classes that `member` of `members` owns, in sample order.
-  void (*apply_batch)(const WorkView<T>&, const BatchView<T>&, const CrowdedSlot* crowded,
+  void (*apply_batch)(const WorkView<T>&, const BatchView<T>&, const SharedSlot* crowded,
                       std::int64_t count, int member, int members);
   // Visits samples one after the other, weights included. gap and violation: [n] by sample.
   void (*visit_samples)(const WorkView<T>&, const std::int32_t* samples, std::int64_t count,
@@ -82,13 +82,13 @@ struct ProductKernels {
 
 // Kernels that leave out zeros. Masks have a whole word for every 64 numbers, or part of them.
 template <class T>
-struct ParcelKernels {
-  // Returns how many numbers were kept; `out` has room for them and kParcelSlack more.
+struct PackingKernels {
+  // Returns how many numbers were kept; `out` has room for them and kPackingSlack more.
   std::int64_t (*compress)(const T* in, std::int64_t count, std::uint64_t* mask, T* out);
   // Returns how many numbers were taken from `in`: as many as the mask has bits below `count`.
   std::int64_t (*expand)(const std::uint64_t* mask, std::int64_t count, const T* in, T* out);
 };
-constexpr int kParcelSlack = 16;
+constexpr int kPackingSlack = 16;
 
 // The best instruction set that this processor and this build have.
 Isa best_isa();
@@ -108,7 +108,7 @@ template <class T, class I>
 RowKernels<T, I> row_kernels(Isa isa);
 
 template <class T>
-ParcelKernels<T> parcel_kernels(Isa isa);
+PackingKernels<T> packing_kernels(Isa isa);
 
 // Threads own classes in runs of this many, so that no two share a cache line of
 // per-class arrays.

@@ -40,8 +40,8 @@ template ProductKernels<float, std::int64_t> product_kernels<float, std::int64_t
 template ProductKernels<double, std::int32_t> product_kernels<double, std::int32_t>(Formulation);
 template ProductKernels<double, std::int64_t> product_kernels<double, std::int64_t>(Formulation);
 
-template ParcelKernels<float> parcel_kernels<float>();
-template ParcelKernels<double> parcel_kernels<double>();
+template PackingKernels<float> packing_kernels<float>();
+template PackingKernels<double> packing_kernels<double>();
 
 template LineKernels<float, std::int32_t> line_kernels<float, std::int32_t>(LineLoss);
 template RowKernels<float, std::int32_t> row_kernels<float, std::int32_t>();

@@ -30,7 +30,7 @@ from multimargin.checkpoints._folder import (
 from multimargin.checkpoints._lock import FolderLock
 from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.io._atomic import sync_folder
-from multimargin.parallel._agreement import agreed, everyones, plain, told
+from multimargin.parallel._agreement import allgather_value, broadcast_value, plain, raise_on_all
 from multimargin.parallel._communicator import Communicator
 
 Part = Mapping[str, NDArray[Any]]
@@ -103,7 +103,7 @@ class Checkpoints:
         identity: Mapping[str, Any],
     ) -> None:
         self._folder, self._comm = Path(folder), comm
-        with agreed(comm):
+        with raise_on_all(comm):
             if not _is_time(every):
                 raise ValueError(
                     f"checkpoints are written every so many seconds, 0 or more, got {every!r}"
@@ -112,7 +112,7 @@ class Checkpoints:
                 raise ValueError("the folder of the checkpoints has an empty name")
             # As it comes back from a file: tuples are lists there.
             self._identity = json.loads(json.dumps(dict(identity), default=plain))
-        self._every = float(told(comm, every))
+        self._every = float(broadcast_value(comm, every))
         self._compare_ranks()
         self._lock: FolderLock | None = None
         self._take_folder()
@@ -125,7 +125,7 @@ class Checkpoints:
         """Whether it is time for the next checkpoint: the same answer on all ranks."""
         if self._every == 0:
             return True
-        return bool(told(self._comm, time.monotonic() - self._written_at >= self._every))
+        return bool(broadcast_value(self._comm, time.monotonic() - self._written_at >= self._every))
 
     def write(self, common: Mapping[str, Any], parts: Mapping[str, Part]) -> None:
         """Write a checkpoint. If that fails, warn once and leave the older ones as they are.
@@ -162,10 +162,10 @@ class Checkpoints:
         self._check_open()
         for step in reversed(self._steps()):
             place = step_folder(self._folder, step)
-            manifest, fault = told(self._comm, self._manifest(place))
+            manifest, fault = broadcast_value(self._comm, self._manifest(place))
             if fault is None:
                 self._check_same_run(place, manifest)
-                faults = everyones(self._comm, self._fault(place, manifest))
+                faults = allgather_value(self._comm, self._fault(place, manifest))
                 fault = next(filter(None, faults), None)
             if fault is None:
                 return Checkpoint(place, manifest)
@@ -197,7 +197,7 @@ class Checkpoints:
     # ------------------------------------------------------------ the folder
 
     def _compare_ranks(self) -> None:
-        identities = everyones(self._comm, self._identity)
+        identities = allgather_value(self._comm, self._identity)
         for rank, other in enumerate(identities):
             difference = first_difference(identities[0], other)
             if difference is not None:
@@ -213,12 +213,12 @@ class Checkpoints:
         # A name that nobody has asked for before: a network file system remembers for a while
         # that a file was not there.
         token = self._folder / f".token-{secrets.token_hex(8)}.tmp"
-        with agreed(comm):
+        with raise_on_all(comm):
             if comm.rank == 0:
                 self._lock = FolderLock(self._folder, _PATIENCE)
                 token.touch()
-        token = self._folder / told(comm, token.name)
-        seen = everyones(comm, [token.exists(), socket.gethostname()])
+        token = self._folder / broadcast_value(comm, token.name)
+        seen = allgather_value(comm, [token.exists(), socket.gethostname()])
         if comm.rank == 0:
             token.unlink(missing_ok=True)
         for rank, (sees, host) in enumerate(seen):
@@ -243,7 +243,7 @@ class Checkpoints:
 
     def _owners(self, parts: Mapping[str, Part]) -> dict[str, int]:
         owners: dict[str, int] = {}
-        for rank, names in enumerate(everyones(self._comm, list(parts))):
+        for rank, names in enumerate(allgather_value(self._comm, list(parts))):
             for name in names:
                 if name in owners:
                     raise ValueError(
@@ -257,16 +257,16 @@ class Checkpoints:
         self, common: Mapping[str, Any], parts: Mapping[str, Part], owners: dict[str, int]
     ) -> None:
         comm = self._comm
-        with agreed(comm):
+        with raise_on_all(comm):
             if comm.rank == 0:
                 self._begin()
-        step, token = told(comm, [self._begun, secrets.token_hex(8)])
+        step, token = broadcast_value(comm, [self._begun, secrets.token_hex(8)])
         place = step_folder(self._folder, step)
-        with agreed(comm):
+        with raise_on_all(comm):
             size = _write_share(place / share_name(comm.rank), token, parts)
-        sizes = everyones(comm, size)
+        sizes = allgather_value(comm, size)
         ranks = [rank for rank, size in enumerate(sizes) if size is not None]
-        with agreed(comm):
+        with raise_on_all(comm):
             if comm.rank == 0:
                 manifest = {
                     "format": FORMAT_VERSION,
@@ -325,10 +325,10 @@ class Checkpoints:
 
     def _steps(self) -> list[int]:
         found: list[int] = []
-        with agreed(self._comm):
+        with raise_on_all(self._comm):
             if self._comm.rank == 0:
                 found = steps(self._folder)
-        return list(told(self._comm, found))
+        return list(broadcast_value(self._comm, found))
 
     def _manifest(self, place: Path) -> tuple[dict[str, Any] | None, str | None]:
         """A manifest, or what is wrong with it. Rank 0 reads it for all."""

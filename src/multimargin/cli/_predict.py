@@ -23,7 +23,7 @@ from multimargin.cli.support._predictions import predicted_lines
 from multimargin.cli.support._training_data import add_column_options
 from multimargin.io._atomic import atomic_write, check_writable
 from multimargin.io._text_table import shown
-from multimargin.parallel._agreement import agreed
+from multimargin.parallel._agreement import raise_on_all
 from multimargin.parallel._mpi import world
 from multimargin.tables._read import table_format
 from multimargin.tables._write import WRITABLE
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     comm = world()
     format = _table_format(args.output)
     to_file = args.output != "-" and not _is_device(args.output)
-    with agreed(comm):
+    with raise_on_all(comm):
         if to_file and comm.rank == 0:
             refuse_same_file(args.output, args.model, args.data)
             check_writable(args.output)

@@ -42,7 +42,7 @@ from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import check_writable
 from multimargin.models._disk_dtype import STORED
 from multimargin.models._file import load_model, save_model
-from multimargin.parallel._agreement import agreed, everyones
+from multimargin.parallel._agreement import allgather_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world
 from multimargin.solvers._registry import SOLVERS, choose
@@ -192,7 +192,7 @@ def run(args: argparse.Namespace) -> int:
         warnings.simplefilter("always", ConvergenceWarning)
         trained = _fitted(args, model, X, y, comm)
     train_seconds = time.perf_counter() - started
-    sent = everyones(comm, comm.bytes_sent - sent_before)
+    sent = allgather_value(comm, comm.bytes_sent - sent_before)
     if isinstance(trained, MulticlassSVC):
         save_model(
             trained,
@@ -256,7 +256,7 @@ def _check_files(args: argparse.Namespace, comm: Communicator) -> None:
     """Hours of training must not end with a folder that does not exist."""
     if args.checkpoint_every is not None and args.checkpoint is None:
         raise ValueError("--checkpoint-every needs --checkpoint DIR, the folder to write to")
-    with agreed(comm):
+    with raise_on_all(comm):
         if comm.rank == 0:
             refuse_same_file(args.model, args.data)
             if args.start is not None and not Path(args.start).exists():

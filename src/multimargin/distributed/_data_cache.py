@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.io._fingerprint import array_fingerprint, csr_arrays
-from multimargin.parallel._agreement import agreed, everyones, told
+from multimargin.parallel._agreement import allgather_value, broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.solvers._problem import as_core_csr
 
@@ -62,19 +62,19 @@ def shared(comm: Communicator, read: Callable[[], tuple[Any, Any]]) -> Data:
     """
     host = comm.host
     data: Data | None = None
-    with agreed(comm):
+    with raise_on_all(comm):
         if host.rank == 0:
             data = _checked(*read())
     _compare_hosts(comm, data)
     with contextlib.ExitStack() as stack:
         path = ""
-        with agreed(comm):
+        with raise_on_all(comm):
             if data is not None and host.size > 1:
                 path = str(stack.enter_context(_cache_file(*data)))
         # The reader's own copy goes before others map theirs.
         data = data if host.size == 1 else None
-        path = told(host, path)
-        with agreed(comm):
+        path = broadcast_value(host, path)
+        with raise_on_all(comm):
             if data is None:
                 data = _map(path)
     return data
@@ -93,18 +93,18 @@ def _checked(X: Any, y: Any) -> Data:
 
 def _compare_hosts(comm: Communicator, data: Data | None) -> None:
     """Make sure that all hosts have read the same data."""
-    reads = everyones(comm, comm.host.rank == 0)
+    reads = allgather_value(comm, comm.host.rank == 0)
     if sum(reads) == 1:
         return
     name = None
-    with agreed(comm):
+    with raise_on_all(comm):
         if data is not None:
             X, y = data
             stored, kind = _stored_labels(y)
             shape = [int(n) for n in X.shape]
             name = array_fingerprint([*csr_arrays(X), stored], [shape, kind])
             name = f"{name} (X of shape {tuple(shape)}, {X.dtype}, {X.nnz} entries)"
-    names = everyones(comm, [name, socket.gethostname()])
+    names = allgather_value(comm, [name, socket.gethostname()])
     first, first_host = names[0]
     for rank, (other, host) in enumerate(names):
         if other not in (None, first):

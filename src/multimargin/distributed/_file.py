@@ -12,9 +12,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from multimargin.distributed._parallel_file import Piece, write_arrays_together
 from multimargin.distributed._rows import ClassShare
-from multimargin.models._disk_dtype import check_stored, stored
+from multimargin.models._disk_dtype import check_disk_dtype, to_disk
 from multimargin.models._file import Arrays, canonical, index_type, metadata, pack_names
-from multimargin.parallel._agreement import agreed, everyones
+from multimargin.parallel._agreement import allgather_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 
 
@@ -39,7 +39,7 @@ def save_share(
         As of `multimargin.save_model`.
     comm : Communicator
     """
-    check_stored(weights)
+    check_disk_dtype(weights)
     meta = metadata(model, preprocessing, weights)
     begin, _ = share.range_of(comm.rank)
     if sp.issparse(share.coef):
@@ -48,8 +48,8 @@ def save_share(
     else:
         meta["coef"] = {"format": "dense", "order": "C"}
         columns = share.coef.shape[1]
-        with agreed(comm):
-            kept = stored(share.coef, weights)
+        with raise_on_all(comm):
+            kept = to_disk(share.coef, weights)
         pieces = {"coef": _piece((share.rows, columns), begin * columns, kept)}
     pieces["intercept"] = _piece((share.rows,), begin, share.intercept)
     names: Arrays = {}
@@ -72,9 +72,9 @@ def _csr_pieces(
 ) -> dict[str, Piece]:
     matrix = canonical(share.coef)
     own = int(matrix.indptr[-1])
-    with agreed(comm):
-        data = stored(matrix.data[:own], weights)
-    counts = everyones(comm, own)
+    with raise_on_all(comm):
+        data = to_disk(matrix.data[:own], weights)
+    counts = allgather_value(comm, own)
     before, total = sum(counts[: comm.rank]), sum(counts)
     index = index_type(total, (share.rows, matrix.shape[1]))
     starts = matrix.indptr[:-1].astype(np.int64) + before

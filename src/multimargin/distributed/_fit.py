@@ -30,7 +30,7 @@ from multimargin.inspection import Certificate
 from multimargin.io._svmlight import load_svmlight
 from multimargin.models._file import load_model as load_whole_model
 from multimargin.models._scores import LinearScores, Scores, best_k_labels, best_labels
-from multimargin.parallel._agreement import agreed, told
+from multimargin.parallel._agreement import broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world
 from multimargin.parallel._same_on_all import parameters, require_same
@@ -257,7 +257,7 @@ def load_model(
     [0, 0]
     """
     comm = comm or world()
-    with agreed(comm):
+    with raise_on_all(comm):
         # One rank of a host looks for what is wrong, and says so, on behalf of all.
         if comm.host.rank == 0:
             load_whole_model(path, verify=verify)
@@ -360,10 +360,10 @@ converged_, history_, model_density_, n_bundles_
         Certificate
         """
         whole, found = self.gather(), None
-        with agreed(self.comm):
+        with raise_on_all(self.comm):
             if whole is not None:
                 found = asdict(whole.certify(X, y, sample_weight))
-        return Certificate(**told(self.comm, found))
+        return Certificate(**broadcast_value(self.comm, found))
 
     def save(
         self,

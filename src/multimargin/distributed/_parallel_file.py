@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from multimargin.io._array_file import Layout, chunks, plain_array
 from multimargin.io._atomic import Replacement
 from multimargin.io._crc32 import crc32_combine
-from multimargin.parallel._agreement import agreed, everyones, told
+from multimargin.parallel._agreement import allgather_value, broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator, Message
 
 
@@ -75,14 +75,14 @@ def write_arrays_together(
         If any rank cannot write. It is raised on all ranks; what was at `path` before is still
         there, and nothing else.
     """
-    with agreed(comm):
+    with raise_on_all(comm):
         own = [_Stretch.of(path, name, piece) for name, piece in pieces.items()]
-    table = everyones(comm, [stretch.description for stretch in own])
+    table = allgather_value(comm, [stretch.description for stretch in own])
     _check_complete(path, table)
     file = _SharedFile(comm, path)
     try:
         file.create(meta, own)
-        crcs = everyones(comm, file.write(own))
+        crcs = allgather_value(comm, file.write(own))
         file.finish(_combined(crcs, table))
     except BaseException:
         file.discard()
@@ -168,7 +168,7 @@ class _SharedFile:
     def create(self, meta: Mapping[str, Any], own: list[_Stretch]) -> None:
         """Make a temporary file of the full size, so that a full disk is noticed at once."""
         facts = None
-        with agreed(self._comm), self._named():
+        with raise_on_all(self._comm), self._named():
             if self._comm.rank == 0:
                 kinds = {each.name: (each.array.dtype, each.shape) for each in own}
                 self._layout = Layout(self._path, meta, kinds)
@@ -176,13 +176,13 @@ class _SharedFile:
                 _allocate(self._replacement.fd, self._layout.length)
                 offsets = [entry.offset for entry in self._layout.entries]
                 facts = [offsets, str(self._replacement.temporary)]
-        self._offsets, self._temporary = told(self._comm, facts)
+        self._offsets, self._temporary = broadcast_value(self._comm, facts)
 
     def write(self, own: list[_Stretch]) -> list[int]:
         """Put the stretches of this rank into their places; return their checksums."""
         comm = self._comm
         fd = self._replacement.fd if self._replacement else _open(self._temporary)
-        sees = everyones(comm, fd is not None)
+        sees = allgather_value(comm, fd is not None)
         crcs: list[int] = []
         failed: OSError | None = None
         if fd is None:
@@ -200,14 +200,14 @@ class _SharedFile:
                     failed = self._receive(rank, self._replacement.fd, failed)
         elif fd is not None:
             os.close(fd)
-        with agreed(comm), self._named():
+        with raise_on_all(comm), self._named():
             if failed is not None:
                 raise failed
         return crcs
 
     def finish(self, checksums: list[int]) -> None:
         """Write the header, and put the file in its place."""
-        with agreed(self._comm), self._named():
+        with raise_on_all(self._comm), self._named():
             if self._replacement is not None and self._layout is not None:
                 _pwrite(self._replacement.fd, memoryview(self._layout.prefix(checksums)), 0)
                 self._replacement.commit()

@@ -75,7 +75,7 @@ def share_trained(
         The estimator's `sparse_coef`.
     """
     coef, intercept = coefficients(weights, problem)
-    stored = comm.reduce(np.array([nonzeros(coef)], dtype=np.int64), "sum")
+    stored = comm.allreduce(np.array([nonzeros(coef)], dtype=np.int64), "sum")
     density = int(stored[0]) / max(1, problem.machines * coef.shape[1])
     held = weights.classes
     if problem.machines == 2:
@@ -89,7 +89,7 @@ def _two_as_one(
     """Two classes are one row, for which their rows have to come together on one rank."""
     if held is None:
         held = np.arange(coef.shape[0], dtype=np.int32)
-    pieces = comm.exchange(
+    pieces = comm.alltoall(
         [_pack(coef, intercept, held, 0, len(held) if to == 0 else 0) for to in range(comm.size)]
     )
     if comm.rank == 0:
@@ -122,15 +122,15 @@ def share_rows(
     """
     if held is None:
         held = np.arange(coef.shape[0], dtype=np.int32)
-    stored = int(comm.reduce(np.array([nonzeros(coef)], dtype=np.int64), "sum")[0])
-    rows = int(comm.reduce(np.array([len(held)], dtype=np.int64), "sum")[0])
+    stored = int(comm.allreduce(np.array([nonzeros(coef)], dtype=np.int64), "sum")[0])
+    rows = int(comm.allreduce(np.array([len(held)], dtype=np.int64), "sum")[0])
     shape, itemsize = (rows, coef.shape[1]), coef.dtype.itemsize
     coef = in_form(coef, sparse=kept_sparse(sparse, shape, itemsize, stored))
     cuts = cut_evenly(_row_sizes(comm, coef, held, rows), comm.size)
     if comm.size == 1:
         return ClassShare(cuts, coef, intercept)
     ends = np.searchsorted(held, cuts)
-    pieces = comm.exchange(
+    pieces = comm.alltoall(
         [_pack(coef, intercept, held, a, b) for a, b in itertools.pairwise(ends)]
     )
     begin, end = (int(c) for c in cuts[comm.rank : comm.rank + 2])
@@ -155,7 +155,7 @@ def collect_rows(comm: Communicator, share: ClassShare) -> tuple[Any, NDArray[An
     outgoing = [
         _pack(share.coef, share.intercept, held, 0, n if to == 0 else 0) for to in range(comm.size)
     ]
-    pieces = comm.exchange(outgoing)
+    pieces = comm.alltoall(outgoing)
     return _join(pieces, 0, share.rows, share.coef) if comm.rank == 0 else None
 
 
@@ -169,7 +169,7 @@ def _row_sizes(
     """Stored entries of every row of the model; the rows must be those of exactly one rank."""
     own = np.diff(coef.indptr) if _sparse(coef) else np.ones(len(held), dtype=np.int64)
     sizes = np.full(rows, -1, dtype=np.int64)
-    for classes, size in comm.gather([held, np.asarray(own, dtype=np.int64)]):
+    for classes, size in comm.allgather([held, np.asarray(own, dtype=np.int64)]):
         if len(classes) and not (classes[0] >= 0 and classes[-1] < rows):
             raise RuntimeError(f"a rank holds the rows {classes[0]} to {classes[-1]} of {rows}")
         sizes[classes] = size

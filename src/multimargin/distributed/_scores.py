@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from multimargin.distributed._rows import ClassShare
 from multimargin.models._scores import LinearScores
-from multimargin.parallel._agreement import agreed
+from multimargin.parallel._agreement import raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._partition import divided
 
@@ -37,7 +37,7 @@ class SharedScores:
         if self._share.rows != 1:
             raise ValueError(f"all scores of {self._share.rows} classes do not fit a rank; use top")
         owner = int(np.searchsorted(self._share.cuts, 0, side="right")) - 1
-        with agreed(self._comm):
+        with raise_on_all(self._comm):
             mine = [self._own.scores(X)] if self._comm.rank == owner else None
         return self._comm.broadcast(mine, owner)[0]
 
@@ -51,11 +51,11 @@ class SharedScores:
 
     def _top_of_all(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         comm = self._comm
-        with agreed(comm):
+        with raise_on_all(comm):
             best, score = self._own_top(X, k, first)
         ranges = [slice(a, b) for a, b in itertools.pairwise(divided(X.shape[0], comm.size))]
-        candidates = comm.exchange([[best[rows], score[rows]] for rows in ranges])
-        everyones = comm.gather(_merge(candidates, k))
+        candidates = comm.alltoall([[best[rows], score[rows]] for rows in ranges])
+        everyones = comm.allgather(_merge(candidates, k))
         return (
             np.concatenate([classes for classes, _ in everyones]),
             np.concatenate([scores for _, scores in everyones]),

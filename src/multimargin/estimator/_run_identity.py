@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from multimargin.checkpoints._folder import ManifestError, read_manifest, step_folder, steps
-from multimargin.parallel._agreement import agreed, told
+from multimargin.parallel._agreement import broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.solvers._problem import Problem, fingerprint
 
@@ -52,7 +52,7 @@ def kept_identity(folder: str | os.PathLike[str], comm: Communicator) -> dict[st
     Called by all ranks. All checkpoints of a folder are of one run, so any of them tells.
     """
     found = None
-    with agreed(comm):
+    with raise_on_all(comm):
         if comm.rank == 0 and Path(folder).is_dir():
             for step in reversed(steps(Path(folder))):
                 try:
@@ -60,5 +60,5 @@ def kept_identity(folder: str | os.PathLike[str], comm: Communicator) -> dict[st
                     break
                 except ManifestError:
                     continue
-    identity: dict[str, Any] | None = told(comm, found)
+    identity: dict[str, Any] | None = broadcast_value(comm, found)
     return identity

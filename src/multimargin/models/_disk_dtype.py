@@ -15,14 +15,14 @@ def keeps_digits(weights: str | None) -> bool:
     return weights != "float16"
 
 
-def check_stored(weights: str | None) -> None:
+def check_disk_dtype(weights: str | None) -> None:
     """Refuse types that a model file does not offer."""
     if weights is not None and weights not in STORED:
         allowed = " or ".join(repr(name) for name in STORED)
         raise ValueError(f"weights must be {allowed}, or None for as trained, got {weights!r}")
 
 
-def stored(values: NDArray[Any], weights: str | None) -> NDArray[Any]:
+def to_disk(values: NDArray[Any], weights: str | None) -> NDArray[Any]:
     """Weights as they lie on the disk.
 
     Raises
@@ -52,7 +52,7 @@ def stored(values: NDArray[Any], weights: str | None) -> NDArray[Any]:
         return values.astype(kind)
 
 
-def used(values: NDArray[Any]) -> NDArray[Any]:
+def from_disk(values: NDArray[Any]) -> NDArray[Any]:
     """Weights of a file as predictions use them: float16 as a read-only copy in float32."""
     if values.dtype.itemsize != 2:
         return values

@@ -49,7 +49,7 @@ def weights_by_feature(coef: Any) -> WeightsByFeature | None:
     return WeightsByFeature(split.lists.data, classes, indptr, split.slot, split.matrix)
 
 
-class AskedAgain:
+class FeatureMajorCache:
     """Weights by feature for models that are asked again and again, about few samples at a time.
 
     Only for sparse weights that nobody can change in place, such as those of a loaded model. They
@@ -62,14 +62,14 @@ class AskedAgain:
         self._weights: WeightsByFeature | None = None
 
     @classmethod
-    def of(cls, coef: Any, weights: WeightsByFeature | None) -> AskedAgain:
+    def of(cls, coef: Any, weights: WeightsByFeature | None) -> FeatureMajorCache:
         """With the weights of `coef` by feature there from the first call on."""
         made = cls()
         made._calls, made._coef, made._weights = _CALLS_BEFORE, coef, weights
         return made
 
-    def __reduce__(self) -> tuple[type[AskedAgain], tuple[()]]:
-        return AskedAgain, ()  # copies and pickles begin anew
+    def __reduce__(self) -> tuple[type[FeatureMajorCache], tuple[()]]:
+        return FeatureMajorCache, ()  # copies and pickles begin anew
 
     def weights(self, coef: Any) -> WeightsByFeature | None:
         """The weights by feature, if they are there or worth it for this call."""

@@ -21,9 +21,9 @@ from multimargin.io._array_file import (
     read_arrays,
     write_arrays,
 )
-from multimargin.models._disk_dtype import check_stored, keeps_digits, stored, used
+from multimargin.models._disk_dtype import check_disk_dtype, from_disk, keeps_digits, to_disk
 from multimargin.models._dual import pack_dual, unpack_dual
-from multimargin.models._feature_major import AskedAgain
+from multimargin.models._feature_major import FeatureMajorCache
 
 if TYPE_CHECKING:
     from multimargin.estimator._svc import MulticlassSVC
@@ -133,7 +133,7 @@ def save_model(
         raise NotFittedError(f"{type(model).__name__} is not fitted: call fit before saving it")
     arrays: Arrays = {}
     meta = metadata(model, preprocessing, weights)
-    check_stored(weights)
+    check_disk_dtype(weights)
     meta["coef"] = _pack_coef(model.coef_, arrays, weights)
     arrays["intercept"] = np.atleast_1d(np.asarray(model.intercept_))
     pack_names(path, model, meta, arrays)
@@ -274,7 +274,7 @@ def _unpack(
         damaged(path, "no classes")
     rows = 1 if n_classes == 2 else n_classes
     model.coef_ = _unpack_coef(path, (rows, model.n_features_in_), meta["coef"], arrays, verify)
-    model._asked_again = AskedAgain()
+    model._asked_again = FeatureMajorCache()
     model.intercept_ = arrays["intercept"]
     if model.intercept_.shape != (rows,) or model.intercept_.dtype.kind != "f":
         damaged(path, f"intercept of shape {model.intercept_.shape} for {n_classes} classes")
@@ -311,12 +311,12 @@ def _pack_coef(coef: Any, arrays: Arrays, weights: str | None) -> dict[str, Any]
         dense: NDArray[Any] = coef
         # The order in memory decides the order of summation and so the last bits.
         order = "F" if dense.flags.f_contiguous and not dense.flags.c_contiguous else "C"
-        arrays["coef"] = stored(dense.T if order == "F" else dense, weights)
+        arrays["coef"] = to_disk(dense.T if order == "F" else dense, weights)
         return {"format": "dense", "order": order}
     matrix = canonical(coef)
     n_stored = int(matrix.indptr[-1])
     index = index_type(n_stored, matrix.shape)
-    arrays["coef.data"] = stored(matrix.data[:n_stored], weights)
+    arrays["coef.data"] = to_disk(matrix.data[:n_stored], weights)
     arrays["coef.indices"] = matrix.indices[:n_stored].astype(index, copy=False)
     arrays["coef.indptr"] = matrix.indptr.astype(index, copy=False)
     return {"format": "csr"}
@@ -347,7 +347,7 @@ def _unpack_coef(
         dense = arrays["coef"].T if about["order"] == "F" else arrays["coef"]
         if dense.shape != shape or dense.dtype.kind != "f":
             damaged(path, f"coefficients of shape {dense.shape} instead of {shape}")
-        return used(dense)
+        return from_disk(dense)
     if about["format"] != "csr":
         damaged(path, f"coefficients in the unknown format {about['format']!r}")
     data, indices, indptr = (arrays[f"coef.{part}"] for part in ("data", "indices", "indptr"))
@@ -356,7 +356,7 @@ def _unpack_coef(
         _check_indices(path, shape[1], indices, indptr)
     # Set part by part: the constructor would scan the indices, and to sort or to merge them
     # would write to the map, so scipy is told that they are in order.
-    data = used(data)
+    data = from_disk(data)
     matrix = sp.csr_matrix(shape, dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     matrix.has_sorted_indices = True

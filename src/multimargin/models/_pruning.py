@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from multimargin.estimator._coef import nonzeros
 from multimargin.estimator._svc import MulticlassSVC
-from multimargin.models._disk_dtype import check_stored, stored
-from multimargin.models._feature_major import AskedAgain
+from multimargin.models._disk_dtype import check_disk_dtype, to_disk
+from multimargin.models._feature_major import FeatureMajorCache
 from multimargin.models._measures import known_labels
 
 __all__ = ["PruningCost", "prune", "pruning_costs"]
@@ -176,7 +176,7 @@ def pruning_costs(
     (1.0, True)
     """
     check_is_fitted(model, "coef_")
-    check_stored(weights)
+    check_disk_dtype(weights)
     data = Judge(model, X, y, weights)
     sizes = _sorted_sizes(model)
     return [data.cost(_cut(model, _threshold_of(sizes, _share(share)))) for share in keep]
@@ -220,7 +220,7 @@ class Judge:
 def rounded(model: Model, weights: str | None) -> Model:
     """The model as it comes back from a file with weights of this type."""
     values = model.coef_ if isinstance(model.coef_, np.ndarray) else model.coef_.data
-    narrow = stored(values, weights)
+    narrow = to_disk(values, weights)
     if narrow is values:
         return model
     result = copy(model)
@@ -248,7 +248,7 @@ def _prune_to_loss(
         raise ValueError("max_loss= needs samples and labels to measure it on: give X= and y=")
     if not _number(max_loss) or not 0 <= max_loss < 1:
         raise ValueError(f"max_loss must be a share from 0 to below 1, got {max_loss!r}")
-    check_stored(weights)
+    check_disk_dtype(weights)
     judge, sizes = Judge(model, X, y, weights), _sorted_sizes(model)
     whole = _cut(model, 0.0)
     before = judge.error_before()
@@ -288,7 +288,7 @@ def _cut(model: Model, threshold: float) -> Model:
     parts = (coef.data[kept], coef.indices[kept], indptr)
     pruned.coef_ = sp.csr_matrix(parts, shape=coef.shape)
     if hasattr(model, "_asked_again"):
-        pruned._asked_again = AskedAgain()
+        pruned._asked_again = FeatureMajorCache()
     pruned.model_density_ = int(before[-1]) / max(1, coef.shape[0] * coef.shape[1])
     earlier = getattr(model, "pruned_", {})
     pruned.pruned_ = {

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from multimargin import _core
 from multimargin.io._array_file import ModelFileError
-from multimargin.models._feature_major import AskedAgain, WeightsByFeature
+from multimargin.models._feature_major import FeatureMajorCache, WeightsByFeature
 from multimargin.solvers._problem import as_core_csr
 
 # Dense input is turned into CSR this many rows at a time.
@@ -42,7 +42,7 @@ class LinearScores:
     coef : ndarray or csr_matrix of shape (n_outputs, n_features)
     intercept : ndarray of shape (n_outputs,)
     threads : int
-    asked_again : AskedAgain, default=None
+    asked_again : FeatureMajorCache, default=None
         What is kept between calls.
     """
 
@@ -51,7 +51,7 @@ class LinearScores:
         coef: Any,
         intercept: NDArray[Any],
         threads: int,
-        asked_again: AskedAgain | None = None,
+        asked_again: FeatureMajorCache | None = None,
     ) -> None:
         self._given, self._asked_again = coef, asked_again
         self._threads = threads

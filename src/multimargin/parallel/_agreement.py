@@ -32,18 +32,18 @@ def _decode(message: list[NDArray[Any]]) -> Any:
     return json.loads(message[0].tobytes())
 
 
-def told(comm: Communicator, value: Any, root: int = 0) -> Any:
+def broadcast_value(comm: Communicator, value: Any, root: int = 0) -> Any:
     """The JSON value of ``root``, on all ranks. What other ranks give is not looked at."""
     return _decode(comm.broadcast(_encode(value) if comm.rank == root else None, root))
 
 
-def everyones(comm: Communicator, value: Any) -> list[Any]:
+def allgather_value(comm: Communicator, value: Any) -> list[Any]:
     """The JSON values of all ranks in their order, on all ranks."""
-    return [_decode(message) for message in comm.gather(_encode(value))]
+    return [_decode(message) for message in comm.allgather(_encode(value))]
 
 
 @contextlib.contextmanager
-def agreed(comm: Communicator) -> Iterator[None]:
+def raise_on_all(comm: Communicator) -> Iterator[None]:
     """Do the block on every rank; if it failed on any, raise that error on all of them.
 
     Without it one rank would leave with its exception while the others wait for it for ever.
@@ -54,7 +54,7 @@ def agreed(comm: Communicator) -> Iterator[None]:
         yield
     except Exception as caught:  # every kind must reach the other ranks
         error = caught
-    failures = everyones(comm, None if error is None else _describe(error))
+    failures = allgather_value(comm, None if error is None else _describe(error))
     for rank, failure in enumerate(failures):
         if failure is None:
             continue

@@ -61,15 +61,15 @@ class Communicator(ABC):
         """The message of ``root``, on all ranks."""
 
     @abstractmethod
-    def gather(self, message: Message) -> list[list[NDArray[Any]]]:
+    def allgather(self, message: Message) -> list[list[NDArray[Any]]]:
         """The messages of all ranks, on all ranks."""
 
     @abstractmethod
-    def exchange(self, messages: Sequence[Message]) -> list[list[NDArray[Any]]]:
+    def alltoall(self, messages: Sequence[Message]) -> list[list[NDArray[Any]]]:
         """Give every rank the message meant for it, and return those of all ranks for this one."""
 
     @abstractmethod
-    def reduce(self, values: NDArray[Any], how: Literal["max", "min", "sum"]) -> NDArray[Any]:
+    def allreduce(self, values: NDArray[Any], how: Literal["max", "min", "sum"]) -> NDArray[Any]:
         """Elementwise, on all ranks. Sums are for integers only, whose order does not matter."""
 
     @abstractmethod
@@ -114,15 +114,15 @@ class SerialCommunicator(Communicator):
             raise ValueError("the root of a broadcast needs a message")
         return list(message)
 
-    def gather(self, message: Message) -> list[list[NDArray[Any]]]:
+    def allgather(self, message: Message) -> list[list[NDArray[Any]]]:
         return [list(message)]
 
-    def exchange(self, messages: Sequence[Message]) -> list[list[NDArray[Any]]]:
+    def alltoall(self, messages: Sequence[Message]) -> list[list[NDArray[Any]]]:
         if len(messages) != 1:
             raise ValueError(f"one rank exchanges one message, got {len(messages)}")
         return [list(messages[0])]
 
-    def reduce(self, values: NDArray[Any], how: Literal["max", "min", "sum"]) -> NDArray[Any]:
+    def allreduce(self, values: NDArray[Any], how: Literal["max", "min", "sum"]) -> NDArray[Any]:
         check_reduction(values, how)
         return values.copy()
 

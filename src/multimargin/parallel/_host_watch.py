@@ -39,9 +39,9 @@ def watch_hosts(comm: Communicator) -> None:
     Ranks on rank 0's own host need no watching: the launcher sees them end.
     """
     name = np.frombuffer(socket.gethostname().encode(), dtype=np.uint8)
-    names = [message[0].tobytes().decode() for message in comm.gather([name])]
+    names = [message[0].tobytes().decode() for message in comm.allgather([name])]
     near = bool(comm.host.broadcast([np.array([comm.rank == 0])])[0][0])
-    if not comm.reduce(np.array([not near]), "max")[0]:
+    if not comm.allreduce(np.array([not near]), "max")[0]:
         return
     if comm.rank == 0:
         _Watch(comm, names, _patience()).invite()

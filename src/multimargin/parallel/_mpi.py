@@ -197,10 +197,10 @@ class MpiCommunicator(Communicator):
         self._wait_for([self._send(result, to, _SHARED) for to in reversed(self._children(root))])
         return result
 
-    def gather(self, message: Message) -> list[list[NDArray[Any]]]:
-        return self.exchange([message] * self.size)
+    def allgather(self, message: Message) -> list[list[NDArray[Any]]]:
+        return self.alltoall([message] * self.size)
 
-    def exchange(self, messages: Sequence[Message]) -> list[list[NDArray[Any]]]:
+    def alltoall(self, messages: Sequence[Message]) -> list[list[NDArray[Any]]]:
         if len(messages) != self.size:
             raise ValueError(
                 f"{self.size} ranks exchange {self.size} messages each, got {len(messages)}"
@@ -215,7 +215,7 @@ class MpiCommunicator(Communicator):
         self._wait_for(sendings)
         return received
 
-    def reduce(self, values: NDArray[Any], how: Literal["max", "min", "sum"]) -> NDArray[Any]:
+    def allreduce(self, values: NDArray[Any], how: Literal["max", "min", "sum"]) -> NDArray[Any]:
         check_reduction(values, how)
         total = values.copy()
         for child in self._children(0):

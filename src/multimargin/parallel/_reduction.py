@@ -38,10 +38,10 @@ def sum_parts(
     ]
     stretches = {
         int(number): piece
-        for held, *pieces in comm.exchange(outgoing)
+        for held, *pieces in comm.alltoall(outgoing)
         for number, piece in zip(held, pieces, strict=True)
     }
     total = np.zeros(cut[comm.rank + 1] - cut[comm.rank], dtype=dtype)
     for number in sorted(stretches):
         total += stretches[number]
-    return np.concatenate([piece for (piece,) in comm.gather([total])])
+    return np.concatenate([piece for (piece,) in comm.allgather([total])])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from multimargin.parallel._agreement import everyones
+from multimargin.parallel._agreement import allgather_value
 from multimargin.parallel._communicator import Communicator
 
 # How a run is carried out may differ between ranks; rank 0 draws the seed for all.
@@ -29,7 +29,7 @@ def require_same(comm: Communicator, values: Mapping[str, str]) -> None:
     """
     if comm.size == 1:
         return
-    given = everyones(comm, dict(values))
+    given = allgather_value(comm, dict(values))
     for rank, theirs in enumerate(given):
         for name, value in given[0].items():
             if theirs.get(name) != value:

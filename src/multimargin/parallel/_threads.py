@@ -39,7 +39,7 @@ def rank_thread_count(n_jobs: int | None, comm: Communicator) -> int:
     if comm.host.size == 1:
         return thread_count(n_jobs)
     usable = _usable_processors()
-    everyones = np.concatenate([cpus for (cpus,) in comm.host.gather([usable])])
+    everyones = np.concatenate([cpus for (cpus,) in comm.host.allgather([usable])])
     if n_jobs is None or n_jobs >= 0:
         return thread_count(n_jobs)
     ranks_on = np.bincount(everyones)[usable]

@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 
 from multimargin.inspection._class_weights import ClassWeights
-from multimargin.models._feature_major import AskedAgain, WeightsByFeature, weights_by_feature
+from multimargin.models._feature_major import (
+    FeatureMajorCache,
+    WeightsByFeature,
+    weights_by_feature,
+)
 from multimargin.models._scores import LinearScores, best_k_labels
 from multimargin.parallel._threads import thread_count
 from multimargin.serving._errors import RequestError, shown
@@ -43,7 +47,7 @@ class Answers:
         self._spans = Spans(_text_options(model).counter())
         if columns is None and not isinstance(model.coef_, np.ndarray):
             columns = weights_by_feature(model.coef_)
-        asked_again = AskedAgain.of(model.coef_, columns)
+        asked_again = FeatureMajorCache.of(model.coef_, columns)
         self._scores = LinearScores(
             model.coef_, model.intercept_, thread_count(threads), asked_again
         )

@@ -13,7 +13,7 @@ import numpy as np
 from multimargin import _core
 from multimargin.checkpoints._store import Checkpoints
 from multimargin.formulations import FORMULATIONS
-from multimargin.parallel._agreement import told
+from multimargin.parallel._agreement import broadcast_value
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.solvers._best_so_far import ZERO, BestSoFar
 from multimargin.solvers._interior_point import InteriorPoint
@@ -106,7 +106,7 @@ class BaseSolver(ABC):
 
     def _common_isa(self) -> int:
         """The best instruction set that all ranks have: others would round differently."""
-        return int(self._comm.reduce(np.array([_core.best_isa()]), "min")[0])
+        return int(self._comm.allreduce(np.array([_core.best_isa()]), "min")[0])
 
     def run(self, start: Start | None = None) -> Solution:
         """Solve, from ``start`` if it is given and fits."""
@@ -137,7 +137,7 @@ class BaseSolver(ABC):
 
     def _agreed(self, ended_by: str) -> str:
         """What rank 0 says, on all ranks: its clock and its callbacks count."""
-        return str(told(self._comm, ended_by)) if self._comm.size > 1 else ended_by
+        return str(broadcast_value(self._comm, ended_by)) if self._comm.size > 1 else ended_by
 
     def _certified(self, primal: float, dual: float, violation: float, active: int) -> ScanRecord:
         """The certificate of the present weights."""

@@ -17,7 +17,7 @@ from multimargin.solvers._solution import Limits
 from multimargin.solvers._stopping import GapStopping, ViolationStopping
 from multimargin.solvers.active_set import _solver as solver_module
 from multimargin.solvers.active_set._pass_plan import Plan
-from multimargin.solvers.active_set._rank_workspace import League
+from multimargin.solvers.active_set._rank_workspace import RankWorkspace
 from multimargin.solvers.active_set._solver import ActiveSetSolver
 from multimargin.solvers.active_set._workspace import Lists
 from tests.reference.cs import solve_cs_qp
@@ -114,7 +114,9 @@ def test_same_bits_with_long_indices_and_other_seeds(name):
     long.indices, long.indptr = long.indices.astype(np.int64), long.indptr.astype(np.int64)
     long = dataclasses.replace(problem, X=long)
     alone = league(problem, bundles=5, seed=1)
-    assert type(league(long, bundles=5).solvers[0]._arena._core).__name__ == "LeagueF64I64"
+    assert (
+        type(league(long, bundles=5).solvers[0]._workspace._core).__name__ == "RankWorkspaceF64I64"
+    )
     assert league(long, 3, bundles=5, seed=1, threads=2).same_bits(alone)
     assert not league(problem, bundles=5, seed=2).same_bits(alone)
 
@@ -185,7 +187,7 @@ def test_optimum_is_that_of_one_machine(name, dtype):
     problem = some_problem(name, dtype, n_classes=100, n=300)
     tol = 1e-3
     plain = solve(problem, ActiveSetSolver, tol=tol)
-    assert not isinstance(plain.solvers[0]._arena, League)
+    assert not isinstance(plain.solvers[0]._workspace, RankWorkspace)
     for bundles in (1, 6):
         found = league(problem, 2, bundles=bundles, tol=tol)
         assert found.solutions[0].converged
@@ -211,7 +213,7 @@ def test_more_bundles_than_classes_and_more_ranks_than_bundles(name, n_classes):
     problem = some_problem(name, n_classes=n_classes, n=40, d=20)
     alone = league(problem, bundles=64, tol=1e-4, max_passes=5000)
     assert alone.solutions[0].converged
-    assert alone.solvers[0]._arena.bundles == n_classes
+    assert alone.solvers[0]._workspace.bundles == n_classes
     check_certified(problem, alone)
     for ranks in (2, 4, 5):
         found = league(problem, ranks, bundles=64, tol=1e-4, max_passes=5000)
@@ -296,7 +298,7 @@ def one_sample(name, dtype):
     X = sp.csr_matrix((np.array([0.7, -0.4, 1.1]), ([0] * 3, [0, 2, 5])), shape=(k, 6))
     y = np.array([own, *[c for c in range(k) if c != own]])
     problem = problem_of(X, y, name, C=1.5, dtype=dtype, bias=0.5)
-    core = problem.core("League", n_classes=k, formulation=name, threads=2)
+    core = problem.core("RankWorkspace", n_classes=k, formulation=name, threads=2)
     bundle_of = np.array([0, 0, 1, 1, 2, 2, 3, 3], dtype=np.int32)
     core.divide(bundle_of, 4)
     others = np.array([c for c in range(k) if c != own])
@@ -313,7 +315,7 @@ def one_sample(name, dtype):
         core.lay_out(b)
         core.add_sums(b, sums)
     for b in range(4):
-        core.make_luggage(b, sums)
+        core.make_bundle_state(b, sums)
     return problem, core, alpha.astype(float), own
 
 
@@ -340,9 +342,9 @@ def test_a_fixture_solves_the_block_of_both_bundles(name, dtype, batch, meeting)
     elif name == "cs":
         expected[inside] = twin.solve_exchange(margin[inside], alpha[inside], curvature)
     else:
-        assert len(core.fixture_state(a, b)[0]) == 0
+        assert len(core.meeting_state(a, b)[0]) == 0
         return
-    (report,) = core.play([meeting], batch, True, 0.0, -1.0, 1.0, 0.0, -1.0, 7)
+    (report,) = core.run_meetings([meeting], batch, True, 0.0, -1.0, 1.0, 0.0, -1.0, 7)
     assert report.complete and report.visits == 1
     found = np.zeros(8)
     for bundle in range(4):
@@ -403,7 +405,7 @@ def test_a_start_goes_from_one_machine_to_the_league_and_back(name):
 def test_a_plan_with_bundles_is_a_league():
     problem = some_problem("ww")
     found = solve(problem, ActiveSetSolver, plan=Plan(bundles=5), threads=2)
-    assert isinstance(found.solvers[0]._arena, League)
+    assert isinstance(found.solvers[0]._workspace, RankWorkspace)
     assert found.same_bits(solve(problem, ActiveSetSolver, plan=Plan(bundles=5)))
 
 
@@ -419,7 +421,7 @@ def test_one_machine_becomes_a_league_when_a_pass_takes_long(ends, monkeypatch):
     monkeypatch.setattr(solver_module, "make_plan", planned)
     tol, passes = (1e-4, 1000) if ends == "converged" else (1e-12, 14)
     found = solve(problem, ActiveSetSolver, tol=tol, max_passes=passes)
-    assert isinstance(found.solvers[0]._arena, League)
+    assert isinstance(found.solvers[0]._workspace, RankWorkspace)
     assert found.solutions[0].ended_by == ("" if ends == "converged" else "max_iter")
     check_certified(problem, found)
 
@@ -429,11 +431,11 @@ def test_one_machine_becomes_a_league_when_a_pass_takes_long(ends, monkeypatch):
 
 def held(solver):
     """Pairs, slots and positions at a rank, from what the core gives out."""
-    arena = solver._arena
-    core = arena._core
-    pairs = sum(len(core.columns(b)[1]) for b in arena.homes)
-    weights = sum(int(core.pack(b)[0][0]) for b in arena.homes)
-    slots = sum(len(core.fixture_state(a, b)[0]) for a, b in arena._seats.fixtures())
+    workspace = solver._workspace
+    core = workspace._core
+    pairs = sum(len(core.columns(b)[1]) for b in workspace.owned)
+    weights = sum(int(core.pack(b)[0][0]) for b in workspace.owned)
+    slots = sum(len(core.meeting_state(a, b)[0]) for a, b in workspace._placement.meetings())
     return np.array([pairs, weights, slots])
 
 
@@ -459,40 +461,44 @@ def test_what_travels_in_a_season(name, ranks):
     def work(comm):
         solver = ActiveSetSolver(problem, GapStopping(0.01), Limits(30), comm=comm, bundles=8)
         solver.run()
-        arena, parcels = solver._arena, []
-        arena.arrange()
-        pack, before = arena._pack, comm.bytes_sent
+        workspace, messages = solver._workspace, []
+        workspace.arrange()
+        pack, before = workspace._pack, comm.bytes_sent
 
         def noted(bundle):
-            parcels.append(pack(bundle))
-            return parcels[-1]
+            messages.append(pack(bundle))
+            return messages[-1]
 
-        arena._pack = noted
+        workspace._pack = noted
         for _ in range(2):
             solver._pass(True, None)
-        for sizes, mask, values in parcels:
+        for sizes, mask, values in messages:
             assert np.all(values != 0)
             assert len(mask) == np.sum(-(-sizes // 64))
             assert values.nbytes < 4 * sizes[1] * problem.X.shape[1], "less than dense weights"
-        last = len(arena._seats.rounds) - 1
+        last = len(workspace._placement.rounds) - 1
         ways = [(r, r + 1) for r in range(last)]
         moves = sum(
             move.source == comm.rank
             for way in (*ways, (last, 0), *ways)
-            for move in arena._seats.moves(*way)
+            for move in workspace._placement.moves(*way)
         )
-        assert len(parcels) == moves
-        told = sum(part.nbytes for parcel in parcels for part in parcel)
+        assert len(messages) == moves
+        told = sum(part.nbytes for message in messages for part in message)
         # Two places and three numbers of every meeting are told to everybody.
-        reports = 2 * comm.size * (40 * len(arena._seats.rounds) * len(arena._seats.mine) + 8)
+        reports = (
+            2
+            * comm.size
+            * (40 * len(workspace._placement.rounds) * len(workspace._placement.mine) + 8)
+        )
         assert told <= comm.bytes_sent - before <= told + reports
-        return len(parcels)
+        return len(messages)
 
-    parcels = sum(run_ranks(ranks, work))
-    # Four seats: each sends one bundle a round, and one or two from the last round to the first, of
-    # which those within a rank cost nothing.
-    assert parcels <= 2 * 6 * 4 + 2 * 4
-    assert parcels >= 2 * 6 * 4 + 4 or ranks < 4
+    messages = sum(run_ranks(ranks, work))
+    # Four matches: each sends one bundle a round, and one or two from the last round to the first.
+    # Moves within a rank cost nothing.
+    assert messages <= 2 * 6 * 4 + 2 * 4
+    assert messages >= 2 * 6 * 4 + 4 or ranks < 4
 
 
 # ---------------------------------------------------------------- ends
@@ -525,7 +531,7 @@ def test_a_time_limit_in_mid_season(name, monkeypatch):
     for rounds_left in range(1, 7):
         left = itertools.count()
         monkeypatch.setattr(
-            League, "_time_is_up",
+            RankWorkspace, "_time_is_up",
             lambda self, left=left, most=rounds_left: bool(
                 self._comm.broadcast(
                     [np.array([self._comm.rank == 0 and next(left) >= most])]
@@ -614,14 +620,14 @@ def test_back_to_what_was_before_a_new_start():
     """Dual variables that were kept belong to the classes that they were kept of."""
     problem = some_problem("ww")
     best = league(problem, bundles=5, tol=1e-3)
-    arena, kept = best.solvers[0]._arena, best.solutions[0].alpha
-    snapshot = arena.snapshot()
+    workspace, kept = best.solvers[0]._workspace, best.solutions[0].alpha
+    snapshot = workspace.snapshot()
     n = len(problem.y)
     other = ((problem.y + 1) % problem.n_classes).astype(np.int32)
     cls = np.stack([problem.y, other], axis=1).reshape(-1)
-    arena.begin(Lists(np.arange(0, 2 * n + 1, 2), cls, np.zeros(2 * n)))
-    arena.restore(snapshot)
-    for found, expected in zip(arena.lists(), (kept.pair, kept.cls, kept.value), strict=True):
+    workspace.begin(Lists(np.arange(0, 2 * n + 1, 2), cls, np.zeros(2 * n)))
+    workspace.restore(snapshot)
+    for found, expected in zip(workspace.lists(), (kept.pair, kept.cls, kept.value), strict=True):
         np.testing.assert_array_equal(found, expected)
-    weights = arena.weights()
+    weights = workspace.weights()
     np.testing.assert_allclose(weights.coef.toarray(), best.coef, atol=1e-12)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from multimargin import match_class, rounds
-from multimargin.solvers.active_set import _round_robin as _schedule
-from multimargin.solvers.active_set._round_robin import bundle_classes, tour
+from multimargin.solvers.active_set import _round_robin
+from multimargin.solvers.active_set._round_robin import bundle_classes, schedule
 
 
 @pytest.mark.parametrize("n", [*range(1, 40), 99, 100, 255, 256, 301])
@@ -54,7 +54,7 @@ def test_a_league_needs_a_team():
 
 @pytest.mark.parametrize("n", range(2, 101, 2))
 def test_on_a_tour_every_seat_keeps_one_bundle_a_round(n):
-    games = tour(n)
+    games = schedule(n)
     assert len(games) == n - 1
     assert all(len(round_) == n // 2 for round_ in games)
     met = sorted(itertools.chain.from_iterable(games))
@@ -62,18 +62,18 @@ def test_on_a_tour_every_seat_keeps_one_bundle_a_round(n):
     for round_ in games:
         assert sorted(itertools.chain.from_iterable(round_)) == list(range(n))
     for before, after in itertools.pairwise(games):
-        for seat, (left, right) in enumerate(zip(before, after, strict=True)):
-            assert len(set(left) & set(right)) == 1, f"seat {seat} keeps one"
+        for match, (left, right) in enumerate(zip(before, after, strict=True)):
+            assert len(set(left) & set(right)) == 1, f"match {match} keeps one"
 
 
 @pytest.mark.parametrize("n", [-2, 0, 1, 3, 99])
 def test_a_tour_needs_an_even_number(n):
     with pytest.raises(ValueError, match=f"even number of bundles, got {n}"):
-        tour(n)
+        schedule(n)
 
 
 def test_examples_in_the_documentation():
-    assert doctest.testmod(_schedule).failed == 0
+    assert doctest.testmod(_round_robin).failed == 0
 
 
 @given(

@@ -17,7 +17,7 @@ from multimargin import distributed
 from multimargin.cli.support._model_data import read_raw
 from multimargin.distributed._fit import NORMS
 from multimargin.io._text_table import shown
-from multimargin.parallel._agreement import agreed
+from multimargin.parallel._agreement import raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.tables._read import table_format
 
@@ -242,7 +242,7 @@ def features_of(model: distributed.DistributedModel, X: Any) -> Any:
     """Features of what `read_data_for` has read, with a note of the samples that have none."""
     if not hasattr(model, "features_"):
         return X
-    with agreed(model.comm):
+    with raise_on_all(model.comm):
         matrix: Any = model.features_.transform(X)
     empty = int((np.diff(matrix.indptr) == 0).sum())
     if empty and model.comm.rank == 0:

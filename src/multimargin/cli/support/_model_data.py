@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from multimargin.cli.support._labels import labelled_rows
-from multimargin.parallel._agreement import agreed
+from multimargin.parallel._agreement import raise_on_all
 from multimargin.tables import read_table
 from multimargin.tables._read import FORMATS, table_format
 
@@ -58,7 +58,7 @@ def read_raw(
     column = (label or model.preprocessing_.get("label")) if labelled else None
     if labelled and column is None:
         raise ValueError("say which column holds the labels: --label COLUMN")
-    with agreed(model.comm):
+    with raise_on_all(model.comm):
         more = [] if column is None else [column]
         table = read_table(path, [*wanted, *more], format=format, encoding=encoding or "utf-8")
         y, skipped = None, 0

@@ -12,7 +12,7 @@ from multimargin.cli.support._common import note_skipped, positive_int, read_dat
 from multimargin.cli.support._labels import check_two_classes, labelled_rows
 from multimargin.distributed._fit import NORMS
 from multimargin.estimator._svc import MulticlassSVC
-from multimargin.parallel._agreement import agreed
+from multimargin.parallel._agreement import raise_on_all
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.tables import Table, read_table
 from multimargin.tables._read import FORMATS, table_format
@@ -243,7 +243,7 @@ def read_training(
             args.data, recorded(args), n_features=args.features, threads=args.threads, comm=comm
         )
         return X, y, template
-    with agreed(comm):
+    with raise_on_all(comm):
         table, y, skipped = _read_labelled(args)
         check_two_classes(args.data, args.label, y)
     note_skipped(skipped, comm)

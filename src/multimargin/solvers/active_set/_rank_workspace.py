@@ -1,15 +1,15 @@
 """The active set divided over ranks: bundles of classes that meet in the rounds of a league.
 
 Every rank has all samples; classes are divided into bundles. In a round two bundles meet at every
-seat, and what is active between their classes is worked on there; then one of the two moves on
-(`_round_robin.tour`). A rank has some of the seats: two bundles each, never the model.
+match, and what is active between their classes is worked on there; then one of the two moves on
+(`_round_robin.schedule`). A rank has some of the matches: two bundles each, never the model.
 
-A bundle has a *home*, its seat in the first round. There stay its *columns*, the samples that are
+A bundle has a *home*, its match in the first round. There stay its *columns*, the samples that are
 active in each class, and where features lie in the weights; there scans are made. On the road is
 its *luggage*: the weights, and the sums of its own samples' dual variables.
 
 Nothing here depends on how many ranks there are but who does it: sums are taken in the order of
-bundles, or of rounds and seats.
+bundles, or of rounds and matches.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin.checkpoints._store import Checkpoint, Part
-from multimargin.parallel._agreement import told
+from multimargin.parallel._agreement import broadcast_value
 from multimargin.parallel._communicator import Communicator, Message, Sending
 from multimargin.parallel._partition import divided
 from multimargin.parallel._reduction import sum_parts
@@ -31,14 +31,14 @@ from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Weights
 from multimargin.solvers._solution import csr_weights, stacked_weights
 from multimargin.solvers.active_set._pass_plan import Plan
-from multimargin.solvers.active_set._placement import Move, Seats
-from multimargin.solvers.active_set._reports import Losses, Scan, Season
+from multimargin.solvers.active_set._placement import Move, Placement
+from multimargin.solvers.active_set._reports import Losses, PassSummary, Scan
 from multimargin.solvers.active_set._round_robin import bundle_classes
 from multimargin.solvers.active_set._workspace import Lists, Load, Visiting
 
 
-class League:
-    """This rank's part of the league; see `multimargin.solvers.active_set._workspace.Arena`.
+class RankWorkspace:
+    """This rank's part of the league; see `multimargin.solvers.active_set._workspace.Workspace`.
 
     Parameters
     ----------
@@ -65,21 +65,21 @@ class League:
     ) -> None:
         self._problem, self._comm, self._seed, self._limited = problem, comm, seed, limited
         self.bundles = min(bundles, problem.n_classes)
-        self._seats = Seats(self.bundles, comm.rank, comm.size)
-        self._home_round = len(self._seats.rounds) // 2
+        self._placement = Placement(self.bundles, comm.rank, comm.size)
+        self._within_round = len(self._placement.rounds) // 2
         self._core: Any = problem.core(
-            "League",
+            "RankWorkspace",
             isa=isa,
             n_classes=problem.n_classes,
             formulation=problem.formulation,
             threads=threads,
         )
         self._shared: bool = self._core.budget_is_shared
-        self._round = 0  # whose seats the luggage is at
+        self._round = 0  # whose matches the luggage is at
         self._passes = 0
         self._sums = np.zeros(len(problem.y))
         self._bundle_of: NDArray[np.int32] = np.zeros(problem.n_classes, dtype=np.int32)
-        self._founded = False  # whether classes have been divided
+        self._partitioned = False  # whether classes have been divided
         self._half_norm = 0.0  # half the sum of |w_c|^2
         self._norms = np.zeros(problem.n_classes)  # |w_c|
         self._deadline = float("inf")
@@ -88,19 +88,19 @@ class League:
         self.busy_seconds = 0.0  # of processor time in steps of the core
 
     @property
-    def homes(self) -> list[int]:
+    def owned(self) -> list[int]:
         """Bundles whose home is at this rank."""
-        return self._seats.homes
+        return self._placement.owned
 
     # ------------------------------------------------------------ on the road
 
-    def _send_off(self, moves: list[Move], pack: Callable[[int], Message]) -> None:
+    def _start_sends(self, moves: list[Move], pack: Callable[[int], Message]) -> None:
         """Send what leaves this rank."""
         for move in moves:
             if move.source == self._comm.rank:
                 self._pending.append(self._comm.send(pack(move.bundle), move.target))
 
-    def _welcome(self, moves: list[Move], unpack: Callable[[int, list[Any]], None]) -> None:
+    def _finish_receives(self, moves: list[Move], unpack: Callable[[int, list[Any]], None]) -> None:
         """Receive what comes to this rank, in the order in which it was sent."""
         for move in moves:
             if move.target == self._comm.rank:
@@ -108,20 +108,20 @@ class League:
         while self._pending:
             self._pending.pop().wait()
 
-    def _travel(self, to: int) -> None:
+    def _move_to_round(self, to: int) -> None:
         """Bring all luggage to where it belongs in another round."""
-        moves = self._seats.moves(self._round, to)
-        self._send_off(moves, self._pack)
-        self._welcome(moves, self._unpack)
+        moves = self._placement.moves(self._round, to)
+        self._start_sends(moves, self._pack)
+        self._finish_receives(moves, self._unpack)
         self._round = to
 
     def _pack(self, bundle: int) -> Message:
-        parcel: Message = self._timed(self._core.pack, bundle)
+        packed: Message = self._timed(self._core.pack, bundle)
         self._core.drop(bundle)
-        return parcel
+        return packed
 
-    def _unpack(self, bundle: int, parcel: list[Any]) -> None:
-        self._timed(self._core.unpack, bundle, *parcel)
+    def _unpack(self, bundle: int, packed: list[Any]) -> None:
+        self._timed(self._core.unpack, bundle, *packed)
 
     def _timed(self, step: Callable[..., Any], *args: Any) -> Any:
         began = time.process_time()
@@ -138,7 +138,7 @@ class League:
         cut = divided(len(self._problem.y), self._comm.size)
         found = self._timed(self._core.candidates, candidates, budget, cut[rank], cut[rank + 1])
         lengths, cls = zip(
-            *((np.diff(pair), cls) for pair, cls in self._comm.gather(found)), strict=True
+            *((np.diff(pair), cls) for pair, cls in self._comm.allgather(found)), strict=True
         )
         pair = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
         everyones = np.concatenate(cls)
@@ -149,8 +149,8 @@ class League:
 
         A division lasts: snapshots are of its bundles.
         """
-        self._found_league(self._bundle_of if self._founded else self._divided(lists))
-        for bundle in self.homes:
+        self._set_partition(self._bundle_of if self._partitioned else self._divided(lists))
+        for bundle in self.owned:
             self._timed(self._core.take, bundle, *lists)
         self._settle()
 
@@ -172,31 +172,31 @@ class League:
         work: NDArray[np.float64] = touched / touched.sum() + 1 / n_classes
         return work
 
-    def _found_league(self, bundle_of: NDArray[np.int32]) -> None:
-        self._bundle_of, self._founded = bundle_of, True
-        self._core.divide(bundle_of, self._seats.bundles)
+    def _set_partition(self, bundle_of: NDArray[np.int32]) -> None:
+        self._bundle_of, self._partitioned = bundle_of, True
+        self._core.divide(bundle_of, self._placement.bundles)
 
     def _settle(self) -> None:
         """After the pairs of the bundles have changed: sums, places of features, weights."""
-        for bundle in self.homes:
+        for bundle in self.owned:
             self._timed(self._core.lay_out, bundle)
-        self._make_luggage()
+        self._make_bundle_states()
 
-    def _make_luggage(self) -> None:
+    def _make_bundle_states(self) -> None:
         self._sums = self._alpha_sums()
         if self._shared:
             self._keep_to_budgets()
-        norms = {b: self._timed(self._core.make_luggage, b, self._sums) for b in self.homes}
+        norms = {b: self._timed(self._core.make_bundle_state, b, self._sums) for b in self.owned}
         self._half_norm = self._total({b: float(squares.sum()) for b, squares in norms.items()}) / 2
         own = np.zeros(self._problem.n_classes)
         for bundle, squares in norms.items():
             own[self._bundle_of == bundle] = np.sqrt(squares)
-        self._norms = self._comm.reduce(own, "max")
+        self._norms = self._comm.allreduce(own, "max")
         self._round = 0
 
     def _alpha_sums(self) -> NDArray[np.float64]:
         n, parts = len(self._problem.y), {}
-        for bundle in self.homes:
+        for bundle in self.owned:
             parts[bundle] = np.zeros(n)
             self._core.add_sums(bundle, parts[bundle])
         return sum_parts(self._comm, parts, n, np.float64)
@@ -213,7 +213,7 @@ class League:
         if not np.any(self._sums > allowed):
             return
         factor = np.where(self._sums > allowed, box / np.maximum(self._sums, box), 1.0)
-        for bundle in self.homes:
+        for bundle in self.owned:
             self._core.scale(bundle, factor)
         self._sums = self._alpha_sums()
 
@@ -225,7 +225,7 @@ class League:
         ]
         everyones = {
             int(b): float(v)
-            for numbers, amounts in self._comm.gather(mine)
+            for numbers, amounts in self._comm.allgather(mine)
             for b, v in zip(numbers, amounts, strict=True)
         }
         return sum(everyones[b] for b in sorted(everyones))
@@ -238,38 +238,38 @@ class League:
         row_length = np.diff(problem.X.indptr).astype(np.int64)
         touched = np.bincount(problem.y, minlength=problem.n_classes).astype(np.int64)
         pairs, work = np.zeros_like(touched), np.zeros(1, dtype=np.int64)
-        for bundle in self.homes:
+        for bundle in self.owned:
             begin, sample, _ = self._core.columns(bundle)
             pairs[self._bundle_of == bundle] = np.diff(begin)
             work += int(row_length[sample].sum())
-        touched += self._comm.reduce(pairs, "sum")
-        return Load(touched, int(self._comm.reduce(work, "sum")[0]) + int(row_length.sum()))
+        touched += self._comm.allreduce(pairs, "sum")
+        return Load(touched, int(self._comm.allreduce(work, "sum")[0]) + int(row_length.sum()))
 
     def arrange(self) -> None:
         """Build the fixtures: bundles go on a tour with what is needed for that."""
-        self._core.drop_fixtures()
-        there: dict[int, Any] = {b: self._core.structure(b) for b in self.homes}
-        for r, meetings in enumerate(self._seats.rounds):
+        self._core.drop_meetings()
+        there: dict[int, Any] = {b: self._core.structure(b) for b in self.owned}
+        for r, meetings in enumerate(self._placement.rounds):
             if r > 0:
-                moves = self._seats.moves(r - 1, r)
-                self._send_off(moves, there.pop)
-                self._welcome(moves, there.__setitem__)
-            for seat in self._seats.mine:
-                a, b = meetings[seat]
+                moves = self._placement.moves(r - 1, r)
+                self._start_sends(moves, there.pop)
+                self._finish_receives(moves, there.__setitem__)
+            for match in self._placement.mine:
+                a, b = meetings[match]
                 self._timed(
-                    self._core.build, a, b, list(there[a]), list(there[b]), r == self._home_round
+                    self._core.build, a, b, list(there[a]), list(there[b]), r == self._within_round
                 )
         self._passes += 1  # another order of visits than in the phase before
 
-    def play(self, plan: Plan, how: Visiting) -> Season:
+    def run_pass(self, plan: Plan, how: Visiting) -> PassSummary:
         """One season: all rounds, from the first one on.
 
         Backwards would spare the way from the last round to the first, but with forwards and
         backwards in turn what all samples share (an intercept) settles slowly: with one, 16
         bundles and 1,139 classes took 174 passes instead of 89.
         """
-        last = len(self._seats.rounds) - 1
-        self._travel(0)
+        last = len(self._placement.rounds) - 1
+        self._move_to_round(0)
         self._passes += 1
         seen: dict[tuple[int, int], tuple[float, float]] = {}
         complete = True
@@ -277,29 +277,29 @@ class League:
             if r > 0 and self._limited and self._time_is_up():
                 complete = False
                 break
-            moves = self._seats.moves(r, min(r + 1, last))
-            seats = self._seats.mine
-            # One thread at each seat, or all of them at one seat after the other: then what leaves
-            # it is under way while they are at the next.
-            groups = [[s] for s in seats] if plan.batch > 1 else [seats]
+            moves = self._placement.moves(r, min(r + 1, last))
+            matches = self._placement.mine
+            # One thread for each match, or all threads for one match after the other: then what
+            # leaves a match is under way while they work on the next.
+            groups = [[s] for s in matches] if plan.batch > 1 else [matches]
             for group in groups:
-                reports = self._play_seats(r, group, plan, how)
-                for seat, report in zip(group, reports, strict=True):
-                    seen[r, seat] = (report.gap, report.violation)
+                reports = self._run_meetings(r, group, plan, how)
+                for match, report in zip(group, reports, strict=True):
+                    seen[r, match] = (report.gap, report.violation)
                     complete = complete and report.complete
-                self._send_off([m for m in moves if m.seat in group], self._pack)
-            self._welcome(moves, self._unpack)
+                self._start_sends([m for m in moves if m.match in group], self._pack)
+            self._finish_receives(moves, self._unpack)
             self._round = min(r + 1, last)
         return self._summary(seen, complete)
 
-    def _play_seats(self, r: int, seats: list[int], plan: Plan, how: Visiting) -> Any:
-        if not seats:
+    def _run_meetings(self, r: int, matches: list[int], plan: Plan, how: Visiting) -> Any:
+        if not matches:
             return []
         # A sample is seen once per bundle that it meets: each time with a share of its gap.
         share = 1.0 / min(4, self.bundles)
         return self._timed(
-            self._core.play,
-            [self._seats.rounds[r][s] for s in seats],
+            self._core.run_meetings,
+            [self._placement.rounds[r][s] for s in matches],
             plan.batch,
             how.everything,
             how.leave_below * share,
@@ -307,19 +307,21 @@ class League:
             plan.coupling,
             how.quiet_gap * share,
             how.quiet_violation,
-            (self._seed << 24) + self._passes * self._seats.bundles**2,
+            (self._seed << 24) + self._passes * self._placement.bundles**2,
         )
 
-    def _summary(self, seen: dict[tuple[int, int], tuple[float, float]], complete: bool) -> Season:
+    def _summary(
+        self, seen: dict[tuple[int, int], tuple[float, float]], complete: bool
+    ) -> PassSummary:
         places = np.array(list(seen), dtype=np.int64).reshape(-1, 2)
         values = np.array(list(seen.values()), dtype=np.float64).reshape(-1, 2)
         whole = np.array([complete])
         rows: list[tuple[int, int, float, float]] = []
-        for place, value, full in self._comm.gather([places, values, whole]):
+        for place, value, full in self._comm.allgather([places, values, whole]):
             rows += [(*p, *v) for p, v in zip(place.tolist(), value.tolist(), strict=True)]
             complete = complete and bool(full[0])
         rows.sort()
-        return Season(
+        return PassSummary(
             gap=sum(row[2] for row in rows),
             violation=max((row[3] for row in rows), default=0.0),
             complete=complete,
@@ -331,54 +333,54 @@ class League:
         self._deadline = time.monotonic() + seconds if seconds >= 0 else float("inf")
 
     def _time_is_up(self) -> bool:
-        return bool(told(self._comm, time.monotonic() >= self._deadline))
+        return bool(broadcast_value(self._comm, time.monotonic() >= self._deadline))
 
     # ------------------------------------------------------------ certificates
 
     def recompute(self) -> None:
         """Bring dual variables home and make the weights anew."""
-        for bundle in self._seats.at(self._round):
+        for bundle in self._placement.at(self._round):
             self._core.keep_alpha_only(bundle)
-        self._travel(0)
-        for bundle in self.homes:
+        self._move_to_round(0)
+        for bundle in self.owned:
             self._core.unpack_alpha(bundle)
         self._collect()
-        self._make_luggage()
+        self._make_bundle_states()
 
     def _collect(self) -> None:
         """Dual variables that stayed where their bundles meet."""
         if self._shared:
             return
         outgoing: list[list[NDArray[Any]]] = [[] for _ in range(self._comm.size)]
-        for fixture in self._seats.fixtures():
+        for fixture in self._placement.meetings():
             for which, bundle in enumerate(fixture):
                 pair, value = self._core.collect(*fixture, which)
-                outgoing[self._seats.home_rank(bundle)] += [np.array([bundle]), pair, value]
-        for message in self._comm.exchange(outgoing):
+                outgoing[self._placement.owner_rank(bundle)] += [np.array([bundle]), pair, value]
+        for message in self._comm.alltoall(outgoing):
             for number, pair, value in zip(*(iter(message),) * 3, strict=True):
                 self._core.put_alpha(int(number[0]), pair, value)
 
     def scan(self, capacity: int, idle: float, exact: bool = False) -> Scan:
         problem, core, comm = self._problem, self._core, self._comm
-        n, dtype, homes = len(problem.y), problem.X.dtype, self.homes
+        n, dtype, owned = len(problem.y), problem.X.dtype, self.owned
         own = np.full(n, -np.inf)
-        for bundle in homes:
+        for bundle in owned:
             self._timed(core.own_scores, bundle, own)
-        own = comm.reduce(own, "max")
+        own = comm.allreduce(own, "max")
         largest = np.finfo(dtype).max
         most, least = np.full(n, -largest, dtype=dtype), np.full(n, largest, dtype=dtype)
         violation = np.zeros(n, dtype=dtype)
-        for bundle in homes:
+        for bundle in owned:
             self._timed(core.look, bundle, own, most, least, violation)
         if self._shared:
-            most, least = comm.reduce(most, "max"), comm.reduce(least, "min")
-        violation = comm.reduce(violation, "max")
+            most, least = comm.allreduce(most, "max"), comm.allreduce(least, "min")
+        violation = comm.allreduce(violation, "max")
         self._least, first_loss, worst = core.judge(most, least, violation, self._sums)
         losses, bounds = Losses(n, self._shared), Losses(n, self._shared)
         lost: dict[int, float] = {}
         self._violators = {}
         complete, found = True, 0
-        for bundle in homes:
+        for bundle in owned:
             loss, bound, outside, begin, margin, whole = self._timed(
                 core.scan, bundle, own, self._least, first_loss, self._norms, capacity, idle, exact
             )
@@ -392,31 +394,31 @@ class League:
         half = self._half_norm
         norm_error = 2 * float(np.finfo(dtype).eps) * half
         total = self._total_loss(bounds)
-        worst = float(comm.reduce(np.array([worst], dtype=np.float64), "max")[0])
+        worst = float(comm.allreduce(np.array([worst], dtype=np.float64), "max")[0])
         alpha = float(self._sums.sum())
         return Scan(
             primal=half + norm_error + total + core.empty_value,
             dual=alpha - half - norm_error + core.empty_value,
             violation=worst,
             rounding=total - self._total_loss(losses) + 2 * norm_error,
-            found=int(comm.reduce(np.array([found]), "sum")[0]),
-            complete=bool(comm.reduce(np.array([int(complete)]), "min")[0]),
+            found=int(comm.allreduce(np.array([found]), "sum")[0]),
+            complete=bool(comm.allreduce(np.array([int(complete)]), "min")[0]),
             outside=None if self._shared else self._total(lost),
         )
 
     def scale(self, factor: float) -> None:
-        for bundle in self.homes:
+        for bundle in self.owned:
             self._core.scale(bundle, np.full(len(self._problem.y), factor))
-        self._make_luggage()
+        self._make_bundle_states()
 
     def _total_loss(self, losses: Losses) -> float:
         if self._shared:
-            return float(self._comm.reduce(losses.most, "max").sum())
+            return float(self._comm.allreduce(losses.most, "max").sum())
         return self._total(losses.sums)
 
     def merge_found(self) -> None:
         threshold = self._thresholds()
-        for bundle in self.homes:
+        for bundle in self.owned:
             self._timed(self._core.merge, bundle, self._least, threshold)
         self._violators = {}
         self._settle()
@@ -431,26 +433,26 @@ class League:
                 message += [some, margin[some[0] : some[-1]]]
         found = [
             pair
-            for message in self._comm.exchange(outgoing)
+            for message in self._comm.alltoall(outgoing)
             for pair in zip(message[::2], message[1::2], strict=True)
         ]
         mine = cut[self._comm.rank + 1] - cut[self._comm.rank]
         threshold = self._timed(self._core.thresholds, found, mine, self._capacity)
-        return np.concatenate([part for (part,) in self._comm.gather([threshold])])
+        return np.concatenate([part for (part,) in self._comm.allgather([threshold])])
 
     # ------------------------------------------------------------ results
 
     @property
     def active_pairs(self) -> int:
-        pairs = sum(len(self._core.columns(bundle)[1]) for bundle in self.homes)
-        return int(self._comm.reduce(np.array([pairs]), "sum")[0])
+        pairs = sum(len(self._core.columns(bundle)[1]) for bundle in self.owned)
+        return int(self._comm.allreduce(np.array([pairs]), "sum")[0])
 
     def weights(self) -> Weights:
         """Of the classes whose home is here."""
-        homes, features = self.homes, self._problem.X.shape[1]
-        rows = [csr_weights(self._core.weights(bundle), features) for bundle in homes]
+        owned, features = self.owned, self._problem.X.shape[1]
+        rows = [csr_weights(self._core.weights(bundle), features) for bundle in owned]
         classes = np.concatenate(
-            [np.flatnonzero(self._bundle_of == b) for b in homes] or [np.zeros(0, dtype=np.int64)]
+            [np.flatnonzero(self._bundle_of == b) for b in owned] or [np.zeros(0, dtype=np.int64)]
         ).astype(np.int32)
         order = np.argsort(classes)
         stacked = stacked_weights(rows, features, self._problem.X.dtype)
@@ -460,7 +462,7 @@ class League:
         )
 
     def snapshot(self) -> dict[int, tuple[NDArray[Any], ...]]:
-        return {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.homes}
+        return {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.owned}
 
     def restore(self, snapshot: dict[int, tuple[NDArray[Any], ...]] | Lists) -> None:
         if isinstance(snapshot, Lists):  # of the time before the league
@@ -476,7 +478,7 @@ class League:
         problem = self._problem
         n, dtype = len(problem.y), problem.X.dtype
         parts = [(np.arange(n), problem.y, np.zeros(n, dtype=dtype), np.zeros(n, dtype=bool))]
-        for bundle in self.homes:
+        for bundle in self.owned:
             begin, sample, alpha = self._core.columns(bundle)
             cls = np.repeat(np.flatnonzero(self._bundle_of == bundle), np.diff(begin))
             parts.append((sample, cls.astype(np.int32), alpha, np.ones(len(cls), dtype=bool)))
@@ -490,14 +492,14 @@ class League:
     def state(self) -> tuple[dict[str, int], dict[str, Part]]:
         """Between two passes: what is common, and the parts that are at this rank."""
         parts: dict[str, Part] = {}
-        for bundle in self.homes:
+        for bundle in self.owned:
             begin, sample, alpha = self._core.columns(bundle)
             parts[f"columns-{bundle}"] = {"begin": begin, "sample": sample, "alpha": alpha}
-        for bundle in self._seats.at(self._round):
+        for bundle in self._placement.at(self._round):
             sizes, mask, values = self._core.pack(bundle)
             parts[f"luggage-{bundle}"] = {"sizes": sizes, "mask": mask, "values": values}
-        for a, b in self._seats.fixtures():
-            alpha, resting, pauses, waits = self._core.fixture_state(a, b)
+        for a, b in self._placement.meetings():
+            alpha, resting, pauses, waits = self._core.meeting_state(a, b)
             parts[f"fixture-{a}-{b}"] = {
                 "alpha": alpha,
                 "resting": resting,
@@ -509,18 +511,18 @@ class League:
         return {"round": self._round, "passes": self._passes}, parts
 
     def resume(self, common: dict[str, int], checkpoint: Checkpoint) -> None:
-        self._found_league(np.array(checkpoint.part("league")["bundle_of"]))
-        for bundle in self.homes:
+        self._set_partition(np.array(checkpoint.part("league")["bundle_of"]))
+        for bundle in self.owned:
             part = checkpoint.part(f"columns-{bundle}")
             self._core.set_columns(bundle, part["begin"], part["sample"], part["alpha"])
             self._core.lay_out(bundle)
         self.arrange()
-        for a, b in self._seats.fixtures():
+        for a, b in self._placement.meetings():
             part = checkpoint.part(f"fixture-{a}-{b}")
-            self._core.restore_fixture(
+            self._core.restore_meeting(
                 a, b, part["alpha"], part["resting"], part["pauses"], part["waits"]
             )
         self._round, self._passes = common["round"], common["passes"]
-        for bundle in self._seats.at(self._round):
+        for bundle in self._placement.at(self._round):
             part = checkpoint.part(f"luggage-{bundle}")
             self._core.unpack(bundle, part["sizes"], part["mask"], part["values"])

@@ -26,8 +26,8 @@ class Scan:
 
 
 @dataclass(frozen=True)
-class Season:
-    """What a pass saw, summed over rounds and seats in their order."""
+class PassSummary:
+    """What a pass saw, summed over rounds and matches in their order."""
 
     gap: float
     violation: float

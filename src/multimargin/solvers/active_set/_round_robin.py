@@ -72,11 +72,11 @@ def rounds(n: int) -> list[Round]:
     return season
 
 
-def tour(n_bundles: int) -> list[Round]:
-    """Rounds with a seat for every meeting: from round to round each seat keeps one bundle.
+def schedule(n_bundles: int) -> list[Round]:
+    """Rounds with a match for every meeting: from round to round each match keeps one bundle.
 
-    Entry ``s`` of a round is who meets at seat ``s``, always the same two. The other bundle of a
-    seat moves on to the next one, so that as few as possible travel; only from the last round back
+    Entry ``s`` of a round is who meets at match ``s``, always the same two. The other bundle of a
+    match moves on to the next one, so that as few as possible travel; only from the last round back
     to the first one both may have to.
 
     Parameters
@@ -86,28 +86,28 @@ def tour(n_bundles: int) -> list[Round]:
 
     Examples
     --------
-    >>> from multimargin.solvers.active_set._round_robin import tour
-    >>> tour(4)
+    >>> from multimargin.solvers.active_set._round_robin import schedule
+    >>> schedule(4)
     [[(0, 3), (1, 2)], [(0, 2), (1, 3)], [(0, 1), (2, 3)]]
     """
     if n_bundles < 2 or n_bundles % 2:
         raise ValueError(f"a tour needs an even number of bundles, got {n_bundles}")
     first, *others = rounds(n_bundles)
-    seats = [first]
+    matches = [first]
     for following in others:
         meets = {a: (a, b) for pair in following for a, b in (pair, pair[::-1])}
-        before = {b: s for s, pair in enumerate(seats[-1]) for b in pair}
+        before = {b: s for s, pair in enumerate(matches[-1]) for b in pair}
         placed: dict[int, tuple[int, int]] = {}
-        for begin, (stays, _) in enumerate(seats[-1]):
-            # The bundle that comes has left another seat, which keeps its other bundle, ...
-            seat, kept = begin, stays
-            while seat not in placed:
-                placed[seat] = (min(meets[kept]), max(meets[kept]))
+        for begin, (stays, _) in enumerate(matches[-1]):
+            # The bundle that comes has left another match, which keeps its other bundle, ...
+            match, kept = begin, stays
+            while match not in placed:
+                placed[match] = (min(meets[kept]), max(meets[kept]))
                 comes = meets[kept][1]
-                seat = before[comes]
-                kept = sum(seats[-1][seat]) - comes
-        seats.append([placed[s] for s in range(len(first))])
-    return seats
+                match = before[comes]
+                kept = sum(matches[-1][match]) - comes
+        matches.append([placed[s] for s in range(len(first))])
+    return matches
 
 
 def bundle_classes(

@@ -26,15 +26,15 @@ from multimargin.solvers._records import packed, unpacked
 from multimargin.solvers._solution import Alpha, Solution, Start, Weights
 from multimargin.solvers._stopping import Certificate, GapStopping
 from multimargin.solvers.active_set._pass_plan import Plan, make_plan, mean_cosine
-from multimargin.solvers.active_set._rank_workspace import League
+from multimargin.solvers.active_set._rank_workspace import RankWorkspace
 from multimargin.solvers.active_set._reports import Scan
 from multimargin.solvers.active_set._workspace import (
-    Arena,
     Lists,
+    LocalWorkspace,
     Report,
     ScanResult,
     Visiting,
-    Whole,
+    Workspace,
 )
 
 # Nearest centroids to start from. 8 is a few per cent faster on 1,139 classes, but its first scans
@@ -100,9 +100,9 @@ class ActiveSetSolver(BaseSolver):
         # the work.
         self._exact = self._problem.n_classes <= _FEW_CLASSES
         self._plan = Plan()
-        self._arena: Arena = self._first_arena()
+        self._workspace: Workspace = self._first_arena()
 
-    def _first_arena(self) -> Arena:
+    def _first_arena(self) -> Workspace:
         plan, bundles = self._fixed_plan, self._bundles
         if plan is not None and plan.bundles > 1:
             bundles = plan.bundles
@@ -110,10 +110,10 @@ class ActiveSetSolver(BaseSolver):
             bundles = default_bundles(self._comm.size, self._checkpoints is not None)
         if bundles is not None:
             return self._league(bundles)
-        return Whole(self._problem, self._threads, self._seed, self._isa)
+        return LocalWorkspace(self._problem, self._threads, self._seed, self._isa)
 
-    def _league(self, bundles: int) -> League:
-        return League(
+    def _league(self, bundles: int) -> RankWorkspace:
+        return RankWorkspace(
             self._problem,
             self._comm,
             bundles,
@@ -142,13 +142,13 @@ class ActiveSetSolver(BaseSolver):
                 ended_by = self._work_inside(phase)
             if start is None and not self._passes:
                 break  # nothing has moved
-            self._arena.recompute()
+            self._workspace.recompute()
             scan = self._scan(last=bool(ended_by))
             if scan is None:
                 ended_by, self._present = "time_limit", None
                 break
             asked = self._scan_done(
-                scan.primal, scan.dual, scan.violation, self._arena.active_pairs
+                scan.primal, scan.dual, scan.violation, self._workspace.active_pairs
             )
             if stopping.reached(scan):
                 ended_by = ""
@@ -161,7 +161,7 @@ class ActiveSetSolver(BaseSolver):
             missed = self._missed(scan, phase)
             phase = Phase(stopping.target(scan) / missed, stopping.floor(scan) / missed)
             if not (self._passes >= _SLOW_PASSES and self._start_anew()):
-                self._arena.merge_found()
+                self._workspace.merge_found()
             self._arrange()
         return self._solution(ended_by)
 
@@ -179,29 +179,29 @@ class ActiveSetSolver(BaseSolver):
         return min(_MOST_MISSED, max(1.0, inside / phase.measure)) if phase.measure > 0 else 1.0
 
     def _kept_alpha(self) -> Alpha | None:
-        lists, problem = self._arena.lists(), self._problem
+        lists, problem = self._workspace.lists(), self._problem
         return None if lists is None else Alpha(problem.formulation, *lists, problem.box)
 
     def _snapshot(self) -> Any:
-        return self._arena.snapshot()
+        return self._workspace.snapshot()
 
     def _restore(self, snapshot: Any) -> None:
         if snapshot is ZERO:
             problem = self._problem
             pair = np.arange(len(problem.y) + 1, dtype=np.int64)
-            self._arena.begin(Lists(pair, problem.y, np.zeros_like(problem.box)))
+            self._workspace.begin(Lists(pair, problem.y, np.zeros_like(problem.box)))
         else:
-            self._arena.restore(snapshot)
+            self._workspace.restore(snapshot)
 
     def _shrink(self, factor: float) -> bool:
-        self._arena.scale(factor)
+        self._workspace.scale(factor)
         scan = self._scan(last=True)
         if scan is not None:
-            self._certified(scan.primal, scan.dual, scan.violation, self._arena.active_pairs)
+            self._certified(scan.primal, scan.dual, scan.violation, self._workspace.active_pairs)
         return scan is not None
 
     def _weights(self) -> Weights:
-        return self._arena.weights()
+        return self._workspace.weights()
 
     # ------------------------------------------------------------ its parts
 
@@ -210,13 +210,13 @@ class ActiveSetSolver(BaseSolver):
         n, k = len(problem.y), problem.n_classes
         if start is not None:
             start = start.without_zeros(problem)
-            self._arena.begin(Lists(start.pair, start.cls, start.scaled_to(problem)))
+            self._workspace.begin(Lists(start.pair, start.cls, start.scaled_to(problem)))
         elif k <= _FEW_CLASSES and 4 * k * problem.X.nnz <= _ALL_ACTIVE_BYTES:
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
             others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
             pair = np.arange(0, n * k + 1, k, dtype=np.int64)
             none = np.zeros(n * k, dtype=problem.X.dtype)
-            self._arena.begin(Lists(pair, others.reshape(-1), none))
+            self._workspace.begin(Lists(pair, others.reshape(-1), none))
         else:
             most = min(self._classes_needed, 4 * _CANDIDATES)
             if self._limits.time_limit is not None:
@@ -224,7 +224,7 @@ class ActiveSetSolver(BaseSolver):
                 each = self._layout_seconds(n)
                 most = min(most, int(0.25 * self._limits.time_limit / max(each, 1e-12)))
             candidates = max(_CANDIDATES, most)
-            self._arena.nearest_centroids(min(candidates, k - 1), _CENTROID_BUDGET)
+            self._workspace.nearest_centroids(min(candidates, k - 1), _CENTROID_BUDGET)
         self._arrange()
 
     def _may_start_anew(self) -> bool:
@@ -245,25 +245,25 @@ class ActiveSetSolver(BaseSolver):
         rows = np.arange(len(problem.y))[:, None]
         kept = active[rows, order]
         pair = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
-        self._arena.begin(Lists(pair, order[kept], alpha[rows, order][kept]))
+        self._workspace.begin(Lists(pair, order[kept], alpha[rows, order][kept]))
         return True
 
     def _arrange(self) -> None:
         """Choose how passes over the present active set are arranged."""
         plan = self._fixed_plan or self._planned()
-        if plan.bundles > 1 and isinstance(self._arena, Whole):
-            lists = self._arena.lists()
-            self._arena = self._league(plan.bundles)
-            self._arena.begin(lists)
+        if plan.bundles > 1 and isinstance(self._workspace, LocalWorkspace):
+            lists = self._workspace.lists()
+            self._workspace = self._league(plan.bundles)
+            self._workspace.begin(lists)
             plan = self._planned()
         self._plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
-        self._arena.arrange()
+        self._workspace.arrange()
 
     def _planned(self) -> Plan:
-        problem, load = self._problem, self._arena.load()
+        problem, load = self._problem, self._workspace.load()
         # In the league two bundles are there at a time: as many samples as with their classes.
-        divided = isinstance(self._arena, League)
-        share = min(1.0, 2 / self._arena.bundles) if isinstance(self._arena, League) else 1.0
+        divided = isinstance(self._workspace, RankWorkspace)
+        share = min(1.0, 2 / self._workspace.bundles) if divided else 1.0
         return make_plan(
             lambda: self._cosine,
             load.touched,
@@ -298,7 +298,7 @@ class ActiveSetSolver(BaseSolver):
         if phase.first or phase.target is None:
             # Where most of the gap lies outside the active set, the scan's target is reached
             # at once; but passes are cheaper than scans, so get on with what is inside.
-            league = isinstance(self._arena, League)
+            league = isinstance(self._workspace, RankWorkspace)
             first, later = (
                 (_LEAGUE_FIRST_SHARE, _LEAGUE_PHASE_SHARE)
                 if league
@@ -333,8 +333,8 @@ class ActiveSetSolver(BaseSolver):
             quiet_gap = quiet_violation = -1.0
         # A sample with a tenth of that is not worth its own arithmetic.
         how = Visiting(everything, 0.1 * quiet_gap, stopping.idle, quiet_gap, quiet_violation)
-        self._limit(self._arena)
-        return self._arena.play(self._plan, how)
+        self._limit(self._workspace)
+        return self._workspace.run_pass(self._plan, how)
 
     def _scan(self, last: bool) -> ScanResult | None:
         """The certificate of the present weights; None if there was no time for it.
@@ -342,12 +342,12 @@ class ActiveSetSolver(BaseSolver):
         After the last one nothing is merged, so that violators need not be found.
         """
         began = time.monotonic()
-        self._arena.set_time_limit(self._seconds_to_overtime())
+        self._workspace.set_time_limit(self._seconds_to_overtime())
         capacity, idle = (1, np.inf) if last else (self._found_per_scan(), self._stopping.idle)
-        scan = self._arena.scan(capacity, idle, self._exact)
+        scan = self._workspace.scan(capacity, idle, self._exact)
         if scan.complete and not self._exact and self._is_blurred(scan):
             self._exact = True  # further scans will not see more without it
-            again = self._arena.scan(capacity, idle, True)
+            again = self._workspace.scan(capacity, idle, True)
             scan = again if again.complete else scan
         self._scans += 1
         self._scan_seconds = time.monotonic() - began
@@ -371,8 +371,8 @@ class ActiveSetSolver(BaseSolver):
     # ------------------------------------------------------------ checkpoints
 
     def _write_checkpoint(self, phase: Phase) -> None:
-        assert self._checkpoints is not None and isinstance(self._arena, League)
-        position, parts = self._arena.state()
+        assert self._checkpoints is not None and isinstance(self._workspace, RankWorkspace)
+        position, parts = self._workspace.state()
         numbers: dict[str, Part] = {}
         if self._comm.rank == 0:
             numbers["history"] = {"rows": packed(self._history)}
@@ -399,9 +399,9 @@ class ActiveSetSolver(BaseSolver):
         found = None if self._checkpoints is None else self._checkpoints.read()
         if found is None:
             return None
-        assert isinstance(self._arena, League)
+        assert isinstance(self._workspace, RankWorkspace)
         common = found.common
-        self._arena.resume(common["position"], found)
+        self._workspace.resume(common["position"], found)
         self._history = unpacked(found.part("history")["rows"])
         self._plan = Plan(**common["plan"])
         self._passes, self._scans = common["passes"], common["scans"]
@@ -415,13 +415,13 @@ class ActiveSetSolver(BaseSolver):
         return Phase(**{k: _from_json(v) for k, v in common["phase"].items()})
 
     def _columns(self, found: Checkpoint, name: str) -> dict[int, tuple[Any, ...]]:
-        assert isinstance(self._arena, League)
-        parts = {b: found.part(f"{name}-{b}") for b in self._arena.homes}
+        assert isinstance(self._workspace, RankWorkspace)
+        parts = {b: found.part(f"{name}-{b}") for b in self._workspace.owned}
         return {b: tuple(np.array(part[k]) for k in _COLUMNS) for b, part in parts.items()}
 
     def _time_to_merge(self, scan: ScanResult) -> bool:
         """Whether what was found can be laid out, and another scan made, within the time limit."""
-        needed = self._layout_seconds(self._arena.active_pairs + scan.found)
+        needed = self._layout_seconds(self._workspace.active_pairs + scan.found)
         return not self._agreed("time_limit" if self._seconds_left() < needed else "")
 
     def _layout_seconds(self, pairs: int) -> float:

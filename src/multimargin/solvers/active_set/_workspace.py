@@ -66,8 +66,13 @@ class ScanResult(Certificate, Protocol):
         """Whether it came to the end; otherwise it is no certificate."""
 
 
-class Arena(Protocol):
-    """The steps of an active-set solver. The solver decides which comes next."""
+class Workspace(Protocol):
+    """The steps of an active-set solver. The solver decides which comes next.
+
+    ``bundles``: how many the classes are divided into; 1: not at all.
+    """
+
+    bundles: int
 
     def nearest_centroids(self, candidates: int, budget: int) -> None:
         """Begin with the classes that have the nearest centroids."""
@@ -80,7 +85,7 @@ class Arena(Protocol):
     def arrange(self) -> None:
         """Get ready for passes over the present active set."""
 
-    def play(self, plan: Plan, how: Visiting) -> Report:
+    def run_pass(self, plan: Plan, how: Visiting) -> Report:
         """One pass."""
 
     def recompute(self) -> None:
@@ -115,8 +120,10 @@ class Arena(Protocol):
         """Let steps end after so many seconds; negative: not at all."""
 
 
-class Whole:
+class LocalWorkspace:
     """The whole active set in this process: samples move as a whole, in batches."""
+
+    bundles = 1
 
     def __init__(self, problem: Problem, threads: int, seed: int, isa: int | None) -> None:
         self._problem = problem
@@ -143,7 +150,7 @@ class Whole:
     def arrange(self) -> None:
         pass
 
-    def play(self, plan: Plan, how: Visiting) -> Report:
+    def run_pass(self, plan: Plan, how: Visiting) -> Report:
         return self._engine.pass_batches(
             plan.batch,
             how.everything,

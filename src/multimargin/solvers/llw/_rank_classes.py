@@ -86,7 +86,7 @@ class Share:
         """The rows of all bundles, one per bundle and in their order."""
         mine = np.array(rows, dtype=np.float64).reshape(-1, columns)
         # Ranks hold neighbouring bundles, in the order of the ranks.
-        return np.concatenate([part for (part,) in self._comm.gather([mine])])
+        return np.concatenate([part for (part,) in self._comm.allgather([mine])])
 
     def recompute(self) -> None:
         """Weights of all classes anew from their dual variables."""

@@ -151,13 +151,13 @@ class LlwSolver(BaseSolver):
             intercept = (constant * constant.dtype.type(problem.bias)).astype(np.float64)
             margins = 1 + problem.X @ coef.astype(np.float64).T + intercept
             margins[held[None, :] == problem.y[:, None]] = 0.0
-            most = float(self._comm.reduce(np.array([margins.max(initial=0.0)]), "max")[0])
+            most = float(self._comm.allreduce(np.array([margins.max(initial=0.0)]), "max")[0])
             if not 0 < most < 1:
                 break
             scale *= (1 + 2 * float(np.finfo(problem.dtype).eps)) / (1 - most)
         weights = replace(given, coef=coef, constant=constant)
         squares = np.array([np.sum(squared_norms(weights))])
-        half = float(sum(part[0] for (part,) in self._comm.gather([squares]))) / 2
+        half = float(sum(part[0] for (part,) in self._comm.allgather([squares]))) / 2
         primal = half / (1 - most) ** 2 if most < 1 else math.inf
         last = replace(solution.history[-1], primal=max(primal, solution.dual))
         reached = self._stopping.reached(last)

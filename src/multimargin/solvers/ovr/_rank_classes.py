@@ -113,7 +113,7 @@ class Lines:
 
     def _tell(self, machines: list[int]) -> None:
         mine = np.array(machines, dtype=np.int64)
-        for numbers, rows in self._comm.gather([mine, self._table[mine]]):
+        for numbers, rows in self._comm.allgather([mine, self._table[mine]]):
             self._table[numbers] = rows
 
     def reopen(self, group: int, number: int, most: int) -> int:

@@ -166,7 +166,7 @@ class OvrSolver(BaseSolver):
         left = [k for k in self._lines.of_group(group) if self._lines.round_of[k] < self._rounds]
         at_once = _LINES_AT_ONCE * self._threads if self._checkpoints is not None else len(left)
         chunks = [left[k : k + at_once] for k in range(0, len(left), max(1, at_once))]
-        count = int(self._comm.reduce(np.array([len(chunks)]), "max")[0])
+        count = int(self._comm.allreduce(np.array([len(chunks)]), "max")[0])
         by_gap = isinstance(self._stopping, GapStopping)
         for k in range(count):
             complete = True
@@ -178,7 +178,7 @@ class OvrSolver(BaseSolver):
                 ):
                     complete = False
                 self._lines.solved(begin, end, self._rounds)
-            if not self._comm.reduce(np.array([int(complete)]), "min")[0]:
+            if not self._comm.allreduce(np.array([int(complete)]), "min")[0]:
                 return False
             if k + 1 < count:
                 self._perhaps_checkpoint(alpha)

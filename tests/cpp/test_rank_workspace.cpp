@@ -1,5 +1,5 @@
 // The league's steps on seeded problems: certificates, feasible dual variables, and the same bits
-// for every number of threads, whether luggage travels or stays.
+// for every number of threads, whether bundle state travels or stays.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -21,7 +21,7 @@ struct Plan {
   Formulation formulation;
   std::int32_t batch;
   std::int32_t bundles;  // even
-  bool travels;          // luggage is packed and unpacked between rounds
+  bool travels;          // bundle state is packed and unpacked between rounds
 };
 
 // The circle method: who meets in round r of an even number of bundles.
@@ -47,10 +47,10 @@ class Driver {
       : p_(p),
         plan_(plan),
         n_(static_cast<std::int64_t>(p.y.size())),
-        league_(p.X.view(), p.y.data(), p.box.data(), p.n_classes, static_cast<T>(bias),
-                plan.formulation, isa, threads) {}
+        workspace_(p.X.view(), p.y.data(), p.box.data(), p.n_classes, static_cast<T>(bias),
+                   plan.formulation, isa, threads) {}
 
-  League<T, I>& league() { return league_; }
+  RankWorkspace<T, I>& league() { return workspace_; }
   const Plan& plan() const { return plan_; }
 
   // Candidates are found in two parts, as two ranks would.
@@ -59,44 +59,44 @@ class Driver {
     lists.pair.push_back(0);
     const std::int64_t cut[3] = {0, n_ / 3, n_};
     for (int part : {0, 1}) {
-      const PairLists some = league_.candidates(candidates, 500, cut[part], cut[part + 1]);
+      const PairLists some = workspace_.candidates(candidates, 500, cut[part], cut[part + 1]);
       for (std::size_t k = 1; k < some.pair.size(); ++k)
         lists.pair.push_back(lists.pair.back() + some.pair[k] - some.pair[k - 1]);
       lists.cls.insert(lists.cls.end(), some.cls.begin(), some.cls.end());
     }
-    const PairLists whole = league_.candidates(candidates, 500, 0, n_);
+    const PairLists whole = workspace_.candidates(candidates, 500, 0, n_);
     CHECK(lists.pair == whole.pair && lists.cls == whole.cls);
     const std::vector<T> alpha(lists.cls.size(), T(0));
     std::vector<std::int32_t> bundle_of(p_.n_classes);
     for (std::int32_t c = 0; c < p_.n_classes; ++c) bundle_of[c] = c % plan_.bundles;
-    league_.divide(bundle_of, plan_.bundles);
+    workspace_.divide(bundle_of, plan_.bundles);
     for (std::int32_t b = 0; b < plan_.bundles; ++b)
-      league_.found_home(b).take(lists.pair.data(), lists.cls.data(), alpha.data());
+      workspace_.add_owned(b).take(lists.pair.data(), lists.cls.data(), alpha.data());
     settle();
     arrange();
   }
 
   void settle() {
-    for (std::int32_t b = 0; b < plan_.bundles; ++b) league_.home(b).lay_out(league_.team());
-    make_luggage();
+    for (std::int32_t b = 0; b < plan_.bundles; ++b) workspace_.owned(b).lay_out(workspace_.team());
+    make_bundle_state();
   }
 
   void arrange() {
-    league_.drop_fixtures();
+    workspace_.drop_meetings();
     for (std::int32_t r = 0; r < plan_.bundles - 1; ++r)
       for (const Pairing& m : meetings(plan_.bundles, r))
-        league_.build(side(m.first), side(m.second), r == 1 % (plan_.bundles - 1));
+        workspace_.build(side(m.first), side(m.second), r == 1 % (plan_.bundles - 1));
   }
 
   PassReport pass(bool everything, double quiet_gap) {
     PassReport whole;
-    const Play<T> how{plan_.batch,
-                      {T(0), T(-1), everything, T(1)},
-                      {static_cast<T>(quiet_gap), T(-1)},
-                      1000 * ++passes_};
+    const MeetingPass<T> how{plan_.batch,
+                             {T(0), T(-1), everything, T(1)},
+                             {static_cast<T>(quiet_gap), T(-1)},
+                             1000 * ++passes_};
     for (std::int32_t r = 0; r < plan_.bundles - 1; ++r) {
       const auto round = meetings(plan_.bundles, r);
-      const auto reports = league_.play(round, how);
+      const auto reports = workspace_.play(round, how);
       CHECK(reports.size() == round.size());
       for (const PassReport& report : reports) {
         whole.gap += report.gap;
@@ -111,55 +111,57 @@ class Driver {
   // Brings dual variables home and makes the weights anew.
   void recompute() {
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      league_.luggage(b).keep_alpha_only();
-      CHECK(league_.luggage(b).w.size() == 0);
+      workspace_.bundle_state(b).keep_alpha_only();
+      CHECK(workspace_.bundle_state(b).w.size() == 0);
     }
     if (plan_.travels) travel();
     for (std::int32_t b = 0; b < plan_.bundles; ++b)
-      league_.home(b).alpha() = league_.luggage(b).alpha;
-    if (!league_.budget_is_shared())
+      workspace_.owned(b).alpha() = workspace_.bundle_state(b).alpha;
+    if (!workspace_.budget_is_shared())
       for (std::int32_t r = 0; r < plan_.bundles - 1; ++r)
         for (const Pairing& m : meetings(plan_.bundles, r))
           for (int which : {0, 1}) {
             std::vector<std::int64_t> pair;
             std::vector<T> value;
-            league_.fixture(m).collect(which, pair, value);
-            auto& alpha = league_.home(which == 0 ? m.first : m.second).alpha();
+            workspace_.meeting(m).collect(which, pair, value);
+            auto& alpha = workspace_.owned(which == 0 ? m.first : m.second).alpha();
             for (std::size_t k = 0; k < pair.size(); ++k) {
               CHECK(alpha[pair[k]] == 0);  // it is nowhere else
               alpha[pair[k]] = value[k];
             }
           }
-    make_luggage();
+    make_bundle_state();
   }
 
   Certificate scan(std::int32_t capacity) {
     const T most_of_all = std::numeric_limits<T>::max();
     own_.assign(n_, -std::numeric_limits<double>::infinity());
     std::vector<T> most(n_, -most_of_all), least(n_, most_of_all), violation(n_, T(0)), loss(n_);
-    for (std::int32_t b = 0; b < plan_.bundles; ++b) league_.own_scores(b, own_.data());
+    for (std::int32_t b = 0; b < plan_.bundles; ++b) workspace_.own_scores(b, own_.data());
     for (std::int32_t b = 0; b < plan_.bundles; ++b)
-      league_.look(b, own_.data(), most.data(), least.data(), violation.data());
+      workspace_.look(b, own_.data(), most.data(), least.data(), violation.data());
     least_.assign(n_, T(0));
-    Certificate found{norm_ / 2 + league_.empty_value(), league_.empty_value() - norm_ / 2, 0};
+    Certificate found{norm_ / 2 + workspace_.empty_value(), workspace_.empty_value() - norm_ / 2,
+                      0};
     for (std::int64_t i = 0; i < n_; ++i) {
       const Report<T> r =
-          league_.judge(i, {most[i], least[i], violation[i]}, static_cast<T>(sums_[i]));
+          workspace_.judge(i, {most[i], least[i], violation[i]}, static_cast<T>(sums_[i]));
       least_[i] = r.least;
       loss[i] = r.loss;
       found.dual += sums_[i];
-      if (league_.field().norm2[i] > 0)
+      if (workspace_.problem().norm2[i] > 0)
         found.violation = std::max(found.violation, static_cast<double>(r.violation));
     }
     std::vector<double> total(n_, 0.0);
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      league_.scan(b, {own_.data(), least_.data(), loss.data(), norms_.data(), capacity, T(0)},
-                   false);
-      CHECK(league_.found(b).complete);
-      found.violation = std::max(found.violation, static_cast<double>(league_.found(b).violation));
-      const std::vector<double>& part = league_.found(b).loss;
+      workspace_.scan(b, {own_.data(), least_.data(), loss.data(), norms_.data(), capacity, T(0)},
+                      false);
+      CHECK(workspace_.found(b).complete);
+      found.violation =
+          std::max(found.violation, static_cast<double>(workspace_.found(b).violation));
+      const std::vector<double>& part = workspace_.found(b).loss;
       for (std::int64_t i = 0; i < n_; ++i)
-        total[i] = league_.budget_is_shared() ? std::max(total[i], part[i]) : total[i] + part[i];
+        total[i] = workspace_.budget_is_shared() ? std::max(total[i], part[i]) : total[i] + part[i];
     }
     for (std::int64_t i = 0; i < n_; ++i) found.primal += total[i] * static_cast<double>(p_.box[i]);
     capacity_ = capacity;
@@ -169,10 +171,10 @@ class Driver {
   void merge() {
     std::vector<Violators<T>> found;
     for (std::int32_t b = 0; b < plan_.bundles; ++b)
-      found.push_back({league_.found(b).begin.data(), league_.found(b).margin.data()});
+      found.push_back({workspace_.found(b).begin.data(), workspace_.found(b).margin.data()});
     const std::vector<T> threshold = thresholds(found, n_, capacity_);
     for (std::int32_t b = 0; b < plan_.bundles; ++b)
-      league_.merge(b, least_.data(), threshold.data());
+      workspace_.merge(b, least_.data(), threshold.data());
     settle();
     arrange();
   }
@@ -182,15 +184,15 @@ class Driver {
     std::vector<double> sum(n_, 0.0);
     const double eps = static_cast<double>(std::numeric_limits<T>::epsilon());
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      const Columns<T, I>& c = league_.home(b);
+      const Bundle<T, I>& c = workspace_.owned(b);
       for (std::size_t k = 0; k < c.sample().size(); ++k) {
         const std::int32_t i = c.sample()[k];
         CHECK(c.alpha()[k] >= 0);
-        if (!league_.budget_is_shared()) CHECK(c.alpha()[k] <= p_.box[i]);
+        if (!workspace_.budget_is_shared()) CHECK(c.alpha()[k] <= p_.box[i]);
         sum[i] += static_cast<double>(c.alpha()[k]);
       }
     }
-    if (league_.budget_is_shared())
+    if (workspace_.budget_is_shared())
       for (std::int64_t i = 0; i < n_; ++i)  // each exchange rounds
         CHECK(sum[i] <= static_cast<double>(p_.box[i]) * (1 + 256 * eps));
   }
@@ -198,7 +200,7 @@ class Driver {
   std::vector<T> alpha() {
     std::vector<T> all;
     for (std::int32_t b = 0; b < plan_.bundles; ++b)
-      all.insert(all.end(), league_.home(b).alpha().begin(), league_.home(b).alpha().end());
+      all.insert(all.end(), workspace_.owned(b).alpha().begin(), workspace_.owned(b).alpha().end());
     return all;
   }
 
@@ -207,8 +209,8 @@ class Driver {
     const std::int64_t cols = p_.X.cols;
     std::vector<double> W(p_.n_classes * (cols + 1), 0.0);
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      const SparseRows<T> rows = league_.weights(b);
-      const std::vector<std::int32_t>& classes = league_.field().classes[b];
+      const SparseRows<T> rows = workspace_.weights(b);
+      const std::vector<std::int32_t>& classes = workspace_.problem().classes[b];
       CHECK(rows.begin.size() == classes.size() + 1);
       for (std::size_t k = 0; k < classes.size(); ++k) {
         double* w = W.data() + classes[k] * (cols + 1);
@@ -216,7 +218,7 @@ class Driver {
           CHECK(e == rows.begin[k] || rows.index[e - 1] < rows.index[e]);
           w[rows.index[e]] = static_cast<double>(rows.value[e]);
         }
-        w[cols] = static_cast<double>(league_.luggage(b).w_bias[k]);
+        w[cols] = static_cast<double>(workspace_.bundle_state(b).w_bias[k]);
       }
     }
     return W;
@@ -224,7 +226,7 @@ class Driver {
 
  private:
   Side<T> side(std::int32_t b) {
-    const Columns<T, I>& c = league_.home(b);
+    const Bundle<T, I>& c = workspace_.owned(b);
     return {b,
             c.begin().data(),
             c.sample().data(),
@@ -233,34 +235,35 @@ class Driver {
             c.feature().data()};
   }
 
-  void make_luggage() {
+  void make_bundle_state() {
     sums_.assign(n_, 0.0);
-    for (std::int32_t b = 0; b < plan_.bundles; ++b) league_.home(b).add_sums(sums_.data());
+    for (std::int32_t b = 0; b < plan_.bundles; ++b) workspace_.owned(b).add_sums(sums_.data());
     norm_ = 0;
-    norms_.assign(league_.field().n_classes, 0.0);
+    norms_.assign(workspace_.problem().n_classes, 0.0);
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      const std::vector<double> squares = league_.make_luggage(b, sums_.data());
+      const std::vector<double> squares = workspace_.make_bundle_state(b, sums_.data());
       for (std::size_t k = 0; k < squares.size(); ++k) {
         norm_ += squares[k];
-        norms_[league_.field().classes[b][k]] = std::sqrt(squares[k]);
+        norms_[workspace_.problem().classes[b][k]] = std::sqrt(squares[k]);
       }
     }
   }
 
   void travel() {
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      const ParcelKernels<T>& kernels = league_.parcels();
-      const Parcel<T> parcel = pack(league_.luggage(b), kernels);
-      league_.drop_luggage(b);
-      league_.put_luggage(b, unpack(parcel.sizes.data(), parcel.mask.data(), parcel.mask.size(),
-                                    parcel.values.data(), parcel.values.size(), kernels));
+      const PackingKernels<T>& kernels = workspace_.packing();
+      const Packed<T> packed = pack(workspace_.bundle_state(b), kernels);
+      workspace_.drop_bundle_state(b);
+      workspace_.put_bundle_state(
+          b, unpack(packed.sizes.data(), packed.mask.data(), packed.mask.size(),
+                    packed.values.data(), packed.values.size(), kernels));
     }
   }
 
   const Problem<T, I>& p_;
   Plan plan_;
   std::int64_t n_;
-  League<T, I> league_;
+  RankWorkspace<T, I> workspace_;
   std::vector<double> sums_;
   std::vector<double> own_;
   std::vector<T> least_;
@@ -345,7 +348,7 @@ double target() {
   return sizeof(T) == 4 ? 1e-3 : 1e-4;
 }
 
-// The optimum, with the same bits for 1 and 4 threads and for luggage that travels.
+// The optimum, with the same bits for 1 and 4 threads and for bundle state that travels.
 template <class T, class I>
 void converges(double bias, Isa isa, Plan plan) {
   const auto p = test::random_problem<T, I>(110, 40, 5);
@@ -364,7 +367,7 @@ void stop_leaves_consistent_state(const Plan& plan, int threads) {
   bool stopping = true;
   driver.league().set_stop([&] { return stopping; });
   const PassReport ended = driver.pass(true, 0);
-  // Only the calling thread asks, and on a busy machine others may have played all fixtures.
+  // Only the calling thread asks, and on a busy machine others may have played all meetings.
   CHECK(ended.visits > 0 && (!ended.complete || threads > 1));
   stopping = false;
   driver.recompute();
@@ -396,7 +399,7 @@ void dual_rises(const Plan& plan) {
   CHECK(before > first);
 }
 
-// A fixture goes on from its state as from memory.
+// A meeting goes on from its state as from memory.
 template <class T, class I>
 void state_is_all_of_it(const Plan& plan) {
   const auto p = test::random_problem<T, I>(150, 20, 6);
@@ -404,51 +407,51 @@ void state_is_all_of_it(const Plan& plan) {
   one.begin(6);
   two.begin(6);
   for (int k = 0; k < 3; ++k) one.pass(k == 0, 1e-3), two.pass(k == 0, 1e-3);
-  auto state = one.league().fixture({0, 1}).state();
-  auto& fixture = two.league().fixture({0, 1});
-  fixture.restore({std::vector<T>(state.alpha.size(), T(0)),
+  auto state = one.league().meeting({0, 1}).state();
+  auto& meeting = two.league().meeting({0, 1});
+  meeting.restore({std::vector<T>(state.alpha.size(), T(0)),
                    std::vector<std::uint8_t>(state.resting),
                    std::vector<std::uint8_t>(state.pauses.size(), 1),
                    std::vector<std::uint8_t>(state.waits.size(), 0)});
-  fixture.restore(state);
+  meeting.restore(state);
   for (int k = 0; k < 3; ++k) one.pass(k == 0, 1e-3), two.pass(k == 0, 1e-3);
   one.recompute();
   two.recompute();
   CHECK(one.alpha() == two.alpha());
   state.waits.push_back(0);
-  CHECK_THROWS(invalid_argument, fixture.restore(state));
+  CHECK_THROWS(invalid_argument, meeting.restore(state));
 }
 
 template <class T>
-void parcels(const ParcelKernels<T>& kernels) {
+void parcels(const PackingKernels<T>& kernels) {
   Random random(3);
   for (std::size_t size : {0, 1, 63, 64, 65, 1000}) {
-    Luggage<T> luggage;
-    luggage.w.reset(size);
+    BundleState<T> bundle_state;
+    bundle_state.w.reset(size);
     const auto some = [&] { return random.below(3) == 0 ? T(0.5) : T(0); };
-    for (std::size_t k = 0; k < size; ++k) luggage.w[k] = some();
-    for (std::size_t k = 0; k < size / 7; ++k) luggage.w_bias.push_back(some());
-    for (std::size_t k = 0; k < size / 3; ++k) luggage.sum.push_back(some());
-    for (std::size_t k = 0; k < size / 2; ++k) luggage.alpha.push_back(some());
-    const Parcel<T> parcel = pack(luggage, kernels);
-    for (T value : parcel.values) CHECK(value != 0);
-    const auto open = [&](const Parcel<T>& p) {
+    for (std::size_t k = 0; k < size; ++k) bundle_state.w[k] = some();
+    for (std::size_t k = 0; k < size / 7; ++k) bundle_state.w_bias.push_back(some());
+    for (std::size_t k = 0; k < size / 3; ++k) bundle_state.sum.push_back(some());
+    for (std::size_t k = 0; k < size / 2; ++k) bundle_state.alpha.push_back(some());
+    const Packed<T> packed = pack(bundle state, kernels);
+    for (T value : packed.values) CHECK(value != 0);
+    const auto open = [&](const Packed<T>& p) {
       // As large as it is: a kernel that reads beyond the end is found out.
       const std::vector<T> values(p.values.begin(), p.values.end());
       return unpack(p.sizes.data(), p.mask.data(), p.mask.size(), values.data(), values.size(),
                     kernels);
     };
-    const Luggage<T> back = open(parcel);
-    CHECK(back.w.size() == size && back.w_bias == luggage.w_bias && back.sum == luggage.sum &&
-          back.alpha == luggage.alpha);
-    for (std::size_t k = 0; k < size; ++k) CHECK(back.w[k] == luggage.w[k]);
-    Parcel<T> damaged = parcel;
+    const BundleState<T> back = open(packed);
+    CHECK(back.w.size() == size && back.w_bias == bundle_state.w_bias &&
+          back.sum == bundle_state.sum && back.alpha == bundle_state.alpha);
+    for (std::size_t k = 0; k < size; ++k) CHECK(back.w[k] == bundle_state.w[k]);
+    Packed<T> damaged = packed;
     damaged.sizes[1] = -1;
     CHECK_THROWS(invalid_argument, open(damaged));
-    damaged = parcel;
+    damaged = packed;
     damaged.sizes[0] += 64;
     CHECK_THROWS(invalid_argument, open(damaged));
-    damaged = parcel;
+    damaged = packed;
     damaged.values.push_back(T(1));
     CHECK_THROWS(invalid_argument, open(damaged));
     if (size % 64 != 0) {  // a bit beyond the end of the first part, and a value for it
@@ -525,8 +528,8 @@ int main() {
   one_kind<double, std::int64_t>();
   for (Isa isa : {Isa::baseline, Isa::avx2, Isa::avx512}) {
     if (!isa_available(isa)) continue;
-    parcels<float>(parcel_kernels<float>(isa));
-    parcels<double>(parcel_kernels<double>(isa));
+    parcels<float>(packing_kernels<float>(isa));
+    parcels<double>(packing_kernels<double>(isa));
   }
   worst_violators<float>();
   worst_violators<double>();

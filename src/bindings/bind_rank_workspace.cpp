@@ -1,4 +1,4 @@
-// League: one Python class per value and index type.
+// RankWorkspace: one Python class per value and index type.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -29,20 +29,20 @@ std::vector<U> copy(const In<U>& array) {
 }
 
 template <class T, class I>
-class PyLeague {
+class PyRankWorkspace {
  public:
-  PyLeague(In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y,
-           In<T> box, std::int32_t n_classes, double bias, const std::string& formulation, int isa,
-           int threads)
+  PyRankWorkspace(In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y,
+                  In<T> box, std::int32_t n_classes, double bias, const std::string& formulation,
+                  int isa, int threads)
       : borrowed_{data, indices, indptr, y, box, cols} {
     const Csr<T, I> X = borrowed_.csr();
     const Formulation f = formulation_of(formulation);
     nb::gil_scoped_release unlock;
-    league_ =
-        std::make_unique<League<T, I>>(X, y.data(), box.data(), n_classes, static_cast<T>(bias), f,
-                                       static_cast<Isa>(isa), threads);
-    league_->set_stop([this] { return interrupt_.stop(); });
-    league_->set_abort([this] { return interrupt_.interrupted(); });
+    workspace_ = std::make_unique<RankWorkspace<T, I>>(X, y.data(), box.data(), n_classes,
+                                                       static_cast<T>(bias), f,
+                                                       static_cast<Isa>(isa), threads);
+    workspace_->set_stop([this] { return interrupt_.stop(); });
+    workspace_->set_abort([this] { return interrupt_.interrupted(); });
   }
 
   void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
@@ -51,17 +51,17 @@ class PyLeague {
                        std::int64_t to) {
     if (from < 0 || to < from || to > rows()) throw nb::value_error("candidates: no such samples");
     PairLists lists;
-    unlocked(interrupt_, [&] { lists = league_->candidates(count, budget, from, to); });
+    unlocked(interrupt_, [&] { lists = workspace_->candidates(count, budget, from, to); });
     return nb::make_tuple(to_numpy(std::move(lists.pair)), to_numpy(std::move(lists.cls)));
   }
 
   void divide(In<std::int32_t> bundle_of, std::int32_t bundles) {
-    if (static_cast<std::int32_t>(bundle_of.size()) != league_->field().n_classes)
+    if (static_cast<std::int32_t>(bundle_of.size()) != workspace_->problem().n_classes)
       throw nb::value_error("divide: one bundle per class is needed");
     for (std::size_t c = 0; c < bundle_of.size(); ++c)
       if (bundle_of.data()[c] < 0 || bundle_of.data()[c] >= bundles)
         throw nb::value_error("divide: bundle out of range");
-    unlocked(interrupt_, [&] { league_->divide(copy(bundle_of), bundles); });
+    unlocked(interrupt_, [&] { workspace_->divide(copy(bundle_of), bundles); });
   }
 
   // --- at home
@@ -72,13 +72,13 @@ class PyLeague {
         pair.data()[rows()] != static_cast<std::int64_t>(cls.size()))
       throw nb::value_error("take: pair, cls and alpha do not fit each other");
     unlocked(interrupt_,
-             [&] { league_->found_home(bundle).take(pair.data(), cls.data(), alpha.data()); });
+             [&] { workspace_->add_owned(bundle).take(pair.data(), cls.data(), alpha.data()); });
   }
 
   void set_columns(std::int32_t bundle, In<std::int64_t> begin, In<std::int32_t> sample,
                    In<T> alpha) {
     check_bundle(bundle);
-    if (begin.size() != league_->field().classes[bundle].size() + 1 ||
+    if (begin.size() != workspace_->problem().classes[bundle].size() + 1 ||
         sample.size() != alpha.size() || begin.data()[0] != 0 ||
         begin.data()[begin.size() - 1] != static_cast<std::int64_t>(sample.size()))
       throw nb::value_error("set_columns: begin, sample and alpha do not fit each other");
@@ -88,22 +88,22 @@ class PyLeague {
     for (std::size_t p = 0; p < sample.size(); ++p)
       if (sample.data()[p] < 0 || sample.data()[p] >= rows())
         throw nb::value_error("set_columns: no such sample");
-    league_->found_home(bundle).set(copy(begin), copy(sample), copy(alpha));
+    workspace_->add_owned(bundle).set(copy(begin), copy(sample), copy(alpha));
   }
 
   // Borrowed from the league: valid until the bundle changes.
   nb::tuple columns(std::int32_t bundle) {
-    const Columns<T, I>& c = league_->home(bundle);
+    const Bundle<T, I>& c = workspace_->owned(bundle);
     return nb::make_tuple(view(c.begin()), view(c.sample()), view(c.alpha()));
   }
   nb::tuple structure(std::int32_t bundle) {
-    const Columns<T, I>& c = league_->home(bundle);
+    const Bundle<T, I>& c = workspace_->owned(bundle);
     return nb::make_tuple(view(c.begin()), view(c.sample()), view(c.alpha()), view(c.weight()),
                           view(c.feature()));
   }
 
   void put_alpha(std::int32_t bundle, In<std::int64_t> pair, In<T> value) {
-    std::vector<T>& alpha = league_->home(bundle).alpha();
+    std::vector<T>& alpha = workspace_->owned(bundle).alpha();
     if (pair.size() != value.size()) throw nb::value_error("put_alpha: lengths differ");
     for (std::size_t p = 0; p < pair.size(); ++p) {
       if (pair.data()[p] < 0 || pair.data()[p] >= static_cast<std::int64_t>(alpha.size()))
@@ -111,40 +111,40 @@ class PyLeague {
       alpha[pair.data()[p]] = value.data()[p];
     }
   }
-  // Of a bundle whose luggage, dual variables included, is at home.
+  // Of a bundle whose bundle state, dual variables included, is at home.
   void unpack_alpha(std::int32_t bundle) {
-    league_->home(bundle).alpha() = league_->luggage(bundle).alpha;
+    workspace_->owned(bundle).alpha() = workspace_->bundle_state(bundle).alpha;
   }
 
   void add_sums(std::int32_t bundle, InOut<double> sums) {
     check_samples(sums.size());
-    league_->home(bundle).add_sums(sums.data());
+    workspace_->owned(bundle).add_sums(sums.data());
   }
   void scale(std::int32_t bundle, In<double> factor) {
     check_samples(factor.size());
-    league_->home(bundle).scale(factor.data());
+    workspace_->owned(bundle).scale(factor.data());
   }
   void lay_out(std::int32_t bundle) {
-    unlocked(interrupt_, [&] { league_->home(bundle).lay_out(league_->team()); });
+    unlocked(interrupt_, [&] { workspace_->owned(bundle).lay_out(workspace_->team()); });
   }
   // Returns |w_c|^2 of its classes.
-  nb::object make_luggage(std::int32_t bundle, In<double> sums) {
+  nb::object make_bundle_state(std::int32_t bundle, In<double> sums) {
     check_samples(sums.size());
     std::vector<double> norm;
-    unlocked(interrupt_, [&] { norm = league_->make_luggage(bundle, sums.data()); });
+    unlocked(interrupt_, [&] { norm = workspace_->make_bundle_state(bundle, sums.data()); });
     return nb::cast(to_numpy(std::move(norm)));
   }
 
   void own_scores(std::int32_t bundle, InOut<double> own) {
     check_samples(own.size());
-    unlocked(interrupt_, [&] { league_->own_scores(bundle, own.data()); });
+    unlocked(interrupt_, [&] { workspace_->own_scores(bundle, own.data()); });
   }
   void look(std::int32_t bundle, In<double> own, InOut<T> most, InOut<T> least,
             InOut<T> violation) {
     for (std::size_t size : {own.size(), most.size(), least.size(), violation.size()})
       check_samples(size);
     unlocked(interrupt_, [&] {
-      league_->look(bundle, own.data(), most.data(), least.data(), violation.data());
+      workspace_->look(bundle, own.data(), most.data(), least.data(), violation.data());
     });
   }
   // Least margin to exceed and first loss of each sample, and the largest violation.
@@ -154,11 +154,12 @@ class PyLeague {
     std::vector<T> from(rows()), loss(rows());
     T largest = 0;
     for (std::int64_t i = 0; i < rows(); ++i) {
-      const Report<T> r = league_->judge(i, {most.data()[i], least.data()[i], violation.data()[i]},
-                                         static_cast<T>(sums.data()[i]));
+      const Report<T> r =
+          workspace_->judge(i, {most.data()[i], least.data()[i], violation.data()[i]},
+                            static_cast<T>(sums.data()[i]));
       from[i] = r.least;
       loss[i] = r.loss;
-      if (league_->field().norm2[i] > 0) largest = std::max(largest, r.violation);
+      if (workspace_->problem().norm2[i] > 0) largest = std::max(largest, r.violation);
     }
     return nb::make_tuple(to_numpy(std::move(from)), to_numpy(std::move(loss)), largest);
   }
@@ -167,70 +168,71 @@ class PyLeague {
                  std::int32_t capacity, double idle, bool exact) {
     for (std::size_t size : {own.size(), least.size(), loss.size()}) check_samples(size);
     if (capacity < 1) throw nb::value_error("scan: capacity must be at least 1");
-    if (static_cast<std::int32_t>(norm.size()) != league_->field().n_classes)
+    if (static_cast<std::int32_t>(norm.size()) != workspace_->problem().n_classes)
       throw nb::value_error("scan: one norm per class is needed");
     const ScanRequest<T> request{own.data(),  least.data(), loss.data(),
                                  norm.data(), capacity,     static_cast<T>(idle)};
-    unlocked(interrupt_, [&] { league_->scan(bundle, request, exact); });
-    const BundleScan<T>& found = league_->found(bundle);
+    unlocked(interrupt_, [&] { workspace_->scan(bundle, request, exact); });
+    const BundleScan<T>& found = workspace_->found(bundle);
     return nb::make_tuple(to_numpy(found.loss), to_numpy(found.bound), found.violation,
                           view(found.begin), view(found.margin), found.complete);
   }
   void merge(std::int32_t bundle, In<T> least, In<T> threshold) {
     check_samples(least.size());
     check_samples(threshold.size());
-    unlocked(interrupt_, [&] { league_->merge(bundle, least.data(), threshold.data()); });
+    unlocked(interrupt_, [&] { workspace_->merge(bundle, least.data(), threshold.data()); });
   }
   nb::tuple weights(std::int32_t bundle) {
     SparseRows<T> rows;
-    unlocked(interrupt_, [&] { rows = league_->weights(bundle); });
+    unlocked(interrupt_, [&] { rows = workspace_->weights(bundle); });
     return nb::make_tuple(to_numpy(std::move(rows.value)), to_numpy(std::move(rows.index)),
                           to_numpy(std::move(rows.begin)),
-                          to_numpy(league_->luggage(bundle).w_bias));
+                          to_numpy(workspace_->bundle_state(bundle).w_bias));
   }
 
   // --- on the road
 
   nb::tuple pack(std::int32_t bundle) {
-    Parcel<T> parcel;
-    unlocked(interrupt_,
-             [&] { parcel = multimargin::pack(league_->luggage(bundle), league_->parcels()); });
-    return nb::make_tuple(to_numpy(std::move(parcel.sizes)), to_numpy(std::move(parcel.mask)),
-                          to_numpy(std::move(parcel.values)));
+    Packed<T> packed;
+    unlocked(interrupt_, [&] {
+      packed = multimargin::pack(workspace_->bundle_state(bundle), workspace_->packing());
+    });
+    return nb::make_tuple(to_numpy(std::move(packed.sizes)), to_numpy(std::move(packed.mask)),
+                          to_numpy(std::move(packed.values)));
   }
   void unpack(std::int32_t bundle, In<std::int64_t> sizes, In<std::uint64_t> mask, In<T> values) {
     check_bundle(bundle);
     if (sizes.size() != 4) throw nb::value_error("unpack: four sizes are needed");
     unlocked(interrupt_, [&] {
-      league_->put_luggage(
+      workspace_->put_bundle_state(
           bundle, multimargin::unpack(sizes.data(), mask.data(), mask.size(), values.data(),
-                                      values.size(), league_->parcels()));
+                                      values.size(), workspace_->packing()));
     });
   }
-  void keep_alpha_only(std::int32_t bundle) { league_->luggage(bundle).keep_alpha_only(); }
-  void drop(std::int32_t bundle) { league_->drop_luggage(bundle); }
+  void keep_alpha_only(std::int32_t bundle) { workspace_->bundle_state(bundle).keep_alpha_only(); }
+  void drop(std::int32_t bundle) { workspace_->drop_bundle_state(bundle); }
 
-  // --- fixtures
+  // --- meetings
 
   void build(std::int32_t a, std::int32_t b, const std::vector<nb::object>& of_a,
              const std::vector<nb::object>& of_b, bool home) {
     const SideArrays left(of_a), right(of_b);
     const Side<T> one = side(a, left), two = side(b, right);
-    unlocked(interrupt_, [&] { league_->build(one, two, home); });
+    unlocked(interrupt_, [&] { workspace_->build(one, two, home); });
   }
-  void drop_fixtures() { league_->drop_fixtures(); }
+  void drop_meetings() { workspace_->drop_meetings(); }
 
-  std::vector<PassReport> play(const std::vector<std::pair<std::int32_t, std::int32_t>>& meetings,
-                               std::int32_t batch, bool everything, double leave_below, double idle,
-                               double coupling, double quiet_gap, double quiet_violation,
-                               std::uint64_t seed) {
+  std::vector<PassReport> run_meetings(
+      const std::vector<std::pair<std::int32_t, std::int32_t>>& meetings, std::int32_t batch,
+      bool everything, double leave_below, double idle, double coupling, double quiet_gap,
+      double quiet_violation, std::uint64_t seed) {
     std::vector<PassReport> reports;
-    const Play<T> how{
+    const MeetingPass<T> how{
         batch,
         {static_cast<T>(leave_below), static_cast<T>(idle), everything, static_cast<T>(coupling)},
         {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)},
         seed};
-    unlocked(interrupt_, [&] { reports = league_->play(meetings, how); });
+    unlocked(interrupt_, [&] { reports = workspace_->run_meetings(meetings, how); });
     return reports;
   }
 
@@ -238,17 +240,17 @@ class PyLeague {
     if (which != 0 && which != 1) throw nb::value_error("collect: which must be 0 or 1");
     std::vector<std::int64_t> pair;
     std::vector<T> value;
-    league_->fixture({a, b}).collect(which, pair, value);
+    workspace_->meeting({a, b}).collect(which, pair, value);
     return nb::make_tuple(to_numpy(std::move(pair)), to_numpy(std::move(value)));
   }
-  nb::tuple fixture_state(std::int32_t a, std::int32_t b) {
-    auto state = league_->fixture({a, b}).state();
+  nb::tuple meeting_state(std::int32_t a, std::int32_t b) {
+    auto state = workspace_->meeting({a, b}).state();
     return nb::make_tuple(to_numpy(std::move(state.alpha)), to_numpy(std::move(state.resting)),
                           to_numpy(std::move(state.pauses)), to_numpy(std::move(state.waits)));
   }
-  void restore_fixture(std::int32_t a, std::int32_t b, In<T> alpha, In<std::uint8_t> resting,
+  void restore_meeting(std::int32_t a, std::int32_t b, In<T> alpha, In<std::uint8_t> resting,
                        In<std::uint8_t> pauses, In<std::uint8_t> waits) {
-    league_->fixture({a, b}).restore({copy(alpha), copy(resting), copy(pauses), copy(waits)});
+    workspace_->meeting({a, b}).restore({copy(alpha), copy(resting), copy(pauses), copy(waits)});
   }
 
   static Out<T> thresholds(const std::vector<std::pair<In<std::int64_t>, In<T>>>& found,
@@ -263,8 +265,8 @@ class PyLeague {
     return to_numpy(multimargin::thresholds(bundles, samples, capacity));
   }
 
-  double empty_value() const { return league_->empty_value(); }
-  bool budget_is_shared() const { return league_->budget_is_shared(); }
+  double empty_value() const { return workspace_->empty_value(); }
+  bool budget_is_shared() const { return workspace_->budget_is_shared(); }
 
  private:
   struct SideArrays {
@@ -285,7 +287,7 @@ class PyLeague {
 
   Side<T> side(std::int32_t bundle, const SideArrays& s) const {
     check_bundle(bundle);
-    const std::size_t classes = league_->field().classes[bundle].size();
+    const std::size_t classes = workspace_->problem().classes[bundle].size();
     if (s.begin.size() != classes + 1 || s.weight.size() != classes + 1 ||
         s.begin.data()[classes] != static_cast<std::int64_t>(s.sample.size()) ||
         s.alpha.size() != s.sample.size() ||
@@ -301,24 +303,24 @@ class PyLeague {
                                                         nb::find(this));
   }
 
-  std::int64_t rows() const { return league_->field().X.rows; }
+  std::int64_t rows() const { return workspace_->problem().X.rows; }
   void check_samples(std::size_t size) const {
     if (static_cast<std::int64_t>(size) != rows())
       throw nb::value_error("an array with one number per sample is needed");
   }
   void check_bundle(std::int32_t bundle) const {
-    if (bundle < 0 || bundle >= static_cast<std::int32_t>(league_->field().classes.size()))
+    if (bundle < 0 || bundle >= static_cast<std::int32_t>(workspace_->problem().classes.size()))
       throw nb::value_error("no such bundle");
   }
 
   Borrowed<T, I> borrowed_;
   Interrupt interrupt_;
-  std::unique_ptr<League<T, I>> league_;
+  std::unique_ptr<RankWorkspace<T, I>> workspace_;
 };
 
 template <class T, class I>
 void bind_one(nb::module_& m, const char* name) {
-  using L = PyLeague<T, I>;
+  using L = PyRankWorkspace<T, I>;
   nb::class_<L>(m, name)
       .def(nb::init<In<T>, In<I>, In<I>, std::int64_t, In<std::int32_t>, In<T>, std::int32_t,
                     double, const std::string&, int, int>(),
@@ -339,7 +341,7 @@ void bind_one(nb::module_& m, const char* name) {
       .def("add_sums", &L::add_sums, "bundle"_a, "sums"_a.noconvert())
       .def("scale", &L::scale, "bundle"_a, "factor"_a.noconvert())
       .def("lay_out", &L::lay_out, "bundle"_a)
-      .def("make_luggage", &L::make_luggage, "bundle"_a, "sums"_a.noconvert())
+      .def("make_bundle_state", &L::make_bundle_state, "bundle"_a, "sums"_a.noconvert())
       .def("own_scores", &L::own_scores, "bundle"_a, "own"_a.noconvert())
       .def("look", &L::look, "bundle"_a, "own"_a.noconvert(), "most"_a.noconvert(),
            "least"_a.noconvert(), "violation"_a.noconvert())
@@ -355,12 +357,12 @@ void bind_one(nb::module_& m, const char* name) {
       .def("keep_alpha_only", &L::keep_alpha_only, "bundle"_a)
       .def("drop", &L::drop, "bundle"_a)
       .def("build", &L::build, "a"_a, "b"_a, "of_a"_a, "of_b"_a, "home"_a)
-      .def("drop_fixtures", &L::drop_fixtures)
-      .def("play", &L::play, "meetings"_a, "batch"_a, "everything"_a, "leave_below"_a, "idle"_a,
-           "coupling"_a, "quiet_gap"_a, "quiet_violation"_a, "seed"_a)
+      .def("drop_meetings", &L::drop_meetings)
+      .def("run_meetings", &L::run_meetings, "meetings"_a, "batch"_a, "everything"_a,
+           "leave_below"_a, "idle"_a, "coupling"_a, "quiet_gap"_a, "quiet_violation"_a, "seed"_a)
       .def("collect", &L::collect, "a"_a, "b"_a, "which"_a)
-      .def("fixture_state", &L::fixture_state, "a"_a, "b"_a)
-      .def("restore_fixture", &L::restore_fixture, "a"_a, "b"_a, "alpha"_a.noconvert(),
+      .def("meeting_state", &L::meeting_state, "a"_a, "b"_a)
+      .def("restore_meeting", &L::restore_meeting, "a"_a, "b"_a, "alpha"_a.noconvert(),
            "resting"_a.noconvert(), "pauses"_a.noconvert(), "waits"_a.noconvert())
       .def_static("thresholds", &L::thresholds, "found"_a, "samples"_a, "capacity"_a)
       .def_prop_ro("empty_value", &L::empty_value)
@@ -369,11 +371,11 @@ void bind_one(nb::module_& m, const char* name) {
 
 }  // namespace
 
-void bind_league(nb::module_& m) {
-  bind_one<float, std::int32_t>(m, "LeagueF32I32");
-  bind_one<float, std::int64_t>(m, "LeagueF32I64");
-  bind_one<double, std::int32_t>(m, "LeagueF64I32");
-  bind_one<double, std::int64_t>(m, "LeagueF64I64");
+void bind_rank_workspace(nb::module_& m) {
+  bind_one<float, std::int32_t>(m, "RankWorkspaceF32I32");
+  bind_one<float, std::int64_t>(m, "RankWorkspaceF32I64");
+  bind_one<double, std::int32_t>(m, "RankWorkspaceF64I32");
+  bind_one<double, std::int64_t>(m, "RankWorkspaceF64I64");
 }
 
 }  // namespace multimargin::bindings
