@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
-#include "active_set/violators.hpp"
 #include "bindings.hpp"
 #include "borrowed.hpp"
 #include "formulation_name.hpp"
 #include "round_robin/rank_workspace.hpp"
+#include "round_robin/violators.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "active_set/violators.hpp"
+#include "round_robin/violators.hpp"
 #include "check.hpp"
 #include "round_robin/rank_workspace.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "common/norms.hpp"
-#include "formulations/rounding.hpp"
+#include "common/rounding.hpp"
 #include "scoring/block_product.hpp"
 
 namespace multimargin {
@@ -31,7 +31,7 @@ Engine<T, I>::Engine(const Csr<T, I>& X, const std::int32_t* y, const T* box,
       bias_(bias),
       seed_(seed),
       solver_(solver_kernels<T>(formulation, isa)),
-      product_(product_kernels<T, I>(formulation, isa)),
+      scan_kernels_(scan_kernels<T, I>(formulation, isa)),
       team_(threads),
       norm2_(row_norms(X, bias)) {
   row_.resize(X.rows + 1);
@@ -209,9 +209,9 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
   };
   const auto use = [&](const BlockView<S>& block, std::int64_t begin, std::int64_t end) {
     if constexpr (std::is_same_v<S, T>)
-      product_.scan(X_, y_, block, scan, begin, end);
+      scan_kernels_.scan(X_, y_, block, scan, begin, end);
     else
-      product_.exact_scan(X_, y_, block, scan, begin, end);
+      scan_kernels_.exact_scan(X_, y_, block, scan, begin, end);
   };
   ScanReport report;
   report.complete =

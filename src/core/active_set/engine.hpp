@@ -8,7 +8,9 @@
 
 #include "active_set/active_set.hpp"
 #include "active_set/centroids.hpp"
+#include "active_set/kernels.hpp"
 #include "active_set/passes.hpp"
+#include "active_set/scan.hpp"
 #include "active_set/shared_classes.hpp"
 #include "active_set/visits.hpp"
 #include "common/clock.hpp"
@@ -16,7 +18,6 @@
 #include "common/reports.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
-#include "simd/kernels.hpp"
 
 namespace multimargin {
 
@@ -81,7 +82,7 @@ class Engine {
   std::uint64_t seed_;
   std::uint64_t passes_ = 0;
   SolverKernels<T> solver_;
-  ProductKernels<T, I> product_;
+  ScanKernels<T, I> scan_kernels_;
   Team team_;
   Periodically stop_;
 

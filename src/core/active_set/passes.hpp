@@ -5,12 +5,12 @@
 #include <functional>
 #include <vector>
 
+#include "active_set/kernels.hpp"
 #include "active_set/shared_classes.hpp"
 #include "active_set/visits.hpp"
 #include "common/clock.hpp"
 #include "common/reports.hpp"
 #include "common/team.hpp"
-#include "simd/kernels.hpp"
 
 namespace multimargin {
 

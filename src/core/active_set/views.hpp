@@ -1,10 +1,7 @@
-// Raw pointers that the kernels work on. Owned by ActiveSet, Meeting, ClassBlock, Engine.
+// Raw pointers that visits work on. Owned by ActiveSet, Meeting and Engine.
 #pragma once
 
 #include <cstdint>
-
-#include "common/csr.hpp"
-#include "formulations/sample_block.hpp"
 
 namespace multimargin {
 
@@ -52,62 +49,6 @@ struct VisitRule {
   T idle;           // coordinates violated by no more than this stay; < 0: none stay
   bool everything;  // resting slots are looked at too, and rest is decided anew
   T coupling;       // assumed |cosine| between samples of one batch that share a class
-};
-
-// A few classes of W, feature-major, for products with many rows of X.
-template <class T>
-struct BlockView {
-  const T* rows;               // row r: lanes<T>() weights of one feature; row 0 is zero
-  const std::int32_t* row_of;  // [features] -> row
-  const T* intercept;          // [lanes] added to every score
-  std::int32_t first_class;
-  std::int32_t classes;
-};
-
-// All weights by feature: those of frequent features as rows of a matrix with one column per class,
-// those of others as lists of classes.
-template <class T>
-struct FeatureView {
-  Csr<T, std::int32_t> lists;          // "row" j: classes and weights of feature j
-  const std::int32_t* slot = nullptr;  // [features] row of the matrix, or `rows` for none
-  const T* matrix = nullptr;
-  std::int64_t rows = 0;  // of the matrix
-};
-
-// A block of classes fills four vectors of 64 bytes: it stays in registers.
-template <class T>
-constexpr int lanes() {
-  return 256 / static_cast<int>(sizeof(T));
-}
-
-// The best few (value, class) of each sample: `capacity` slots a sample, a
-// min-heap by value while it is filled.
-template <class T>
-struct BestView {
-  T* value;
-  std::int32_t* cls;
-  std::int32_t* count;
-  std::int32_t capacity;
-};
-
-// What a scan knows and finds per sample.
-template <class T>
-struct ScanView {
-  const double* own;        // [n] score of the own class, exact
-  const T* norm2;           // [n] samples without entries are skipped
-  const T* least;           // [n] see Report
-  const double* threshold;  // [n] no score that is not above it can add to the loss
-  // What rounding may have taken from a margin: own_rounding[i] + rounding[i] * norm[c].
-  const double* own_rounding;
-  const double* rounding;
-  const double* norm;        // [K] |w_c|
-  const std::int64_t* pair;  // membership of the active set
-  const std::int32_t* cls;
-  T idle;             // classes that violate by no more are not reported
-  double* loss;       // [n] the loss so far: classes of the block are added
-  double* bound;      // [n] the same with margins raised by `rounding`: no loss is larger
-  T* violation;       // [n] largest violation of a class that is not active
-  BestView<T> found;  // worst violators that are not active yet
 };
 
 }  // namespace multimargin

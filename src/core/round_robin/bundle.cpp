@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "formulations/rounding.hpp"
+#include "common/rounding.hpp"
 #include "scoring/block_product.hpp"
 
 namespace multimargin {
@@ -294,7 +294,7 @@ void Bundle<T, I>::look(const BundleState<T>& l, const double* own, const Solver
 template <class T, class I>
 template <class S>
 BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& l, const ScanRequest<T>& request,
-                                 const ProductKernels<T, I>& kernels, Team& team,
+                                 const ScanKernels<T, I>& kernels, Team& team,
                                  const std::function<bool()>& stop) const {
   const std::int32_t capacity = std::min(request.capacity, std::max(1, classes()));
   const std::int64_t n = problem_.X.rows;
@@ -402,7 +402,7 @@ template class Bundle<double, std::int32_t>;
 template class Bundle<double, std::int64_t>;
 #define MM_INSTANTIATE(T, I, S)                                                              \
   template BundleScan<T> Bundle<T, I>::scan<S>(const BundleState<T>&, const ScanRequest<T>&, \
-                                               const ProductKernels<T, I>&, Team&,           \
+                                               const ScanKernels<T, I>&, Team&,              \
                                                const std::function<bool()>&) const;
 MM_INSTANTIATE(float, std::int32_t, float)
 MM_INSTANTIATE(float, std::int64_t, float)

@@ -10,12 +10,13 @@
 #include <functional>
 #include <vector>
 
+#include "active_set/kernels.hpp"
+#include "active_set/scan.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
 #include "round_robin/bundle_state.hpp"
 #include "round_robin/partition.hpp"
 #include "scoring/class_block.hpp"
-#include "simd/kernels.hpp"
 
 namespace multimargin {
 
@@ -84,7 +85,7 @@ class Bundle {
   // Scores are added up in type S.
   template <class S>
   BundleScan<T> scan(const BundleState<T>& l, const ScanRequest<T>& request,
-                     const ProductKernels<T, I>& kernels, Team& team,
+                     const ScanKernels<T, I>& kernels, Team& team,
                      const std::function<bool()>& stop) const;
   // Forgets pairs with alpha = 0 that do not violate, adds violators from `threshold` on.
   void merge(const BundleScan<T>& found, const T* least, const T* threshold);
