@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "round_robin/violators.hpp"
 #include "check.hpp"
 #include "round_robin/rank_workspace.hpp"
+#include "round_robin/violators.hpp"
 
 namespace {
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multimargin import _core
 from multimargin.checkpoints._store import Checkpoint, Part
 from multimargin.parallel._agreement import broadcast_value
 from multimargin.parallel._communicator import Communicator, Message, Sending
@@ -67,13 +68,7 @@ class RankWorkspace:
         self.bundles = min(bundles, problem.n_classes)
         self._placement = Placement(self.bundles, comm.rank, comm.size)
         self._within_round = len(self._placement.rounds) // 2
-        self._core: Any = problem.core(
-            "RankWorkspace",
-            isa=isa,
-            n_classes=problem.n_classes,
-            formulation=problem.formulation,
-            threads=threads,
-        )
+        self._core: Any = _core.rank_workspace(problem.samples, problem.formulation, threads, isa)
         self._shared: bool = self._core.budget_is_shared
         self._round = 0  # whose matches the luggage is at
         self._passes = 0
