@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from multimargin.cli.support._common import positive_int as positive
+from multimargin.cli.support._arguments import positive_int as positive
 from multimargin.io._atomic import atomic_write, check_writable
 
 __all__ = [

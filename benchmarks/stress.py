@@ -24,7 +24,7 @@ from benchmarks._machine import machine
 from benchmarks._stress_checks import Finding
 from benchmarks._stress_lanes import outcomes
 from benchmarks._stress_run import Outcome, run
-from multimargin.cli.support._common import positive_float, seed
+from multimargin.cli.support._arguments import positive_float, seed
 
 _EPILOG = """\
 Small random problems of all formulations, solvers, types and shapes, chains of warm starts, files

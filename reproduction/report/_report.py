@@ -64,7 +64,7 @@ class Report:
 
 def page(report: Report) -> str:
     """The whole file."""
-    style = (files("reproduction") / "report.css").read_text(encoding="utf-8")
+    style = (files("reproduction.report") / "report.css").read_text(encoding="utf-8")
     chapters = "\n".join(_chapter(chapter, report) for chapter in report.chapters)
     return f"""<!DOCTYPE html>
 <html lang="en">

@@ -16,7 +16,7 @@ from sklearn.utils import Bunch
 
 from multimargin import TextClassifier, distributed, load_model, read_table, save_model
 from multimargin.cli import main
-from multimargin.cli.support._common import read_data_for
+from multimargin.cli.support._model_data import read_data_for
 from tests.support.mpi import mpiexec, needs_mpi
 from tests.support.paths import ROOT
 

@@ -27,7 +27,7 @@ VERSION = multimargin.__version__
 
 @pytest.fixture(scope="module")
 def report():
-    session = Session.begin(f"multimargin reproduce {NASTY}")
+    session = Session.begin(f"python -m reproduction {NASTY}")
     old = Session(**{**session.__dict__, "id": "old", "version": "0.0.1"})
     records = [Record(_cell(c), {"test_error": 10 - c}, session.machine) for c in (-1.0, 0.0, 1.0)]
     records.append(Record(_cell(2.0), {"error": f"ValueError: {NASTY}"}, session.machine))
