@@ -241,6 +241,7 @@ def test_a_full_disk_is_named_where_it_is_met_first(fake, unpublished, monkeypat
 
 
 def test_a_second_run_in_the_same_folder_is_refused(fake, capsys):
+    Path("build").mkdir()
     lock = FolderLock(Path("build/reproduction"), 0.0, "its results")
     assert reproduce() == 1
     assert f"another run (process {os.getpid()} on" in (err := capsys.readouterr().err)
