@@ -120,8 +120,13 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def _reproduce(args: argparse.Namespace, names: list[str], options: Options) -> int:
+    try:
+        from reproduction.report._publish import REPORT, check_ours, publish
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"{error}: pip install '.[reproduce]' brings all that is needed"
+        ) from None
     from reproduction.report._plots import why_not
-    from reproduction.report._publish import REPORT, check_ours, publish
     from reproduction.report._text_table import section_text
     from reproduction.runner import _run
     from reproduction.runner._store import Session
