@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Collection, Sequence
 
-# Categories that move the cursor, change colours or the direction of writing, or end a line. Scripts
-# and emoji need two of the format marks, the joiners.
+# Categories that move the cursor, change colours or the direction of writing, or end a line.
+# Scripts and emoji need two of the format marks, the joiners.
 _COMMANDS = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _JOINERS = "\u200c\u200d"
 
