@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from tests.project import cases
 
 from multimargin import MulticlassSVC, save_model
 from multimargin.inspection import support_set
+from tests.project import cases
 
 RESULTS = (
     *("classes_", "coef_", "intercept_", "n_iter_", "primal_objective_", "dual_objective_"),
