@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import jinja2
 from markupsafe import Markup, escape
@@ -93,7 +94,8 @@ def page(report: Report) -> str:
 
 def table_html(table: Table, anchor: str) -> str:
     """Return a table alone, with its notes below."""
-    return str(_templates().get_template("elements.html.jinja").module.table(table, anchor))
+    elements: Any = _templates().get_template("elements.html.jinja").module
+    return str(elements.table(table, anchor))
 
 
 def _templates() -> jinja2.Environment:

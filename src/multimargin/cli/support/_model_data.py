@@ -30,7 +30,7 @@ _ALLOWED: dict[str, Collection[Any]] = {
 
 def read_data_for(
     model: distributed.DistributedModel, args: argparse.Namespace, *, labelled: bool
-) -> tuple[Any, NDArray[Any] | None]:
+) -> tuple[Any, Any]:
     """Read DATA for a model, treated as its training data was. Called by all ranks.
 
     Features that the model has never seen have no coefficients and are left out.
