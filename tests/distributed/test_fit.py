@@ -9,8 +9,8 @@ from multimargin import MulticlassSVC, distributed, load_model, save_model
 from multimargin.distributed import _scores as _shared_prediction
 from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.parallel._threads import rank_thread_count, thread_count
+from tests.distributed.scattered_weights import scatter_all
 from tests.support.rank_threads import run_ranks
-from tests.support.shared_out import share_out_all
 
 FORMULATIONS = ["ww", "cs", "llw", "ovr"]
 SCALARS = [
@@ -36,7 +36,7 @@ def make_data(n=90, d=20, k=7, dtype=np.float32, seed=0, names=False):
 
 @pytest.fixture
 def shared(monkeypatch):
-    share_out_all(monkeypatch)
+    scatter_all(monkeypatch)
 
 
 def coef_bytes(model):

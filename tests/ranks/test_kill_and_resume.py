@@ -12,7 +12,7 @@ from sklearn.datasets import dump_svmlight_file
 from multimargin.checkpoints._folder import MANIFEST, steps
 from multimargin.cli import main
 from multimargin.datasets import make_hierarchical_text
-from tests.ranks.test_mpi_command import write_data
+from tests.support.every_formulation import write_data
 from tests.support.mpi import Run, alive, needs_mpi
 
 pytestmark = [

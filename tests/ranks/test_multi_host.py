@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from tests.parallel import communicator_checks
-from tests.support import hosts, mpi
+from tests.ranks import hosts
+from tests.support import mpi
 
 WHY_NOT = hosts.why_not()
 pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)

@@ -16,10 +16,10 @@ def scattered(comm, machines, seed=0):
     return np.flatnonzero(owner == comm.rank).astype(np.int32)
 
 
-def shared_out(kind):
-    """The solver ``kind``, with a share of its weights for each rank."""
+def scattering(kind):
+    """The solver ``kind``, with some of its weights on each rank."""
 
-    class SharedOut(kind):
+    class Scattering(kind):
         def __init__(self, *args, comm=None, **kwargs):
             super().__init__(*args, **kwargs)
             self._ranks = comm
@@ -32,14 +32,14 @@ def shared_out(kind):
                 solution.weights = Weights(whole.coef[held], whole.constant[held], held)
             return solution
 
-    return SharedOut
+    return Scattering
 
 
-def share_out_all(monkeypatch):
+def scatter_all(monkeypatch):
     """Let every formulation be trained so."""
 
     def choose(formulation, solver, ranks, bundles, checkpoints):
         kind = _registry.choose(formulation, solver, bundles=bundles, checkpoints=checkpoints)
-        return shared_out(kind)
+        return scattering(kind)
 
     monkeypatch.setattr(_training, "choose", choose)
