@@ -5,7 +5,7 @@ import pytest
 
 from multimargin.cli import main
 from multimargin.models._file import load_model, save_model
-from tests.cli.commands import error_line, run, samples
+from tests.cli.commands import error_line, samples
 
 
 def test_predict(trained):
@@ -17,11 +17,6 @@ def test_predict(trained):
 def test_predict_to_stdout(trained, capsys):
     assert main(["predict", "m", "test.svm", "-o", "-", "--threads", "1"]) == 0
     assert capsys.readouterr().out == "3\n5\n7\n9\n" * 10
-
-
-def test_predict_to_a_device(trained):
-    done = run("predict", "m", "test.svm", "-o", "/dev/stdout")
-    assert (done.returncode, done.stdout) == (0, "3\n5\n7\n9\n" * 10)
 
 
 @pytest.mark.parametrize(("k", "expected"), [(2, 2), (50, 4)])

@@ -4,8 +4,6 @@ import contextlib
 import json
 import os
 import pty
-import subprocess
-import sys
 
 import pytest
 
@@ -125,32 +123,40 @@ def test_labels_that_a_terminal_would_obey_are_escaped(obeyed, capsys):
     assert json.loads(capsys.readouterr().out)["label"] == RED
 
 
-def on_terminal(*command):
-    """What a terminal is sent."""
-    ours, theirs = pty.openpty()
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", "multimargin", *command], stdout=theirs, check=False
-        )
+@pytest.fixture
+def on_terminal(capfd):
+    """Run a command with a terminal as its standard output, and return what that was sent."""
+
+    def run(*command):
+        ours, theirs = pty.openpty()
+        kept = os.dup(1)
+        os.dup2(theirs, 1)
         os.close(theirs)
+        try:
+            with open(1, "w", encoding="utf-8", closefd=False) as terminal:
+                with contextlib.redirect_stdout(terminal):
+                    assert main(list(command)) == 0
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
         sent = b""
         with contextlib.suppress(OSError):  # what a terminal says at its end
             while more := os.read(ours, 1 << 16):
                 sent += more
-    finally:
         os.close(ours)
-    assert done.returncode == 0
-    return sent.decode().replace("\r\n", "\n")
+        return sent.decode().replace("\r\n", "\n")
+
+    return run
 
 
 @pytest.mark.parametrize("out", ["-", "/dev/stdout"])
-def test_predictions_are_escaped_on_a_terminal_only(obeyed, folder, capsys, out):
+def test_predictions_are_escaped_on_a_terminal_only(obeyed, folder, on_terminal, capfd, out):
     found = on_terminal("predict", "m", "test.csv", "-o", out)
     escapes = {RED: r"\x1b[31mred\x1b[0m", BACKWARDS: r"\u202edrawkcab\u202c", JOINED: JOINED}
     assert found.splitlines() == [escapes[label] for label in obeyed]
     assert "\x1b" not in on_terminal("predict", "m", "test.csv", "-o", out, "--top-k", "2")
-    capsys.readouterr()
+    capfd.readouterr()
     assert main(["predict", "m", "test.csv", "-o", "-"]) == 0
-    assert capsys.readouterr().out.split("\n")[:-1] == obeyed
+    assert capfd.readouterr().out.split("\n")[:-1] == obeyed
     assert main(["predict", "m", "test.csv", "-o", "out"]) == 0
     assert (folder / "out").read_text(encoding="utf-8").split("\n")[:-1] == obeyed
