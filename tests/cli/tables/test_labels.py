@@ -133,9 +133,11 @@ def on_terminal(capfd):
         os.dup2(theirs, 1)
         os.close(theirs)
         try:
-            with open(1, "w", encoding="utf-8", closefd=False) as terminal:
-                with contextlib.redirect_stdout(terminal):
-                    assert main(list(command)) == 0
+            with (
+                open(1, "w", encoding="utf-8", closefd=False) as terminal,
+                contextlib.redirect_stdout(terminal),
+            ):
+                assert main(list(command)) == 0
         finally:
             os.dup2(kept, 1)
             os.close(kept)
