@@ -13,8 +13,7 @@ import warnings
 
 import pytest
 
-from multimargin.checkpoints import _lock as _folder_lock
-from multimargin.checkpoints import _store as _checkpoint
+from multimargin.checkpoints import _lock, _store
 from multimargin.checkpoints._store import Checkpoints
 from multimargin.parallel._communicator import SerialCommunicator
 from tests.checkpoints.steps import IDENTITY, write_steps
@@ -55,7 +54,7 @@ def test_remove_takes_the_folder_if_a_run_had_made_it(tmp_path):
 
 
 def test_a_second_run_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(_checkpoint, "_PATIENCE", 0.2)
+    monkeypatch.setattr(_store, "_PATIENCE", 0.2)
     first = Checkpoints(tmp_path / "c", 0, SerialCommunicator(), IDENTITY)
     with pytest.raises(OSError, match=f"another run .process {os.getpid()} on .*another folder"):
         run_ranks(2, lambda comm: Checkpoints(tmp_path / "c", 0, comm, IDENTITY))
@@ -74,7 +73,7 @@ def test_a_lock_is_waited_for(tmp_path):
             Checkpoints(tmp_path / "c", 0, SerialCommunicator(), IDENTITY).close()
 
     run_ranks(2, work)
-    assert (tmp_path / "c" / _folder_lock.NAME).exists()
+    assert (tmp_path / "c" / _lock.NAME).exists()
 
 
 def test_an_unshared_folder_is_refused(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from multimargin.checkpoints import _store as _checkpoint
+from multimargin.checkpoints import _store
 from multimargin.checkpoints._store import Checkpoints, first_difference
 from multimargin.parallel._communicator import SerialCommunicator
 from tests.checkpoints.steps import IDENTITY, parts_of, write_steps
@@ -183,7 +183,7 @@ def test_first_difference():
 def test_a_newer_format_is_refused(tmp_path, monkeypatch):
     folder = tmp_path / "c"
     with monkeypatch.context() as patch:
-        patch.setattr(_checkpoint, "FORMAT_VERSION", 2)
+        patch.setattr(_store, "FORMAT_VERSION", 2)
         write_steps(folder, 1, 1, 1)
     with pytest.raises(ValueError, match="newer multimargin: checkpoint format 2"):
         read_on(folder, 2)
@@ -197,7 +197,7 @@ def test_a_full_disk_does_not_end_the_run(tmp_path, monkeypatch, failing):
     broken = [True]
 
     def fail_in(name, when):
-        original = getattr(_checkpoint, name)
+        original = getattr(_store, name)
 
         def call(path, *arguments):
             if broken[0] and when in str(path):
@@ -206,7 +206,7 @@ def test_a_full_disk_does_not_end_the_run(tmp_path, monkeypatch, failing):
                 raise full
             return original(path, *arguments)
 
-        monkeypatch.setattr(_checkpoint, name, call)
+        monkeypatch.setattr(_store, name, call)
 
     if failing == "manifest":
         fail_in("write_manifest", "")
@@ -263,7 +263,7 @@ def test_names_are_unique_over_ranks(tmp_path):
 
 def test_rank_zeros_clock_decides(tmp_path, monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr(_checkpoint.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(_store.time, "monotonic", lambda: now[0])
 
     def work(comm):
         # Only rank 0's interval counts.

@@ -1,14 +1,12 @@
-"""``multimargin evaluate`` and ``multimargin info``, and the measures that they print."""
+"""``multimargin evaluate`` and ``multimargin info``."""
 
 import json
 
-import numpy as np
 import pytest
-from sklearn.metrics import f1_score
 
+from multimargin import load_model, save_model
 from multimargin.cli import main
-from multimargin.models._file import load_model, read_arrays, save_model, write_arrays
-from multimargin.models._measures import measures
+from multimargin.io._array_file import read_arrays, write_arrays
 from tests.cli.commands import N_FEATURES, error_line
 
 
@@ -44,32 +42,6 @@ def test_evaluate_json_and_unseen_labels(trained, capsys):
     assert result["top_k"] == 2
     assert result["top_k_accuracy"] == pytest.approx(41 / 44)
     assert (result["unseen_labels"], result["unseen_samples"]) == (2, 3)
-
-
-def test_measures_agree_with_scikit_learn():
-    rng = np.random.default_rng(0)
-    classes = np.array([2, 3, 5, 8, 13])
-    y = rng.choice([*classes, 21, 34], 300)
-    best = np.array([rng.permutation(classes)[:3] for _ in y])
-    result = measures(classes, y, best)
-    assert result["error"] == pytest.approx((y != best[:, 0]).mean())
-    assert result["top_k_accuracy"] == pytest.approx((y[:, None] == best).any(axis=1).mean())
-    for average in ("micro", "macro"):
-        expected = f1_score(y, best[:, 0], average=average, zero_division=0)
-        assert result[f"{average}_f1"] == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("classes", "y"),
-    [
-        (np.array(["1", "2", "x"]), np.array([1, 2, 2, 7])),
-        (np.array([1, 2, 3]), np.array(["1", "2", "2", "x"])),
-    ],
-)
-def test_labels_are_compared_across_types(classes, y):
-    result = measures(classes, y, classes[np.array([0, 1, 1, 2])][:, None])
-    assert result["error"] == pytest.approx(0.25)
-    assert (result["unseen_labels"], result["unseen_samples"]) == (1, 1)
 
 
 def test_info(trained, capsys):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from multimargin import load_model, save_model
 from multimargin.cli import main
-from multimargin.models._file import load_model, save_model
 from tests.cli.commands import error_line, samples
 
 

@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from multimargin import distributed
+from multimargin import MulticlassSVC, distributed, load_model, save_model
 from multimargin.cli import main
-from multimargin.estimator._svc import MulticlassSVC
 from multimargin.io import _atomic
-from multimargin.models._file import load_model, save_model
 from tests.cli.commands import error_line
 
 
@@ -94,7 +92,7 @@ def test_hard_margin(folder, capsys):
 
 
 def test_trained_as_in_python(trained):
-    from multimargin.io._svmlight import load_svmlight
+    from multimargin import load_svmlight
 
     X, y = load_svmlight("train.svm")
     save_model(

@@ -5,7 +5,7 @@ What ranks hold is scattered, so that nothing is where it has to be in the end.
 
 import numpy as np
 
-from multimargin.estimator import _fit as _training
+from multimargin.estimator import _fit
 from multimargin.solvers import _registry
 from multimargin.solvers._solution import Weights
 
@@ -42,4 +42,4 @@ def scatter_all(monkeypatch):
         kind = _registry.choose(formulation, solver, bundles=bundles, checkpoints=checkpoints)
         return scattering(kind)
 
-    monkeypatch.setattr(_training, "choose", choose)
+    monkeypatch.setattr(_fit, "choose", choose)

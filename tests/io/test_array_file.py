@@ -18,8 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from multimargin import ModelFileError
 from multimargin.io import _array_file as af
-from multimargin.io._array_file import ModelFileError, read_arrays, write_arrays
+from multimargin.io._array_file import read_arrays, write_arrays
 from tests.support.mapped import map_of
 
 META = {"kind": "test", "text": "Grüße", "numbers": [1, 2.5, None, True]}

@@ -8,8 +8,8 @@ import gzip
 import numpy as np
 import pytest
 
+from multimargin import DataFileError, load_svmlight
 from multimargin.io import _compressed, _svmlight
-from multimargin.io._svmlight import DataFileError, load_svmlight
 from tests.io.svmlight_files import PACKERS, TEXT, assert_same
 
 

@@ -13,8 +13,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
-from multimargin import _core
-from multimargin.io._svmlight import DataFileError, load_svmlight
+from multimargin import DataFileError, _core, load_svmlight
 from tests.io.svmlight_files import TEXT, random_rows
 from tests.support.paths import SHARED
 

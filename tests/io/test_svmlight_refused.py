@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from multimargin import _core
-from multimargin.io._svmlight import DataFileError, load_svmlight
+from multimargin import DataFileError, _core, load_svmlight
 from tests.io.svmlight_files import PACKERS
 
 MALFORMED = [

@@ -12,9 +12,8 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from multimargin import _core
+from multimargin import DataFileError, _core, dump_svmlight, load_svmlight
 from multimargin.io import _svmlight
-from multimargin.io._svmlight import DataFileError, dump_svmlight, load_svmlight
 from tests.io.svmlight_files import PACKERS, assert_same, random_rows
 
 finite32 = st.floats(width=32, allow_nan=False, allow_infinity=False)

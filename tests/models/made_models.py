@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from multimargin.estimator._svc import MulticlassSVC
+from multimargin import MulticlassSVC
 
 
 def made_model(coef, classes, intercept=None, **attributes):

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from multimargin import prune
+from multimargin import ModelFileError, MulticlassSVC, load_model, prune, save_model
 from multimargin.cli import main
-from multimargin.estimator._svc import MulticlassSVC
 from multimargin.io import _array_file
 from multimargin.io._array_file import read_arrays, write_arrays
-from multimargin.models._file import ModelFileError, load_model, save_model
 from tests.models.made_models import data, made_model, random_coef
 
 

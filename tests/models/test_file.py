@@ -8,9 +8,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
-from multimargin.estimator._svc import MulticlassSVC
+from multimargin import ModelFileError, MulticlassSVC, load_model, save_model
 from multimargin.io._array_file import read_arrays, write_arrays
-from multimargin.models._file import ModelFileError, load_model, save_model
 from tests.models.made_models import data, made_model, random_coef
 from tests.support.mapped import map_of
 
