@@ -152,7 +152,8 @@ inline void keep_best(const BestView<T>& best, std::int64_t i, T value, std::int
 template <class T>
 inline bool is_active(const ScanView<T>& scan, std::int64_t i, std::int32_t c) {
   bool found = false;
-  for (std::int64_t p = scan.pair[i]; p < scan.pair[i + 1]; ++p) found |= scan.cls[p] == c;
+  for (std::int64_t p = scan.slot_begin[i]; p < scan.slot_begin[i + 1]; ++p)
+    found |= scan.cls[p] == c;
   return found;
 }
 
