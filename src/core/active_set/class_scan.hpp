@@ -8,12 +8,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "active_set/views.hpp"
+#include "active_set/kernels.hpp"
+#include "active_set/scan.hpp"
 #include "common/csr.hpp"
+#include "common/rounding.hpp"
 #include "common/team.hpp"
-#include "formulations/rounding.hpp"
 #include "scoring/block_product.hpp"
-#include "simd/kernels.hpp"
 
 namespace multimargin {
 
@@ -53,7 +53,7 @@ struct ClassScan {
 template <class S, class T, class I, class Fill>
 ClassScan<T> scan_classes(const Csr<T, I>& X, const std::int32_t* y, const T* norm2,
                           std::int32_t n_classes, const ScanRequest<T>& request,
-                          const ScannedClasses& classes, const ProductKernels<T, I>& kernels,
+                          const ScannedClasses& classes, const ScanKernels<T, I>& kernels,
                           Team& team, const Fill& fill, const std::function<bool()>& stop) {
   const std::int64_t n = X.rows;
   const double largest = *std::max_element(request.norm, request.norm + n_classes);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/norms.hpp"
-#include "formulations/rounding.hpp"
+#include "common/rounding.hpp"
 
 namespace multimargin {
 
@@ -28,7 +28,7 @@ Engine<T, I>::Engine(const Csr<T, I>& X, const std::int32_t* y, const T* box,
       bias_(bias),
       seed_(seed),
       solver_(solver_kernels<T>(formulation, isa)),
-      product_(product_kernels<T, I>(formulation, isa)),
+      scan_kernels_(scan_kernels<T, I>(formulation, isa)),
       team_(threads),
       norm2_(row_norms(X, bias)) {
   row_.resize(X.rows + 1);
@@ -175,8 +175,8 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
   ClassScan<T> found = scan_classes<S>(
       X_, y_, norm2_.data(), n_classes_,
       ScanRequest<T>{own_.data(), least.data(), first_loss.data(), norm.data(), capacity, idle},
-      {n_classes_, y_, norm.data(), active_.slot_begin().data(), active_.cls().data()}, product_,
-      team_, fill, [this] { return stop_(); });
+      {n_classes_, y_, norm.data(), active_.slot_begin().data(), active_.cls().data()},
+      scan_kernels_, team_, fill, [this] { return stop_(); });
   ScanReport report;
   report.complete = found.complete;
   double total = 0;

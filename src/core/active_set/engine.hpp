@@ -11,14 +11,13 @@
 #include "active_set/centroids.hpp"
 #include "active_set/class_scan.hpp"
 #include "active_set/passes.hpp"
+#include "active_set/scan.hpp"
 #include "active_set/shared_classes.hpp"
-#include "active_set/visits.hpp"
 #include "common/clock.hpp"
 #include "common/csr.hpp"
 #include "common/reports.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
-#include "simd/kernels.hpp"
 
 namespace multimargin {
 
@@ -82,7 +81,7 @@ class Engine {
   std::uint64_t seed_;
   std::uint64_t passes_ = 0;
   SolverKernels<T> solver_;
-  ProductKernels<T, I> product_;
+  ScanKernels<T, I> scan_kernels_;
   Team team_;
   Periodically stop_;
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "active_set/views.hpp"
+#include "active_set/kernels.hpp"
 #include "common/team.hpp"
 
 namespace multimargin {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "active_set/views.hpp"
+#include "active_set/kernels.hpp"
 #include "active_set/weight_layout.hpp"
 #include "common/buffer.hpp"
 #include "common/csr.hpp"

@@ -3,8 +3,8 @@
 // compiled for one processor can be linked into another's path.
 #pragma once
 
+#include "active_set/kernels.hpp"
 #include "formulations/sample_block.hpp"
-#include "simd/kernels.hpp"
 
 namespace multimargin {
 namespace MM_ISA {

@@ -202,7 +202,7 @@ void Bundle<T, I>::look(const BundleState<T>& state, const double* own,
 template <class T, class I>
 template <class S>
 BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, const ScanRequest<T>& request,
-                                 const ProductKernels<T, I>& kernels, Team& team,
+                                 const ScanKernels<T, I>& kernels, Team& team,
                                  const std::function<bool()>& stop) const {
   const std::int64_t n = problem_.X.rows;
   const std::vector<std::int32_t>& here = problem_.classes[bundle_];
@@ -293,7 +293,7 @@ template class Bundle<double, std::int32_t>;
 template class Bundle<double, std::int64_t>;
 #define MM_INSTANTIATE(T, I, S)                                                              \
   template BundleScan<T> Bundle<T, I>::scan<S>(const BundleState<T>&, const ScanRequest<T>&, \
-                                               const ProductKernels<T, I>&, Team&,           \
+                                               const ScanKernels<T, I>&, Team&,              \
                                                const std::function<bool()>&) const;
 MM_INSTANTIATE(float, std::int32_t, float)
 MM_INSTANTIATE(float, std::int64_t, float)

@@ -15,7 +15,6 @@
 #include "common/team.hpp"
 #include "round_robin/bundle_state.hpp"
 #include "round_robin/partition.hpp"
-#include "simd/kernels.hpp"
 
 namespace multimargin {
 
@@ -71,7 +70,7 @@ class Bundle {
   // Scores are added up in type S.
   template <class S>
   BundleScan<T> scan(const BundleState<T>& state, const ScanRequest<T>& request,
-                     const ProductKernels<T, I>& kernels, Team& team,
+                     const ScanKernels<T, I>& kernels, Team& team,
                      const std::function<bool()>& stop) const;
   // Forgets pairs with alpha = 0 and no violation, adds violators with margins from `threshold` on.
   void merge(const BundleScan<T>& found, const T* least, const T* threshold);

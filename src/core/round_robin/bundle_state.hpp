@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/buffer.hpp"
-#include "simd/kernels.hpp"
+#include "round_robin/packing.hpp"
 
 namespace multimargin {
 

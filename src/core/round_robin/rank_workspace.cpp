@@ -11,7 +11,7 @@ RankWorkspace<T, I>::RankWorkspace(const Csr<T, I>& X, const std::int32_t* y, co
     : problem_(X, y, box, n_classes, bias),
       kernels_(solver_kernels<T>(formulation, isa)),
       shared_(!kernels_.separable),
-      product_(product_kernels<T, I>(formulation, isa)),
+      scan_kernels_(scan_kernels<T, I>(formulation, isa)),
       packing_(packing_kernels<T>(isa)),
       team_(threads) {}
 
@@ -68,8 +68,8 @@ void RankWorkspace<T, I>::scan(std::int32_t bundle, const ScanRequest<T>& reques
   const auto stop = [this] { return stop_(); };
   const Bundle<T, I>& b = owned(bundle);
   const BundleState<T>& state = bundle_state(bundle);
-  found_[bundle] = exact ? b.template scan<double>(state, request, product_, team_, stop)
-                         : b.template scan<T>(state, request, product_, team_, stop);
+  found_[bundle] = exact ? b.template scan<double>(state, request, scan_kernels_, team_, stop)
+                         : b.template scan<T>(state, request, scan_kernels_, team_, stop);
 }
 
 template <class T, class I>

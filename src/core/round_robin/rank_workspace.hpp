@@ -77,7 +77,7 @@ class RankWorkspace {
   PartitionedProblem<T, I> problem_;
   SolverKernels<T> kernels_;
   bool shared_;  // a sample's variables share a budget
-  ProductKernels<T, I> product_;
+  ScanKernels<T, I> scan_kernels_;
   PackingKernels<T> packing_;
   Team team_;
   Periodically stop_;

@@ -1,10 +1,11 @@
-// Raw pointers that the kernels work on, owned by others, and the rule of a visit.
+// Kernels that follow the active set (visit_kernels.hpp), and the raw pointers that they work on.
 #pragma once
 
 #include <cstdint>
 
-#include "common/csr.hpp"
+#include "formulations/formulation.hpp"
 #include "formulations/sample_block.hpp"
+#include "simd/isa.hpp"
 
 namespace multimargin {
 
@@ -57,60 +58,55 @@ struct VisitRule {
   T quiet_violation;
 };
 
-// A few classes of W, feature-major, for products with many rows of X.
+// One batch of a pass: its samples are solved at the same weights.
 template <class T>
-struct BlockView {
-  const T* rows;               // row r: lanes<T>() weights of one feature; row 0 is zero
-  const std::int32_t* row_of;  // [features] -> row
-  const T* intercept;          // [lanes] added to every score
-  std::int32_t first_class;
-  std::int32_t classes;
+struct BatchView {
+  const std::int32_t* sample;   // samples of the pass, in order
+  const std::int64_t* slot_at;  // where a sample's slots begin in touch
+  const T* touch;               // per slot of the pass, see SharedClasses
+  std::int64_t begin, end;      // the batch within the pass
+  T* step;                      // per slot of the batch: coefficient of x_i still to be added
+  T* gap;                       // [n] by sample
+  T* violation;                 // [n] by sample
+  T* work;                      // scratch of the calling thread
+
+  T* steps_of(std::int64_t k) const { return step + (slot_at[k] - slot_at[begin]); }
 };
 
-// All weights by feature: those of frequent features as rows of a matrix with one column per class,
-// those of others as lists of classes.
 template <class T>
-struct FeatureView {
-  Csr<T, std::int32_t> lists;          // "row" j: classes and weights of feature j
-  const std::int32_t* slot = nullptr;  // [features] row of the matrix, or `rows` for none
-  const T* matrix = nullptr;
-  std::int64_t rows = 0;  // of the matrix
+struct SolverKernels {
+  bool separable;  // every variable has its own bounds
+  // Samples begin + member, begin + member + members, ... of the batch: scores and exact
+  // block solves at fixed weights. Writes alpha, the weights of classes that no other sample
+  // of the batch touches (nobody else reads those), and the steps of the shared classes.
+  void (*solve_batch)(const WorkView<T>&, const BatchView<T>&, const VisitRule<T>&, int member,
+                      int members);
+  // Adds the steps of shared classes that `member` of `members` owns, in sample order.
+  void (*apply_batch)(const WorkView<T>&, const BatchView<T>&, const SharedSlot* shared,
+                      std::int64_t count, int member, int members);
+  // Visits samples one after the other, weights included. gap and violation: [n] by sample.
+  void (*visit_samples)(const WorkView<T>&, const std::int32_t* samples, std::int64_t count,
+                        const VisitRule<T>&, T* gap, T* violation, T* work);
+  // Scores of the active set at fixed weights: own score, exact, margins, reports.
+  void (*evaluate)(const WorkView<T>&, std::int64_t begin, std::int64_t end, double* own, T* margin,
+                   Report<T>* report);
+  // One block by itself.
+  Report<T> (*solve_block)(const Block<T>&, T* alpha_out, T* work);
+  // The same where the own class is not at hand.
+  Report<T> (*solve_exchange)(const Block<T>&, T* alpha_out, T* work);
+  // Loss, at any weights, of a sample without entries: all its scores are zero.
+  double (*empty_loss)(std::int32_t n_classes);
+  T (*margin)(T own, T other);
+  // Takes one pair into the account of its sample, and closes the account.
+  void (*add_to_account)(T margin, T alpha, T box, Account<T>* account);
+  Report<T> (*close_account)(const Account<T>& account, T sum, T box);
 };
 
-// A block of classes fills four vectors of 64 bytes: it stays in registers.
 template <class T>
-constexpr int lanes() {
-  return 256 / static_cast<int>(sizeof(T));
-}
+SolverKernels<T> solver_kernels(Formulation formulation, Isa isa);
 
-// The best few (value, class) of each sample: `capacity` slots a sample, a
-// min-heap by value while it is filled.
-template <class T>
-struct BestView {
-  T* value;
-  std::int32_t* cls;
-  std::int32_t* count;
-  std::int32_t capacity;
-};
-
-// What a scan knows and finds per sample.
-template <class T>
-struct ScanView {
-  const double* own;        // [n] score of the own class, exact
-  const T* norm2;           // [n] samples without entries are skipped
-  const T* least;           // [n] see Report
-  const double* threshold;  // [n] no score that is not above it can add to the loss
-  // What rounding may have taken from a margin: own_rounding[i] + rounding[i] * norm[c].
-  const double* own_rounding;
-  const double* rounding;
-  const double* norm;              // [K] |w_c|
-  const std::int64_t* slot_begin;  // [n+1] classes that are active already, by sample
-  const std::int32_t* cls;
-  T idle;             // classes that violate by no more are not reported
-  double* loss;       // [n] the loss so far: classes of the block are added
-  double* bound;      // [n] the same with margins raised by `rounding`: no loss is larger
-  T* violation;       // [n] largest violation of a class that is not active
-  BestView<T> found;  // worst violators that are not active yet
-};
+// Threads own classes in runs of this many, so that no two share a cache line of
+// per-class arrays.
+constexpr std::int32_t kOwnedRun = 16;
 
 }  // namespace multimargin
