@@ -80,8 +80,7 @@ def solve(
     checkpoints = None
     if folder is not None:
         # What was chosen, not what was asked for: "auto" and its choice are the same run.
-        name = kind.__name__.removesuffix("Solver").lower()
-        identity = run_identity(estimator, problem, name, seed, bundles)
+        identity = run_identity(estimator, problem, kind.name, seed, bundles)
         checkpoints = _ToldCheckpoints(folder, comm, identity)
     try:
         solver = kind(

@@ -461,9 +461,9 @@ class MulticlassSVC(
     def _halves_scores(self) -> bool:
         """Whether two classes share the difference of their scores evenly.
 
-        One-vs-rest has one machine for them, whose score is the second class's.
+        One-vs-rest has one binary problem for them, whose score is the second class's.
         """
-        return self.formulation != "ovr"
+        return not FORMULATIONS[self.formulation].independent
 
     def _scores(self) -> LinearScores:
         threads = thread_count(self.n_jobs)

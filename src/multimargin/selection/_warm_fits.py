@@ -16,12 +16,13 @@ from multimargin.estimator._fit import solve
 from multimargin.estimator._options import check_parameters
 from multimargin.estimator._samples import box_of, checked_samples, problem_of
 from multimargin.estimator._svc import MulticlassSVC
+from multimargin.formulations import FORMULATIONS
 from multimargin.parallel._threads import thread_count
 from multimargin.solvers._problem import Problem, as_core_csr
 from multimargin.solvers._solution import Alpha, DenseAlpha, Solution, Start
 
-# Samples x classes dual variables that are kept for the next fit of "ovr" and "llw"; beyond, fits
-# start anew, which costs "ovr" little: its fits take a few passes.
+# Dense dual variables that are kept for the next fit; beyond, fits start anew, which costs
+# one-vs-rest little: its fits take a few passes.
 _MOST_ALPHA_BYTES = 2**30
 
 
@@ -107,9 +108,8 @@ class WarmFits:
             yield fit
 
     def _affordable(self, problem: Problem) -> bool:
-        dense = problem.formulation in ("ovr", "llw")
-        size = len(problem.y) * problem.machines * problem.X.dtype.itemsize
-        return not dense or size <= _MOST_ALPHA_BYTES
+        size = len(problem.y) * problem.weight_rows * problem.X.dtype.itemsize
+        return problem.facts.sparse_dual or size <= _MOST_ALPHA_BYTES
 
     def _fit(
         self, model: MulticlassSVC, problem: Problem, start: Start | None, keep: bool
@@ -131,6 +131,5 @@ class WarmFits:
 
 
 def dense_bytes(formulation: str, n_samples: int, n_features: int, n_classes: int) -> int:
-    """What the dense arrays of a fit take in single precision; nothing for "ww" and "cs"."""
-    per_class = {"ovr": n_features, "llw": n_samples + n_features}.get(formulation, 0)
-    return 4 * n_classes * per_class
+    """Return the bytes that the dense arrays of a fit take in single precision."""
+    return 4 * n_classes * FORMULATIONS[formulation].dense_numbers(n_samples, n_features)

@@ -7,12 +7,9 @@
 // two additions, and the factor for terms of u^2.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-
-#include "formulations/sample_block.hpp"
 
 namespace multimargin {
 
@@ -31,21 +28,6 @@ double score_rounding(std::int64_t entries, double norm2) {
 template <class S>
 double own_rounding(double score_rounding, double own_norm) {
   return score_rounding * own_norm + 8 * unit_roundoff<S>();
-}
-
-// What a margin has to exceed, at any weights, to add to a sample's loss: where only the largest
-// one counts, that is at least the smallest of those that have something to give. They were
-// measured with a rounding of their own.
-template <class T>
-double loss_floor(const Report<T>& active, double rounding) {
-  const double seen = static_cast<double>(active.least < active.loss ? active.least : active.loss);
-  return std::max(0.0, seen - 4 * rounding);
-}
-
-// No score that is not above this adds to the loss, whatever rounding has done.
-template <class T>
-double loss_threshold(double own_score, const Report<T>& active, double rounding) {
-  return own_score - 1 + loss_floor(active, rounding) - rounding;
 }
 
 // |W(alpha)|^2 is known of weights that were rounded to T: by how much of it the dual may be less.
