@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multimargin import MulticlassSVC, TextClassifier, load_model, save_model
-from multimargin.estimator._feature_names import feature_names
+from multimargin.models._feature_names import feature_names
 from multimargin.inspection import TopFeatures
 
 FORMULATIONS = ["ww", "cs", "llw", "ovr"]

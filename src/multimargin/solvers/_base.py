@@ -6,7 +6,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,6 +57,8 @@ class BaseSolver(ABC):
         Whether passes leave out what seems settled; otherwise each visits everything.
     """
 
+    checkpoint_name: ClassVar[str]
+    """What checkpoints call this solver: it stays as it is when the class is renamed."""
     takes_reductions = False
     """Whether the constructor takes ``reductions``, how often a mean is reduced in an epoch."""
     accelerated = True

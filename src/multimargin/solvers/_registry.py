@@ -12,18 +12,21 @@ from multimargin.solvers.ovr._solver import OvrSolver
 class ActiveSetPassesSolver(ActiveSetSolver):
     """Without an interior point."""
 
+    checkpoint_name = "activesetpasses"
     accelerated = False
 
 
 class OvrPassesSolver(OvrSolver):
     """Without an interior point."""
 
+    checkpoint_name = "ovrpasses"
     accelerated = False
 
 
 class BlockPassesSolver(BlockSolver):
     """Without an interior point and conjugate gradients."""
 
+    checkpoint_name = "blockpasses"
     accelerated = False
 
 

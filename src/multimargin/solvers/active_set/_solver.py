@@ -86,6 +86,7 @@ class ActiveSetSolver(BaseSolver):
         How passes are arranged; chosen from the data if not given.
     """
 
+    checkpoint_name = "activeset"
     zero_state = ZERO
 
     def __init__(self, *args: Any, plan: Plan | None = None, **kwargs: Any) -> None:

@@ -29,6 +29,7 @@ from multimargin.solvers.llw._solver import LlwSolver
 class AlternatingSolver(LlwSolver):
     """One run by alternation."""
 
+    checkpoint_name = "alternating"
     takes_reductions = True
     recalls_dropped = False
     """Whether variables that were dropped take part again after every certificate."""
@@ -198,6 +199,7 @@ class AlternatingSolver(LlwSolver):
 class ExtrapolatedSolver(AlternatingSolver):
     """One run by alternation with the mean held ahead of where it is."""
 
+    checkpoint_name = "extrapolated"
     recalls_dropped = True  # the mean moves far between two certificates
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -205,6 +205,8 @@ class LlwSolver(BaseSolver):
 class BlockSolver(LlwSolver):
     """One run by sample blocks."""
 
+    checkpoint_name = "block"
+
     def _run(self, start: Start | None) -> Solution:
         self._phase, self._iterations = _PHASE, _ITERATIONS
         ended_by = "" if self._begin(start) else self._first_passes()

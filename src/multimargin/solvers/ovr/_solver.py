@@ -37,6 +37,7 @@ _PASSES, _CERTIFICATES, _LAST_PASSES = 0, 1, 2
 class OvrSolver(BaseSolver):
     """One run of the one-vs-rest machine."""
 
+    checkpoint_name = "ovr"
     depends_on_bundles = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
