@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from multimargin import MulticlassSVC, TextClassifier, load_model, save_model
 from multimargin.cli import main
-from multimargin.models._sample_keys import matched, row_keys, text_keys
 from multimargin.estimator._warm_start import Samples, carried_over
 from multimargin.formulations import LeeLinWahba
 from multimargin.io._array_file import ModelFileError, read_arrays, write_arrays
+from multimargin.models._sample_keys import matched, row_keys, text_keys
 from multimargin.solvers._problem import Problem
 
 FITS = [(name, "hinge") for name in ("ww", "cs", "llw", "ovr")] + [("ovr", "squared_hinge")]
