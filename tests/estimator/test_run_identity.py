@@ -26,7 +26,7 @@ NAMES = {
 
 def test_solvers_have_the_names_that_checkpoints_hold():
     found = {
-        (formulation, solver): kind.checkpoint_name
+        (formulation, solver): kind.name
         for formulation, kinds in SOLVERS.items()
         for solver, kind in kinds.items()
     }
@@ -42,10 +42,10 @@ def test_a_checkpoint_opens_after_its_solver_was_renamed(formulation, tmp_path):
         before = distributed.fit(model, X, y, checkpoint=tmp_path, checkpoint_every=0.0)
     kind = choose(formulation, checkpoints=True)
     identity = read_manifest(step_folder(tmp_path, steps(tmp_path)[-1]))["identity"]
-    assert identity["solver"] == kind.checkpoint_name
-    name, kind.__name__ = kind.__name__, "Renamed"
+    assert identity["solver"] == kind.name
+    called, kind.__name__ = kind.__name__, "Renamed"
     try:
         after = distributed.fit(model.set_params(max_iter=10_000), X, y, checkpoint=tmp_path)
     finally:
-        kind.__name__ = name
+        kind.__name__ = called
     assert after.converged_ and after.n_iter_ > before.n_iter_

@@ -139,8 +139,7 @@ class Fit:
         checkpoints = None
         if folder is not None:
             # The solver chosen, not the one asked for: "auto" and its choice are the same run.
-            name = kind.checkpoint_name
-            identity = run_identity(options, problem, name, seed, bundles)
+            identity = run_identity(options, problem, kind.name, seed, bundles)
             checkpoints = _ToldCheckpoints(folder, comm, identity)
         try:
             solver = kind(

@@ -32,7 +32,7 @@ def run_identity(
     options : FitOptions
     problem : Problem
     solver : str
-        The solver's `checkpoint_name`.
+        The solver's `name`.
     seed : int
         Drawn from `random_state`.
     bundles : int or None

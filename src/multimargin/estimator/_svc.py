@@ -20,6 +20,7 @@ from multimargin.estimator._options import checked_options
 from multimargin.estimator._progress import CallbackObserver
 from multimargin.estimator._samples import problem_of
 from multimargin.estimator._warm_start import carried_over
+from multimargin.formulations import FORMULATIONS
 from multimargin.inspection._mixin import InspectionMixin
 from multimargin.models._sample_keys import Keys, Samples
 from multimargin.models._scores import LinearScores, best_k_labels, best_labels
@@ -393,9 +394,9 @@ class MulticlassSVC(
     def _halves_scores(self) -> bool:
         """Whether two classes share the difference of their scores evenly.
 
-        One-vs-rest has one machine for them, whose score is the second class's.
+        One-vs-rest has one binary problem for them, whose score is the second class's.
         """
-        return self.formulation != "ovr"
+        return not FORMULATIONS[self.formulation].independent
 
     def _scores(self) -> LinearScores:
         threads = thread_count(self.n_jobs)

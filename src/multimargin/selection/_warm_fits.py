@@ -14,12 +14,13 @@ from sklearn.base import clone
 from multimargin.estimator._fit import Fit, take
 from multimargin.estimator._options import checked_options
 from multimargin.estimator._svc import MulticlassSVC
+from multimargin.formulations import FORMULATIONS
 from multimargin.models._sample_keys import Samples
 from multimargin.parallel._threads import thread_count
 from multimargin.solvers._solution import Alpha, DenseAlpha, Solution, Start
 
-# Samples x classes dual variables that are kept for the next fit of "ovr" and "llw"; beyond, fits
-# start anew, which costs "ovr" little: its fits take a few passes.
+# Dense dual variables that are kept for the next fit; beyond, fits start anew, which costs
+# one-vs-rest little: its fits take a few passes.
 _MOST_ALPHA_BYTES = 2**30
 
 
@@ -105,9 +106,8 @@ class WarmFits:
 
     def _affordable(self, formulation: str) -> bool:
         problem = replace(self._base.problem, formulation=formulation)
-        dense = formulation in ("ovr", "llw")
-        size = len(problem.y) * problem.machines * problem.X.dtype.itemsize
-        return not dense or size <= _MOST_ALPHA_BYTES
+        size = len(problem.y) * problem.weight_rows * problem.X.dtype.itemsize
+        return problem.facts.sparse_dual or size <= _MOST_ALPHA_BYTES
 
     def _fit(self, formulation: str, C: float, start: Start | None, keep: bool) -> WarmFit:
         model, base = self._at(formulation, C), self._base
@@ -127,6 +127,5 @@ class WarmFits:
 
 
 def dense_bytes(formulation: str, n_samples: int, n_features: int, n_classes: int) -> int:
-    """What the dense arrays of a fit take in single precision; nothing for "ww" and "cs"."""
-    per_class = {"ovr": n_features, "llw": n_samples + n_features}.get(formulation, 0)
-    return 4 * n_classes * per_class
+    """Return the bytes that the dense arrays of a fit take in single precision."""
+    return 4 * n_classes * FORMULATIONS[formulation].dense_numbers(n_samples, n_features)
