@@ -11,7 +11,6 @@ import numpy as np
 from benchmarks.stress.optimum import bracket
 from benchmarks.stress.problem import Step
 from multimargin import MulticlassSVC
-from multimargin.estimator._samples import problem_of
 from multimargin.inspection import Certificate
 from multimargin.solvers._problem import Problem, as_core_csr
 
@@ -65,7 +64,7 @@ def _same(one: Any, other: Any) -> bool:
 def _problem(model: MulticlassSVC, step: Step) -> Problem:
     data = step.samples
     features = as_core_csr(model._checked(data.given())).astype(np.float64)
-    return problem_of(model, features, data.y, data.weight)[1]
+    return model._problem(features, data.y, data.weight)[1]
 
 
 def _not_finite(model: MulticlassSVC) -> Iterator[Finding]:

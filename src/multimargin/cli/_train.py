@@ -29,7 +29,7 @@ from multimargin.cli.support._training_data import (
     recorded,
     unfitted,
 )
-from multimargin.estimator._options import check_parameters
+from multimargin.estimator._options import checked_options
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import check_writable
@@ -190,7 +190,7 @@ def run(args: argparse.Namespace) -> int:
     comm = world()
     _check_alone(args, comm)
     _check_files(args, comm)
-    check_parameters(unfitted(args).set_params(**_parameters(args)))  # before a long file is read
+    checked_options(unfitted(args).set_params(**_parameters(args)))  # before a long file is read
     choose(args.formulation, args.solver, comm.size, args.bundles, args.checkpoint is not None)
     started = time.perf_counter()
     X, y, template = read_training(args, comm)

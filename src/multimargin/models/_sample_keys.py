@@ -1,21 +1,54 @@
-"""Who a sample is: 64-bit keys of rows and of raw values, and which samples were there before."""
+"""Samples known by 64-bit keys, to find those of an earlier fit again."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from multimargin.solvers._problem import Problem
 
 Keys = NDArray[np.uint64]
 
 _ENTRIES_AT_ONCE = 4_000_000  # bounds the memory for numbers in between
 
 
+@dataclass(frozen=True)
+class Samples:
+    """The samples of a fit, by which a later fit knows them again.
+
+    Attributes
+    ----------
+    keys : ndarray of uint64, shape (n_samples,)
+    classes : ndarray of shape (n_classes,)
+        Labels of the classes, which the fit counted from zero.
+    """
+
+    keys: Keys
+    classes: NDArray[Any]
+
+    @classmethod
+    def of(cls, problem: Problem, classes: NDArray[Any], raw: Keys | None) -> Samples:
+        """The samples of a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+        classes : ndarray of shape (n_classes,)
+        raw : ndarray of uint64 or None
+            Keys of all samples that were given; None: keys are made from the features.
+        """
+        if raw is None:
+            return cls(row_keys(problem.X), classes)
+        return cls(raw if problem.rows is None else raw[problem.rows], classes)
+
+
 def row_keys(X: Any) -> Keys:
-    """A key for each row of a CSR matrix: of its indices and values, zeros left out.
+    """A key for each row of a CSR matrix, made from its indices and values without zeros.
 
     The same values have the same key in float32 and float64.
     """
@@ -50,10 +83,10 @@ def text_keys(texts: Iterable[str]) -> Keys:
 def matched(
     before: Keys, labels_before: NDArray[Any], now: Keys, labels_now: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """For each sample of now the place of the same one before; -1 for new ones.
+    """For each present sample its place among the earlier ones; -1 for a new one.
 
-    The same sample has the same key and the same label, a number from zero; labels below zero
-    match none. Of several equal ones each is matched once.
+    The same sample has the same key and the same label, a number from zero; a label below zero
+    matches none. Of several equal samples each is matched once.
     """
     origin = np.full(len(now), -1, dtype=np.int64)
     old = _mixed(before + _mixed(labels_before.astype(np.int64).view(np.uint64)))
