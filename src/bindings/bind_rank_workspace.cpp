@@ -1,4 +1,4 @@
-// RankWorkspace: one Python class per value and index type.
+// rank_workspace(): one Python class per value and index type.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -36,10 +36,8 @@ class PyRankWorkspace {
  public:
   PyRankWorkspace(const PySamples<T, I>& samples, Formulation formulation, Isa isa, int threads)
       : samples_(samples) {
-    const Samples<T, I>& s = samples_.view();
     nb::gil_scoped_release unlock;
-    workspace_ = std::make_unique<RankWorkspace<T, I>>(s.X, s.y, s.box, s.n_classes, s.bias,
-                                                       formulation, isa, threads);
+    workspace_ = std::make_unique<RankWorkspace<T, I>>(samples_.view(), formulation, isa, threads);
     workspace_->set_stop([this] { return interrupt_.stop(); });
     workspace_->set_abort([this] { return interrupt_.interrupted(); });
   }
@@ -49,29 +47,27 @@ class PyRankWorkspace {
   Tuple<Out<std::int64_t>, Out<std::int32_t>> candidates(std::int32_t count, std::int64_t budget,
                                                          std::int64_t from, std::int64_t to) {
     if (from < 0 || to < from || to > rows()) throw nb::value_error("candidates: no such samples");
-    PairLists lists;
+    SlotLists lists;
     unlocked(interrupt_, [&] { lists = workspace_->candidates(count, budget, from, to); });
-    return nb::make_tuple(to_numpy(std::move(lists.pair)), to_numpy(std::move(lists.cls)));
+    return nb::make_tuple(to_numpy(std::move(lists.slot_begin)), to_numpy(std::move(lists.cls)));
   }
 
   void divide(In<std::int32_t> bundle_of, std::int32_t bundles) {
     if (static_cast<std::int32_t>(bundle_of.size()) != workspace_->problem().n_classes)
       throw nb::value_error("divide: one bundle per class is needed");
-    for (std::size_t c = 0; c < bundle_of.size(); ++c)
-      if (bundle_of.data()[c] < 0 || bundle_of.data()[c] >= bundles)
-        throw nb::value_error("divide: bundle out of range");
     unlocked(interrupt_, [&] { workspace_->divide(copy(bundle_of), bundles); });
   }
 
-  // --- at home
+  // --- owned bundles
 
-  void take(std::int32_t bundle, In<std::int64_t> pair, In<std::int32_t> cls, In<T> alpha) {
+  void take(std::int32_t bundle, In<std::int64_t> slot_begin, In<std::int32_t> cls, In<T> alpha) {
     check_bundle(bundle);
-    if (static_cast<std::int64_t>(pair.size()) != rows() + 1 || cls.size() != alpha.size() ||
-        pair.data()[rows()] != static_cast<std::int64_t>(cls.size()))
-      throw nb::value_error("take: pair, cls and alpha do not fit each other");
-    unlocked(interrupt_,
-             [&] { workspace_->add_owned(bundle).take(pair.data(), cls.data(), alpha.data()); });
+    if (static_cast<std::int64_t>(slot_begin.size()) != rows() + 1 || cls.size() != alpha.size() ||
+        slot_begin.data()[rows()] != static_cast<std::int64_t>(cls.size()))
+      throw nb::value_error("take: slot_begin, cls and alpha do not fit each other");
+    unlocked(interrupt_, [&] {
+      workspace_->add_owned(bundle).take(slot_begin.data(), cls.data(), alpha.data());
+    });
   }
 
   void set_columns(std::int32_t bundle, In<std::int64_t> begin, In<std::int32_t> sample,
@@ -81,16 +77,10 @@ class PyRankWorkspace {
         sample.size() != alpha.size() || begin.data()[0] != 0 ||
         begin.data()[begin.size() - 1] != static_cast<std::int64_t>(sample.size()))
       throw nb::value_error("set_columns: begin, sample and alpha do not fit each other");
-    for (std::size_t k = 0; k + 1 < begin.size(); ++k)
-      if (begin.data()[k + 1] < begin.data()[k])
-        throw nb::value_error("set_columns: begin must not fall");
-    for (std::size_t p = 0; p < sample.size(); ++p)
-      if (sample.data()[p] < 0 || sample.data()[p] >= rows())
-        throw nb::value_error("set_columns: no such sample");
-    workspace_->add_owned(bundle).set(copy(begin), copy(sample), copy(alpha));
+    workspace_->add_owned(bundle).restore(copy(begin), copy(sample), copy(alpha));
   }
 
-  // Borrowed from the league: valid until the bundle changes.
+  // Borrowed: valid until the bundle changes.
   Tuple<View<std::int64_t>, View<std::int32_t>, View<T>> columns(std::int32_t bundle) {
     const Bundle<T, I>& c = workspace_->owned(bundle);
     return nb::make_tuple(view(c.begin()), view(c.sample()), view(c.alpha()));
@@ -98,20 +88,16 @@ class PyRankWorkspace {
   Tuple<View<std::int64_t>, View<std::int32_t>, View<T>, View<std::int64_t>, View<std::int32_t>>
   structure(std::int32_t bundle) {
     const Bundle<T, I>& c = workspace_->owned(bundle);
-    return nb::make_tuple(view(c.begin()), view(c.sample()), view(c.alpha()), view(c.weight()),
-                          view(c.feature()));
+    return nb::make_tuple(view(c.begin()), view(c.sample()), view(c.alpha()),
+                          view(c.layout().begin), view(c.layout().feature));
   }
 
   void put_alpha(std::int32_t bundle, In<std::int64_t> pair, In<T> value) {
-    std::vector<T>& alpha = workspace_->owned(bundle).alpha();
     if (pair.size() != value.size()) throw nb::value_error("put_alpha: lengths differ");
-    for (std::size_t p = 0; p < pair.size(); ++p) {
-      if (pair.data()[p] < 0 || pair.data()[p] >= static_cast<std::int64_t>(alpha.size()))
-        throw nb::value_error("put_alpha: no such pair");
-      alpha[pair.data()[p]] = value.data()[p];
-    }
+    workspace_->owned(bundle).put_alpha(pair.data(), value.data(),
+                                        static_cast<std::int64_t>(pair.size()));
   }
-  // Of a bundle whose bundle state, dual variables included, is at home.
+  // Of an owned bundle whose state, dual variables included, has come back.
   void unpack_alpha(std::int32_t bundle) {
     workspace_->owned(bundle).alpha() = workspace_->bundle_state(bundle).alpha;
   }
@@ -152,15 +138,8 @@ class PyRankWorkspace {
     for (std::size_t size : {most.size(), least.size(), violation.size(), sums.size()})
       check_samples(size);
     std::vector<T> from(rows()), loss(rows());
-    T largest = 0;
-    for (std::int64_t i = 0; i < rows(); ++i) {
-      const Report<T> r =
-          workspace_->judge(i, {most.data()[i], least.data()[i], violation.data()[i]},
-                            static_cast<T>(sums.data()[i]));
-      from[i] = r.least;
-      loss[i] = r.loss;
-      if (workspace_->problem().norm2[i] > 0) largest = std::max(largest, r.violation);
-    }
+    const T largest = workspace_->judge(most.data(), least.data(), violation.data(), sums.data(),
+                                        from.data(), loss.data());
     return nb::make_tuple(to_numpy(std::move(from)), to_numpy(std::move(loss)), largest);
   }
   // Loss of each sample and its bound, largest violation of a class that is not active, violators.
@@ -191,7 +170,7 @@ class PyRankWorkspace {
                           to_numpy(workspace_->bundle_state(bundle).w_bias));
   }
 
-  // --- on the road
+  // --- bundle states
 
   Tuple<Out<std::int64_t>, Out<std::uint64_t>, Out<T>> pack(std::int32_t bundle) {
     Packed<T> packed;
@@ -216,24 +195,19 @@ class PyRankWorkspace {
   // --- meetings
 
   void build(std::int32_t a, std::int32_t b, const std::vector<nb::object>& of_a,
-             const std::vector<nb::object>& of_b, bool home) {
+             const std::vector<nb::object>& of_b, bool within) {
     const SideArrays left(of_a), right(of_b);
     const Side<T> one = side(a, left), two = side(b, right);
-    unlocked(interrupt_, [&] { workspace_->build(one, two, home); });
+    unlocked(interrupt_, [&] { workspace_->build(one, two, within); });
   }
   void drop_meetings() { workspace_->drop_meetings(); }
 
   std::vector<PassReport> run_meetings(
-      const std::vector<std::pair<std::int32_t, std::int32_t>>& meetings, std::int32_t batch,
-      bool everything, double leave_below, double idle, double coupling, double quiet_gap,
-      double quiet_violation, std::uint64_t seed) {
+      const std::vector<std::pair<std::int32_t, std::int32_t>>& meetings,
+      const VisitRule<double>& rule, std::uint64_t seed) {
     std::vector<PassReport> reports;
-    const MeetingPass<T> how{
-        batch,
-        {static_cast<T>(leave_below), static_cast<T>(idle), everything, static_cast<T>(coupling)},
-        {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)},
-        seed};
-    unlocked(interrupt_, [&] { reports = workspace_->run_meetings(meetings, how); });
+    unlocked(interrupt_,
+             [&] { reports = workspace_->run_meetings(meetings, rule_in<T>(rule), seed); });
     return reports;
   }
 
@@ -326,7 +300,7 @@ void bind_one(nb::module_& m) {
       .def("set_time_limit", &L::set_time_limit, "seconds"_a)
       .def("candidates", &L::candidates, "count"_a, "budget"_a, "begin"_a, "end"_a)
       .def("divide", &L::divide, "bundle_of"_a.noconvert(), "bundles"_a)
-      .def("take", &L::take, "bundle"_a, "pair"_a.noconvert(), "cls"_a.noconvert(),
+      .def("take", &L::take, "bundle"_a, "slot_begin"_a.noconvert(), "cls"_a.noconvert(),
            "alpha"_a.noconvert())
       .def("set_columns", &L::set_columns, "bundle"_a, "begin"_a.noconvert(),
            "sample"_a.noconvert(), "alpha"_a.noconvert())
@@ -352,10 +326,9 @@ void bind_one(nb::module_& m) {
            "values"_a.noconvert())
       .def("keep_alpha_only", &L::keep_alpha_only, "bundle"_a)
       .def("drop", &L::drop, "bundle"_a)
-      .def("build", &L::build, "a"_a, "b"_a, "of_a"_a, "of_b"_a, "home"_a)
+      .def("build", &L::build, "a"_a, "b"_a, "of_a"_a, "of_b"_a, "within"_a)
       .def("drop_meetings", &L::drop_meetings)
-      .def("run_meetings", &L::run_meetings, "meetings"_a, "batch"_a, "everything"_a,
-           "leave_below"_a, "idle"_a, "coupling"_a, "quiet_gap"_a, "quiet_violation"_a, "seed"_a)
+      .def("run_meetings", &L::run_meetings, "meetings"_a, "rule"_a, "seed"_a)
       .def("collect", &L::collect, "a"_a, "b"_a, "which"_a)
       .def("meeting_state", &L::meeting_state, "a"_a, "b"_a)
       .def("restore_meeting", &L::restore_meeting, "a"_a, "b"_a, "alpha"_a.noconvert(),

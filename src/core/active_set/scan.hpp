@@ -23,8 +23,8 @@ struct ScanView {
   // What rounding may have taken from a margin: own_rounding[i] + rounding[i] * norm[c].
   const double* own_rounding;
   const double* rounding;
-  const double* norm;        // [K] |w_c|
-  const std::int64_t* pair;  // membership of the active set
+  const double* norm;              // [K] |w_c|
+  const std::int64_t* slot_begin;  // [n+1] classes that are active already, by sample
   const std::int32_t* cls;
   T idle;             // classes that violate by no more are not reported
   double* loss;       // [n] the loss so far: classes of the block are added

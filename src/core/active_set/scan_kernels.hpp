@@ -11,7 +11,8 @@ namespace MM_ISA {
 template <class T>
 inline bool is_active(const ScanView<T>& scan, std::int64_t i, std::int32_t c) {
   bool found = false;
-  for (std::int64_t p = scan.pair[i]; p < scan.pair[i + 1]; ++p) found |= scan.cls[p] == c;
+  for (std::int64_t p = scan.slot_begin[i]; p < scan.slot_begin[i + 1]; ++p)
+    found |= scan.cls[p] == c;
   return found;
 }
 

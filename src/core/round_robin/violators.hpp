@@ -1,4 +1,4 @@
-// Which of the violators that several bundles found are a sample's worst.
+// The worst violators of each sample among those that several bundles found.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ struct Violators {
   const T* margin;            // of the first sample's first violator on
 };
 
-// Per sample the margin from which on violators are taken up: about `capacity` of them, all where
-// there are no more.
+// The margin of each sample from which on violators become active: about `capacity` of them, or all
+// where there are no more.
 template <class T>
 std::vector<T> thresholds(const std::vector<Violators<T>>& bundles, std::int64_t samples,
                           std::int64_t capacity) {

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multimargin.estimator._coef import (
+from multimargin.models._coef import (
     coefficients,
     in_form,
     kept_sparse,
@@ -76,9 +76,9 @@ def share_trained(
     """
     coef, intercept = coefficients(weights, problem)
     stored = comm.allreduce(np.array([nonzeros(coef)], dtype=np.int64), "sum")
-    density = int(stored[0]) / max(1, problem.machines * coef.shape[1])
+    density = int(stored[0]) / max(1, problem.weight_rows * coef.shape[1])
     held = weights.classes
-    if problem.machines == 2:
+    if problem.weight_rows == 2:
         coef, intercept, held = _two_as_one(comm, coef, intercept, held)
     return share_rows(comm, coef, intercept, held, sparse=sparse), density
 

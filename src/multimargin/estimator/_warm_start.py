@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin.estimator._sample_keys import Keys, matched
+from multimargin.models._sample_keys import Samples, matched
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Alpha, DenseAlpha, Start
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Who the samples of a fit were.
-
-    Attributes
-    ----------
-    keys : ndarray of uint64, shape (n_samples,)
-    classes : ndarray of shape (n_classes,)
-        Labels of the classes, which the fit counted from zero.
-    """
-
-    keys: Keys
-    classes: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -121,11 +105,11 @@ def _ragged(start: Alpha, origin: Origin, problem: Problem) -> Alpha:
 def _dense(start: DenseAlpha, classes_before: int, origin: Origin, problem: Problem) -> DenseAlpha:
     known = origin.sample >= 0
     column = _columns(start.value.shape[1], classes_before, origin.renumbered, problem)
-    value = np.zeros((len(problem.y), problem.machines), dtype=start.value.dtype)
+    value = np.zeros((len(problem.y), problem.weight_rows), dtype=start.value.dtype)
     there = np.flatnonzero(column >= 0)
     value[np.ix_(known, there)] = start.value[np.ix_(origin.sample[known], column[there])]
     box = np.where(known, start.box[np.where(known, origin.sample, 0)], problem.box)
-    if problem.formulation == "llw":
+    if problem.facts.centred:
         # Weights are made of what a sample's variables deviate from their mean, own class
         # included. With the mean a new class has zero weights, and no other weights change;
         # with zeros it has larger ones than any solution.
@@ -135,12 +119,12 @@ def _dense(start: DenseAlpha, classes_before: int, origin: Origin, problem: Prob
 
 
 def _columns(
-    machines_before: int, classes_before: int, renumbered: NDArray[np.int32], problem: Problem
+    rows_before: int, classes_before: int, renumbered: NDArray[np.int32], problem: Problem
 ) -> NDArray[np.int64]:
-    """For each machine of the problem the column of the earlier one; -1 for a new one."""
+    """For each weight vector of the problem the column of the earlier one; -1 for a new one."""
     of_class = np.full(problem.n_classes, -1, dtype=np.int64)
     there = renumbered >= 0
-    # One machine for two classes tells both of them from the other one.
-    column = np.arange(classes_before) if machines_before > 1 else np.zeros(classes_before, int)
+    # One binary problem for two classes tells each of them from the other.
+    column = np.arange(classes_before) if rows_before > 1 else np.zeros(classes_before, int)
     of_class[renumbered[there]] = column[there]
-    return of_class if problem.machines > 1 else of_class[1:]
+    return of_class if problem.weight_rows > 1 else of_class[1:]

@@ -175,12 +175,8 @@ def _class_scores(model: Any, raw: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _losses(model: Any, raw: NDArray[np.float64], own: NDArray[np.intp]) -> NDArray[np.float64]:
     formulation = FORMULATIONS[model.formulation]
-    if model.formulation != "ovr":
-        scores = _class_scores(model, raw)
-        return np.asarray(formulation.losses(formulation.margins(scores, own)), dtype=np.float64)
-    if len(model.classes_) == 2:  # one machine, for the second class
-        distances: NDArray[Any] = 1 - np.where(own[:, None] == 1, 1, -1) * raw
-    else:
-        distances = formulation.margins(raw, own)
-    distances = np.maximum(distances, 0)
-    return np.asarray((distances**2 if model.loss == "squared_hinge" else distances).sum(axis=1))
+    scores = raw if formulation.independent else _class_scores(model, raw)
+    # One binary problem for two classes is the second one's.
+    rows = own if scores.shape[1] == len(model.classes_) else own - 1
+    losses = formulation.losses(formulation.margins(scores, rows), model.loss)
+    return np.asarray(losses, dtype=np.float64)

@@ -8,8 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin.estimator._warm_start import Samples
+from multimargin.formulations import FORMULATIONS
 from multimargin.io._array_file import damaged
+from multimargin.models._sample_keys import Samples
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
 Arrays = dict[str, NDArray[Any]]
@@ -65,9 +66,11 @@ def unpack_dual(
             _damaged(path, "a class that a sample has twice")
         alpha = Alpha(str(about["formulation"]), pair, cls, value, box)
     else:
-        y = arrays["dual.y"]
-        machines = 1 if about["formulation"] == "ovr" and n_classes == 2 else n_classes
-        if y.dtype != np.int32 or y.shape != (n,) or value.shape != (n, machines):
+        y, formulation = arrays["dual.y"], FORMULATIONS.get(str(about["formulation"]))
+        if formulation is None:
+            _damaged(path, f"those of a formulation {about['formulation']!r}, which is not known")
+        rows = formulation.weight_rows(n_classes)
+        if y.dtype != np.int32 or y.shape != (n,) or value.shape != (n, rows):
             _damaged(path, f"shape {value.shape} for {n} samples and {n_classes} classes")
         if not 0 <= int(y.min(initial=0)) <= int(y.max(initial=0)) < n_classes:
             _damaged(path, "labels that no class has")

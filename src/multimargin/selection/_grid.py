@@ -36,13 +36,7 @@ def default_penalties(formulation: str, n_classes: int) -> tuple[float, ...]:
     >>> [round(C, 2) for C in default_penalties("cs", 20)]
     [0.03, 0.06, 0.11, 0.2, 0.39, 0.73, 1.39, 2.64, 5.0, 9.49]
     """
-    check_formulation(formulation)
-    low = 0.03
-    if formulation == "ww":
-        low = float(np.clip(10 / n_classes, 0.03, 0.1))
-    elif formulation == "llw":
-        # With 1,139 classes of four samples: error 0.958 up to C = 30, 0.698 at 1,000.
-        low = float(np.clip(n_classes / 100, 1, 10))
+    low = FORMULATIONS[check_formulation(formulation)].least_penalty(n_classes)
     return tuple(float(C) for C in low * np.logspace(0, _DECADES, _COUNT))
 
 

@@ -21,7 +21,6 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from multimargin.formulations import FORMULATIONS
 from multimargin.parallel._blas_threads import one_blas_thread
 from multimargin.solvers._problem import Problem
 
@@ -55,10 +54,10 @@ class InteriorPoint:
     @staticmethod
     def suits(problem: Problem) -> bool:
         """Whether the problem has few enough weights, and a method to build the matrix."""
-        n, d, k = len(problem.y), problem.X.shape[1] + 1, problem.machines
-        alone = problem.formulation == "ovr"  # every class has a matrix of its own
+        n, d, k = len(problem.y), problem.X.shape[1] + 1, problem.weight_rows
+        alone = problem.facts.independent  # every class has a matrix of its own
         return (
-            hasattr(FORMULATIONS[problem.formulation], "normal_matrix")
+            problem.facts.interior_point
             and (d if alone else d * k) <= _MOST_WEIGHTS
             and (k * d * d if alone else 0) <= _MOST_ENTRIES
             and n * k <= _MOST_VARIABLES
@@ -67,21 +66,19 @@ class InteriorPoint:
         )
 
     def __init__(self, problem: Problem) -> None:
-        self._twin: Any = FORMULATIONS[problem.formulation]
+        self._twin: Any = problem.facts
         X = problem.X.toarray().astype(np.float64)
         if problem.bias:
             X = np.hstack([X, np.full((len(X), 1), problem.bias)])
         self._X = X
-        # Two classes of one-vs-rest are one machine, of the second class.
-        single = problem.machines < problem.n_classes
-        self._y = np.asarray(problem.y, dtype=np.intp) - (1 if single else 0)
+        self._y = problem.own_row.astype(np.intp)
         box = np.asarray(problem.box, dtype=np.float64)
-        shape = (len(X), problem.machines)
+        shape = (len(X), problem.weight_rows)
         squared = problem.loss == "squared_hinge"
         self._q = np.broadcast_to((0.5 / box if squared else 0 * np.isinf(box))[:, None], shape)
         ceiling = np.full(len(X), np.inf) if squared else box
         self._u = np.broadcast_to(ceiling[:, None], shape)
-        variables = self._twin.variables(self._y, problem.machines)
+        variables = self._twin.variables(self._y, problem.weight_rows)
         filled = np.any(X != 0, axis=1)[:, None]
         self._mask = variables & filled
         # Of a variable and its multiplier: with an upper bound there are two. Were they counted

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin import _core
+from multimargin.formulations import FORMULATIONS, Formulation
 from multimargin.io._fingerprint import array_fingerprint, csr_arrays
 from multimargin.solvers._core_types import Samples
 
@@ -76,9 +77,19 @@ class Problem:
     rows: NDArray[np.intp] | None = None
 
     @property
-    def machines(self) -> int:
-        """Weight vectors to be found: one per class, but one for two classes against each other."""
-        return 1 if self.formulation == "ovr" and self.n_classes == 2 else self.n_classes
+    def facts(self) -> type[Formulation]:
+        """The formulation with all that it says of itself."""
+        return FORMULATIONS[self.formulation]
+
+    @property
+    def weight_rows(self) -> int:
+        """Weight vectors to be found: one per class, or one for two classes."""
+        return self.facts.weight_rows(self.n_classes)
+
+    @property
+    def own_row(self) -> NDArray[np.int32]:
+        """The weight vector of each sample's class; -1 for the first of two that have one."""
+        return self.y if self.weight_rows == self.n_classes else self.y - 1
 
     @property
     def samples(self) -> Samples:

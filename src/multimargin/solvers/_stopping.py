@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 
 class Certificate(Protocol):
@@ -50,6 +50,7 @@ _INNER_SHARE = 0.1
 class GapStopping:
     """Stop when the relative duality gap is at most ``tol``."""
 
+    by_gap: ClassVar[bool] = True
     tol: float
     idle: float = -1.0  # every coordinate of a visited sample moves
     # Of the target: a pass over what is due that measures this is followed by one over everything.
@@ -79,6 +80,7 @@ class GapStopping:
 class ViolationStopping:
     """Stop when no projected gradient exceeds ``tol``; those within ``tol`` are left alone."""
 
+    by_gap: ClassVar[bool] = False
     tol: float
     confirm: float = 1.0  # coordinates within tol stay, so no pass ever measures much less
 

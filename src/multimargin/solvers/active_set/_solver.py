@@ -17,14 +17,13 @@ from typing import Any
 import numpy as np
 
 from multimargin.checkpoints._store import Checkpoint, Part
-from multimargin.formulations import FORMULATIONS
 from multimargin.parallel._partition import default_bundles
 from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._best_so_far import ZERO
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import packed, unpacked
 from multimargin.solvers._solution import Alpha, Solution, Start, Weights
-from multimargin.solvers._stopping import Certificate, GapStopping
+from multimargin.solvers._stopping import Certificate
 from multimargin.solvers.active_set._pass_plan import Plan, make_plan, mean_cosine
 from multimargin.solvers.active_set._rank_workspace import RankWorkspace
 from multimargin.solvers.active_set._reports import Scan
@@ -86,11 +85,12 @@ class ActiveSetSolver(BaseSolver):
         How passes are arranged; chosen from the data if not given.
     """
 
+    name = "activeset"
     zero_state = ZERO
 
     def __init__(self, *args: Any, plan: Plan | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._separable = FORMULATIONS[self._problem.formulation].separable
+        self._separable = self._problem.facts.separable
         self._fixed_plan = plan
         self._scans = 0
         self._least_coupling = 0.0  # raised when a batch was seen to overshoot
@@ -172,8 +172,7 @@ class ActiveSetSolver(BaseSolver):
         right by the first ones of a meeting, so that the others see nothing of it, and wrong again
         in the next meeting; at the end all of them have it.
         """
-        by_gap = isinstance(self._stopping, GapStopping)
-        if not by_gap or not isinstance(scan, Scan) or scan.outside is None:
+        if not self._stopping.by_gap or not isinstance(scan, Scan) or scan.outside is None:
             return 1.0
         inside = scan.primal - scan.dual - scan.outside
         return min(_MOST_MISSED, max(1.0, inside / phase.measure)) if phase.measure > 0 else 1.0
@@ -364,7 +363,7 @@ class ActiveSetSolver(BaseSolver):
     def _is_blurred(self, scan: ScanResult) -> bool:
         """Whether single precision hides a good part of the gap that is left."""
         single = self._problem.X.dtype == np.float32
-        if isinstance(self._stopping, GapStopping) and self._stopping.reached(scan):
+        if self._stopping.by_gap and self._stopping.reached(scan):
             return False
         return bool(single and scan.rounding > _BLURRED * (scan.primal - scan.dual))
 
@@ -438,7 +437,7 @@ def _classes_needed(problem: Problem) -> int:
 
     Where the sum of the alphas is bounded, one class can take it all.
     """
-    if not FORMULATIONS[problem.formulation].separable:
+    if not problem.facts.separable:
         return 1
     # Not a dot product: BLAS would use threads of its own, and with rows of unit length the last
     # digit decides.

@@ -22,7 +22,6 @@ from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._best_so_far import ZERO
 from multimargin.solvers._core_types import LeeLinWahba
 from multimargin.solvers._solution import DenseAlpha, Solution, Start, Weights, squared_norms
-from multimargin.solvers._stopping import GapStopping, ViolationStopping
 from multimargin.solvers.llw._hard_margin import HardMargin
 
 _FIRST_PASSES = 2  # where all variables are at their bound, nothing is left after them
@@ -40,7 +39,7 @@ _MOST_SNAPSHOT_BYTES = 2**30  # of the dual variables of the best certificate
 
 
 class LlwSolver(BaseSolver):
-    """What the ways to the optimum have in common: state, certificate, weights."""
+    """State, certificate and weights: common to the ways to the optimum."""
 
     zero_state = ZERO
 
@@ -185,11 +184,11 @@ class LlwSolver(BaseSolver):
 
     @property
     def _by_violation(self) -> bool:
-        return self._hard is not None or isinstance(self._stopping, ViolationStopping)
+        return self._hard is not None or not self._stopping.by_gap
 
     def _target(self) -> float:
         """What passes have to measure for the certificate to be likely."""
-        if self._hard is not None and isinstance(self._stopping, GapStopping):
+        if self._hard is not None and self._stopping.by_gap:
             # The primal is the norm over (1 - margin)^2.
             return 0.25 * self._stopping.tol
         if self._by_violation:
@@ -205,6 +204,9 @@ class LlwSolver(BaseSolver):
 
 class BlockSolver(LlwSolver):
     """One run by sample blocks."""
+
+    name = "block"
+    divides_classes = False
 
     def _run(self, start: Start | None) -> Solution:
         self._phase, self._iterations = _PHASE, _ITERATIONS

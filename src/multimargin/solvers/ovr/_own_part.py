@@ -51,7 +51,7 @@ def own_part(
     alpha : ndarray
         Their dual variables in it.
     """
-    shape = (problem.machines, len(problem.y))
+    shape = (problem.weight_rows, len(problem.y))
     X: Any = problem.X
     coef: Any = sp.csr_matrix((alpha, (machines, rows)), shape=shape) @ X
     constant = problem.bias * np.bincount(machines, weights=alpha, minlength=shape[0])

@@ -39,7 +39,7 @@ class Lines:
     def __init__(self, engine: OneVsRest, problem: Problem, comm: Communicator) -> None:
         self._engine, self._problem, self._comm = engine, problem, comm
         self._lanes = engine.lanes
-        lines = -(-problem.machines // self._lanes)
+        lines = -(-problem.weight_rows // self._lanes)
         step = max(_LINES, -(-lines // _GROUPS))
         self.groups = [range(k, min(lines, k + step)) for k in range(0, lines, step)]
         held = [line for group in range(len(self.groups)) for line in self.of_group(group)]
@@ -83,7 +83,7 @@ class Lines:
         return range(lines.start + cuts[slot], lines.start + cuts[slot + 1])
 
     def _range(self, line: int) -> range:
-        return range(line * self._lanes, min(self._problem.machines, (line + 1) * self._lanes))
+        return range(line * self._lanes, min(self._problem.weight_rows, (line + 1) * self._lanes))
 
     def untouched(self) -> NDArray[np.bool_]:
         """Which of the machines that this rank holds were never solved."""
@@ -93,7 +93,7 @@ class Lines:
     def stretches(self, lines: list[int]) -> Iterator[tuple[int, int]]:
         """Ranges of machines that make up ascending lines."""
         for begin, end in stretches(lines):
-            yield begin * self._lanes, min(self._problem.machines, end * self._lanes)
+            yield begin * self._lanes, min(self._problem.weight_rows, end * self._lanes)
 
     def column_of(self, machine: int) -> int:
         """Where this rank keeps the alpha of a machine that it holds."""

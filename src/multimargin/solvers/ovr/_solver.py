@@ -8,7 +8,6 @@ it, and only the certificates travel.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,7 @@ from numpy.typing import NDArray
 from multimargin import _core
 from multimargin.checkpoints._store import Checkpoint
 from multimargin.solvers._base import BaseSolver
-from multimargin.solvers._records import packed, unpacked
 from multimargin.solvers._solution import DenseAlpha, Solution, Start, Weights
-from multimargin.solvers._stopping import GapStopping
 from multimargin.solvers.ovr._rank_classes import Lines
 
 # With a time limit all classes come this far first: one that was never trained scores 0, and so
@@ -37,6 +34,7 @@ _PASSES, _CERTIFICATES, _LAST_PASSES = 0, 1, 2
 class OvrSolver(BaseSolver):
     """One run of the one-vs-rest machine."""
 
+    name = "ovr"
     depends_on_bundles = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -45,7 +43,7 @@ class OvrSolver(BaseSolver):
         two = problem.n_classes == 2
         self._engine = _core.one_vs_rest(
             problem.samples,
-            problems=problem.machines,
+            problems=problem.weight_rows,
             first_class=1 if two else 0,
             loss=problem.loss,
             threads=self._threads,
@@ -61,7 +59,7 @@ class OvrSolver(BaseSolver):
         self._alpha: NDArray[Any] | None = None  # of the machines held, when the run has ended
 
     def _run(self, start: Start | None) -> Solution:
-        found = self._checkpoints.read() if self._checkpoints is not None else None
+        found = self._last_checkpoint()
         alpha = self._first_alpha(start) if found is None else self._resumed(found)
         ended_by = ""
         while not ended_by and self._target_at < len(self._targets):
@@ -87,7 +85,7 @@ class OvrSolver(BaseSolver):
         """Dual variables of the machines held; None where they are not kept."""
         problem, tol, timed = self._problem, self._stopping.tol, self._limits.time_limit is not None
         alpha = None
-        size = len(problem.y) * problem.machines * problem.X.dtype.itemsize
+        size = len(problem.y) * problem.weight_rows * problem.X.dtype.itemsize
         if isinstance(start, DenseAlpha):
             alpha = start.scaled_to(problem)
             if self._comm.size > 1:
@@ -148,7 +146,7 @@ class OvrSolver(BaseSolver):
                 sum(self._lines.primal.tolist()),
                 sum(self._lines.dual.tolist()),
                 float(self._lines.violation.max()),
-                len(self._problem.y) * self._problem.machines,
+                len(self._problem.y) * self._problem.weight_rows,
             )
             if not complete:
                 return "time_limit"
@@ -167,7 +165,7 @@ class OvrSolver(BaseSolver):
         at_once = _LINES_AT_ONCE * self._threads if self._checkpoints is not None else len(left)
         chunks = [left[k : k + at_once] for k in range(0, len(left), max(1, at_once))]
         count = int(self._comm.allreduce(np.array([len(chunks)]), "max")[0])
-        by_gap = isinstance(self._stopping, GapStopping)
+        by_gap = self._stopping.by_gap
         for k in range(count):
             complete = True
             for begin, end in self._lines.stretches(chunks[k] if k < len(chunks) else []):
@@ -190,14 +188,12 @@ class OvrSolver(BaseSolver):
     # ------------------------------------------------------------ checkpoints
 
     def _perhaps_checkpoint(self, alpha: NDArray[Any] | None) -> None:
-        if self._checkpoints is None or not self._checkpoints.due():
+        if not self._checkpoint_due():
             return
+        assert self._checkpoints is not None
         parts = self._lines.save(alpha)
         if self._comm.rank == 0:
-            parts["all"] = {
-                "history": packed(self._history),
-                "seconds": np.array([time.monotonic() - self._began]),
-            }
+            parts["all"] = dict(self._kept_history())
         common = {
             "at": [self._target_at, self._step, self._group],
             "targets": self._targets,
@@ -219,8 +215,7 @@ class OvrSolver(BaseSolver):
         self._rounds = common["rounds"]
         self._passes_before, self._passes = common["passes"]
         self._tried_interior_point = common["tried_interior_point"]
-        self._history = unpacked(np.array(rest["history"]))
-        self._began -= float(rest["seconds"][0])
+        self._recall_history(rest)
         alpha = self._no_alpha() if common["has_alpha"] else None
         self._lines.load(found, alpha)
         self._group = self._lines.reopen(self._group, self._rounds, self._most_passes())
