@@ -306,7 +306,7 @@ def test_every_plan_reaches_the_same_optimum(plan):
 
 
 @pytest.mark.parametrize("bundles", [2, 5, 12])
-def test_the_league_reaches_the_same_optimum(bundles):
+def test_bundles_reach_the_same_optimum(bundles):
     """Budgets are shared by classes of all bundles, so that some moves need two foreign ones."""
     problem = make_problem(np.float64, np.int32, bias=1.0, formulation="cs")
     found = ActiveSetSolver(
@@ -318,7 +318,7 @@ def test_the_league_reaches_the_same_optimum(bundles):
     assert found.dual <= best.primal * (1 + 1e-12)
 
 
-def test_one_machine_does_not_choose_the_league():
+def test_one_process_does_not_choose_bundles():
     few = np.full(5, 2000)
     assert make_plan(lambda: 0.8, few, 2000, 10**9).bundles == 5
     assert make_plan(lambda: 0.8, few, 2000, 10**9, may_divide=False) == Plan()
