@@ -4,7 +4,7 @@ The round robin
 
 One dual variable of a Weston–Watkins problem touches the weights of two classes: the sample's own
 and another one. Two pairs without a class in common can be worked on at the same time, by two
-threads or two machines, and neither has to wait for the other. So: how can all pairs be arranged
+threads or two ranks, and neither has to wait for the other. So: how can all pairs be arranged
 into rounds of pairs that have nothing in common? Football leagues have had the answer for more than
 a century.
 """

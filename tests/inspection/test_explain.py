@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multimargin import MulticlassSVC, TextClassifier, load_model, save_model
-from multimargin.estimator._feature_names import feature_names
 from multimargin.inspection import TopFeatures
+from multimargin.models._feature_names import feature_names
 
 FORMULATIONS = ["ww", "cs", "llw", "ovr"]
 WORDS = ["red", "green", "round", "sour", "sweet", "hard", "soft", "old"]

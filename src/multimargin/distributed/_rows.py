@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multimargin.estimator._coef import (
+from multimargin.models._coef import (
     coefficients,
     in_form,
     kept_sparse,

@@ -10,13 +10,13 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from multimargin.estimator._feature_names import names_of
-from multimargin.estimator._options import whole_number
 from multimargin.inspection._certificate import Certificate, certified
 from multimargin.inspection._class_weights import ClassWeights
 from multimargin.inspection._explanation import Contribution, Explanation, Part
 from multimargin.inspection._labels import class_index, native
 from multimargin.inspection._top_features import TopFeatures
+from multimargin.models._arguments import whole_number
+from multimargin.models._feature_names import names_of
 from multimargin.models._scores import best_k_labels
 from multimargin.solvers._problem import as_core_csr
 

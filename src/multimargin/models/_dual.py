@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin.estimator._warm_start import Samples
 from multimargin.formulations import FORMULATIONS
 from multimargin.io._array_file import damaged
+from multimargin.models._sample_keys import Samples
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
 Arrays = dict[str, NDArray[Any]]

@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from multimargin.estimator._coef import nonzeros
 from multimargin.estimator._svc import MulticlassSVC
+from multimargin.models._coef import nonzeros
 from multimargin.models._disk_dtype import check_disk_dtype, to_disk
 from multimargin.models._feature_major import FeatureMajorCache
 from multimargin.models._measures import known_labels
