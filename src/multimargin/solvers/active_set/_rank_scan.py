@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -27,6 +28,19 @@ def sum_over_bundles(comm: Communicator, values: dict[int, float]) -> float:
         for b, v in zip(numbers, amounts, strict=True)
     }
     return sum(everyones[b] for b in sorted(everyones))
+
+
+class StepClock:
+    """Calls steps of the core and adds up their processor time."""
+
+    seconds = 0.0
+
+    def __call__(self, step: Callable[..., Any], *args: Any) -> Any:
+        began = time.process_time()
+        try:
+            return step(*args)
+        finally:
+            self.seconds += time.process_time() - began
 
 
 class Losses:
@@ -56,7 +70,7 @@ class Losses:
 class RankScanner:
     """Scans the bundles that this rank owns, together with the other ranks.
 
-    ``core`` is the compiled workspace; ``timed`` calls a step of it and counts processor time.
+    ``core`` is the compiled workspace of this rank.
     """
 
     def __init__(
@@ -65,7 +79,7 @@ class RankScanner:
         comm: Communicator,
         core: Any,
         owned: list[int],
-        timed: Callable[..., Any],
+        timed: StepClock,
     ) -> None:
         self._problem, self._comm, self._core = problem, comm, core
         self._owned, self._timed = owned, timed

@@ -17,7 +17,7 @@ bundles, or of rounds and matches.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +34,7 @@ from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Weights
 from multimargin.solvers._solution import csr_weights, stacked_weights
 from multimargin.solvers.active_set._placement import Exchange, Placement
-from multimargin.solvers.active_set._rank_scan import RankScanner, sum_over_bundles
+from multimargin.solvers.active_set._rank_scan import RankScanner, StepClock, sum_over_bundles
 from multimargin.solvers.active_set._reports import PassSummary, Scan, gathered_summary
 from multimargin.solvers.active_set._round_robin import bundle_classes
 from multimargin.solvers.active_set._workspace import Lists, Load
@@ -106,8 +106,13 @@ class RankWorkspace:
         self._norms = np.zeros(problem.n_classes)  # |w_c|
         self._deadline = float("inf")
         self._exchange = Exchange(comm)
+        self._timed = StepClock()
         self._scanner = RankScanner(problem, comm, self._core, self.owned, self._timed)
-        self.busy_seconds = 0.0  # of processor time in steps of the core
+
+    @property
+    def busy_seconds(self) -> float:
+        """Processor time in steps of the core."""
+        return self._timed.seconds
 
     @property
     def owned(self) -> list[int]:
@@ -130,13 +135,6 @@ class RankWorkspace:
 
     def _unpack(self, bundle: int, packed: list[Any]) -> None:
         self._timed(self._core.unpack, bundle, *packed)
-
-    def _timed(self, step: Callable[..., Any], *args: Any) -> Any:
-        began = time.process_time()
-        try:
-            return step(*args)
-        finally:
-            self.busy_seconds += time.process_time() - began
 
     # ------------------------------------------------------------ beginnings
 
@@ -393,6 +391,8 @@ class RankWorkspace:
         return Lists(slot_begin.astype(np.int64), cls[order].astype(np.int32), alpha[order])
 
     # ------------------------------------------------------------ checkpoints
+    # Parts keep the names of the first checkpoints: "luggage" for bundle states, "fixture" for
+    # meetings, "league" for the partition.
 
     def state(self) -> tuple[dict[str, int], dict[str, Part]]:
         parts: dict[str, Part] = {}
