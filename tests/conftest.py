@@ -13,10 +13,8 @@ LONG = (
     "cli/test_commands.py",
     "estimator/test_interrupt.py",
     "estimator/test_svc.py",
-    "solvers/active_set/test_cs_optimum.py",
-    "solvers/active_set/test_ww_optimum.py",
-    "solvers/llw/test_optimum.py",
-    "solvers/ovr/test_optimum.py",
+    "solvers/test_optimum.py",
+    "solvers/test_optimum_runs.py",
 )
 
 
