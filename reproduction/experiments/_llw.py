@@ -1,4 +1,4 @@
-"""Lee-Lin-Wahba at large C on LSHTC-small: the range that the paper found too slow to go beyond."""
+"""Lee-Lin-Wahba at large C on LSHTC-small, where the paper's solver became too slow."""
 
 from __future__ import annotations
 

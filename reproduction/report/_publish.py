@@ -1,4 +1,4 @@
-"""From results to files: CSV and JSON for programs, figures and one HTML page for people."""
+"""Write results: CSV and JSON for programs, figures and one HTML page for people."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _GENERATOR = b'<meta name="generator" content="multimargin '
 
 
 def check_ours(out: Path) -> None:
-    """Refuse a folder with files of our names that somebody else has written.
+    """Refuse a folder whose files of these names are not from this package.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def publish(tasks: Sequence[Task], out: Path, command: str) -> list[Section]:
 
 
 def _sessions(tasks: Sequence[Task]) -> tuple[Session, ...]:
-    """Those that any result is of, in order of time; one may have measured several experiments."""
+    """Return the sessions of the results in order of time; each may have several experiments."""
     found = {kept.session.id: kept.session for task in tasks for kept in task.results()}
     return tuple(sorted(found.values(), key=lambda session: session.started))
 

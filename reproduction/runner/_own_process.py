@@ -80,7 +80,7 @@ class Job:
 
 
 def measured_apart(job: Job, give_up_after: float | None = None) -> dict[str, Any]:
-    """Start the process, or the ranks, and wait for what they measure.
+    """Measure a fit in a new process, or on new ranks.
 
     Nothing of them is left when this returns or raises, for Ctrl-C and a full memory, too.
 
@@ -146,7 +146,7 @@ def _text(file: IO[bytes]) -> str:
 
 
 def _result(status: int, out: str, err: str) -> dict[str, Any]:
-    """The measurement among what was printed; the failure, if there is one."""
+    """Return the measurement among the printed lines; raise the failure, if there is one."""
     result: dict[str, Any] | None = None
     for line in out.splitlines():
         with contextlib.suppress(json.JSONDecodeError):
@@ -208,12 +208,12 @@ def _measure(job: Job, comm: Communicator) -> dict[str, Any]:
 
 
 def model_hash(coef: Any, comm: Communicator) -> str:
-    """A name for all bits of the weights that are not zero, dense or sparse, on one rank or many.
+    """Hash all bits of the weights that are not zero, dense or sparse, on one rank or many.
 
     Parameters
     ----------
     coef : ndarray or csr_matrix of shape (n_held, n_features)
-        The rows of this rank, which follow those of the rank before.
+        The rows of this rank; they follow the rows of the rank before.
     """
     rows = []
     sparse = sp.issparse(coef)
@@ -234,7 +234,7 @@ def model_hash(coef: Any, comm: Communicator) -> str:
 
 
 def peak_mb() -> float:
-    """The most memory this process has held, in millions of bytes."""
+    """Return the most memory that this process has held, in millions of bytes."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):

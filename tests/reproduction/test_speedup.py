@@ -284,7 +284,7 @@ def test_times_of_another_machine_are_made_again(tmp_path, machine, monkeypatch)
     for experiment, module in ((Speedup(), "_speedup"), (Timing(), "_timing")):
         here = {cell.key for cell in experiment.plan(options(tmp_path)).cells}
         with monkeypatch.context() as other:
-            other.setattr(f"reproduction.{module}.machine_id", lambda: "another")
+            other.setattr(f"reproduction.experiments.{module}.machine_id", lambda: "another")
             there = {cell.key for cell in experiment.plan(options(tmp_path)).cells}
         assert here and len(here) == len(there) and not here & there
 

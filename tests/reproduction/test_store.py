@@ -199,7 +199,7 @@ def test_another_repositorys_commit_is_not_ours(tmp_path, monkeypatch):
     monkeypatch.setattr(multimargin, "__file__", str(file))
     monkeypatch.setattr(_machine, "distribution", lambda name: _NoSource())
     assert _machine.package_commit() == (
-        f"that of multimargin {multimargin.__version__} (no git repository)"
+        f"multimargin {multimargin.__version__} (no git repository)"
     )
 
 

@@ -183,7 +183,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, save, report; under ``mpiexec`` by all ranks together, of which the first speaks."""
+    """Train, save, report; under ``mpiexec`` all ranks train together, and rank 0 reports."""
     comm = world()
     _check_alone(args, comm)
     _check_files(args, comm)
@@ -253,7 +253,7 @@ def _start_from(model: MulticlassSVC, args: argparse.Namespace) -> None:
 
 
 def _check_alone(args: argparse.Namespace, comm: Communicator) -> None:
-    """Dual variables are kept by one process."""
+    """Refuse options that need one process, where there are several or checkpoints."""
     for option, given in (("--keep-dual", args.keep_dual), ("--start", args.start is not None)):
         if given and (comm.size > 1 or args.checkpoint is not None):
             other = "--checkpoint" if comm.size == 1 else f"{comm.size} processes"
@@ -263,7 +263,7 @@ def _check_alone(args: argparse.Namespace, comm: Communicator) -> None:
 
 
 def _check_files(args: argparse.Namespace, comm: Communicator) -> None:
-    """Hours of training must not end with a folder that does not exist."""
+    """Check the files before hours of training, not after."""
     if args.checkpoint_every is not None and args.checkpoint is None:
         raise ValueError("--checkpoint-every needs --checkpoint DIR, the folder to write to")
     with raise_on_all(comm):
@@ -284,7 +284,7 @@ def _report(args: argparse.Namespace, result: dict[str, Any]) -> None:
 
 
 def _parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """Of the estimator, but for those of the features."""
+    """Return the parameters of the estimator, without those that make features."""
     return {
         "formulation": args.formulation,
         "C": args.C,

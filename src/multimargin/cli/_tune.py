@@ -121,7 +121,7 @@ def _penalties(text: str) -> tuple[float, ...]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, compare, print; after Ctrl-C with what was measured until then."""
+    """Read, compare, print; after Ctrl-C print what was measured until then."""
     _check_files(args)
     comm = SerialCommunicator()
     X, y, template = read_training(args, comm)
@@ -162,7 +162,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_files(args: argparse.Namespace) -> None:
-    """Better known before the fits than after."""
+    """Check the files before the fits, not after."""
     takes_table(args)
     if args.plot is not None:
         check_figure(args.plot)
@@ -272,7 +272,7 @@ def _named(one: Candidate, tuning: Tuning) -> str:
 
 
 def _spread(one: Candidate, measure: str, factor: float = 1.0) -> str:
-    """Mean and standard error, to a digit that means something."""
+    """Write mean and standard error to significant digits."""
     digits = 2 if factor > 1 else 4
     mean, error = factor * one.mean(measure), factor * one.standard_error(measure)
     shown = f"{mean:.{digits}f}"

@@ -167,7 +167,7 @@ def takes_table(args: argparse.Namespace) -> bool:
 
 
 def unfitted(args: argparse.Namespace) -> MulticlassSVC:
-    """Return an estimator for the data; of its parameters, those of the features are set."""
+    """Return an estimator for the data, with the given parameters of the features."""
     if not takes_table(args):
         return MulticlassSVC()
     given = {
