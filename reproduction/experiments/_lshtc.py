@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from multimargin.datasets._catalog import CATALOG
-from reproduction.experiments._experiment import Experiment, Missing, Options, Plan
 from reproduction.experiments._lshtc_sets import SHOWN, Shown, generated, present
 from reproduction.experiments._lshtc_tables import lshtc_section
 from reproduction.experiments._stops import STOPS, limited, parameters, runs
-from reproduction.experiments._training import fit_and_measure
-from reproduction.experiments._weighting import LastText
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._document import Section
+from reproduction.interface._experiment import Experiment, Missing, Options, Plan
+from reproduction.measuring._memory import gigabytes, needed, usable
+from reproduction.measuring._training import fit_and_measure
+from reproduction.measuring._weighting import LastText
 from reproduction.paper.lshtc import FORMULATIONS, LOG_C
-from reproduction.report._document import Section
-from reproduction.runner._cell import Cell, Record
-from reproduction.runner._memory import gigabytes, needed, usable
 
 _LARGE = 100_000_000  # samples x classes, from which a fit takes minutes
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import is_there
-from reproduction.experiments._experiment import Missing, Options
+from reproduction.interface._experiment import Missing, Options
 
 
 @dataclass(frozen=True)

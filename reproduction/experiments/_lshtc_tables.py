@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from reproduction.experiments._lshtc_sets import SHOWN, Shown
 from reproduction.experiments._repeated import NOT_REACHED, Key, Repeated, by_key, our_line
 from reproduction.experiments._stops import EXPLANATION, GAP, PAPER, STOPS, WORDS
-from reproduction.paper import lshtc as paper
-from reproduction.report._document import (
+from reproduction.interface._cell import Record
+from reproduction.interface._document import (
     Axes,
     Column,
     Entry,
@@ -19,7 +19,7 @@ from reproduction.report._document import (
     Table,
     Tone,
 )
-from reproduction.runner._cell import Record
+from reproduction.paper import lshtc as paper
 
 _NAMES = {"ovr": "OVR", "cs": "CS", "ww": "WW", "llw": "LLW"}
 _TITLES: dict[paper.Measure, str] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from reproduction.report._document import Entry, Line
-from reproduction.runner._cell import Record, spread
+from reproduction.interface._cell import Record, spread
+from reproduction.interface._document import Entry, Line
 
 NOT_REACHED = "†"
 """After a figure of a run that ended before its tolerance."""

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler, normalize
 
 from multimargin.datasets._sets import SetParts
-from reproduction.experiments._training import Data
+from reproduction.measuring._training import Data
 
 Scaling = Literal["unit norm", "unit variance", "as in the files"]
 

@@ -8,14 +8,14 @@ from statistics import median
 from typing import Any
 
 from multimargin.datasets._catalog import CATALOG
-from reproduction.experiments._experiment import Experiment, Missing, Options, Plan
-from reproduction.experiments._samples import GENERATED_SMALL, available
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
+from reproduction.interface._experiment import Experiment, Missing, Options, Plan
+from reproduction.measuring._machine import machine_id
+from reproduction.measuring._own_process import Job, OwnProcessError, measured_apart
+from reproduction.measuring._resources import possible_ranks, too_large, usable_cores
+from reproduction.measuring._samples import GENERATED_SMALL, available
 from reproduction.paper import speedup as paper
-from reproduction.report._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
-from reproduction.runner._cell import Cell, Record
-from reproduction.runner._machine import machine_id
-from reproduction.runner._own_process import Job, OwnProcessError, measured_apart
-from reproduction.runner._resources import possible_ranks, too_large, usable_cores
 
 RUNS = 3
 RANKS = (1, 2, 4)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reproduction.experiments._experiment import Options
+from reproduction.interface._cell import Cell
+from reproduction.interface._experiment import Options
 from reproduction.paper.lshtc import EPSILON, RUNS
-from reproduction.runner._cell import Cell
 
 PAPER, GAP = "paper", "gap"
 

@@ -16,13 +16,13 @@ import numpy as np
 
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import file_of, is_there, load_set
-from reproduction.experiments._experiment import Experiment, Missing, Options, Plan
 from reproduction.experiments._scaling import scaled
-from reproduction.experiments._training import Data, fit_and_measure
 from reproduction.experiments._validation_tables import OPTIMUM, STOPPED, section
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._document import Section
+from reproduction.interface._experiment import Experiment, Missing, Options, Plan
+from reproduction.measuring._training import Data, fit_and_measure
 from reproduction.paper import validation as paper
-from reproduction.report._document import Section
-from reproduction.runner._cell import Cell, Record
 
 OPTIMUM_GAP = 1e-6
 

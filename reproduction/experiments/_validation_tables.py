@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from multimargin.datasets._catalog import CATALOG
-from reproduction.experiments._experiment import Plan
+from reproduction.interface._cell import Record, spread
+from reproduction.interface._document import Column, Entry, Row, Section, Table, Tone
+from reproduction.interface._experiment import Plan
 from reproduction.paper import validation as paper
-from reproduction.report._document import Column, Entry, Row, Section, Table, Tone
-from reproduction.runner._cell import Record, spread
 
 OPTIMUM, STOPPED = "optimum", "paper"  # the two ends
 _HALF_DIGIT = 0.0051  # the paper's figures have two digits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from reproduction.report._document import Axes, Column, Entry, Figure, Line, Row, Table
+from reproduction.interface._document import Axes, Column, Entry, Figure, Line, Row, Table
 
 
 def points(line: Line) -> list[tuple[float, float, float, float]]:

@@ -10,7 +10,7 @@ from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from reproduction.report._document import Axes, Figure, Line
+from reproduction.interface._document import Axes, Figure, Line
 from reproduction.report._figure_numbers import label, points
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import multimargin
 from multimargin.io._atomic import atomic_write
-from reproduction.report._document import Figure, Section
+from reproduction.interface._document import Figure, Section
+from reproduction.measuring._machine import package_commit
 from reproduction.report._export import write_csv, write_json
 from reproduction.report._page import Chapter, Report, page, slug
 from reproduction.report._plots import Drawing, draw, why_not
-from reproduction.runner._machine import package_commit
 from reproduction.runner._store import Session, now
 from reproduction.runner._task import Task
 

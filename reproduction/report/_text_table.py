@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from textwrap import wrap
 
-from reproduction.report._document import MANY_NOTES, Entry, Section, Table, Tone
+from reproduction.interface._document import MANY_NOTES, Entry, Section, Table, Tone
 from reproduction.report._figure_numbers import numbers
 
 # Of an entry that is compared with the paper's; the legend of every report has them too.

@@ -12,8 +12,8 @@ from tqdm import tqdm
 
 from multimargin.datasets._sets import SetDiffersWarning, files_in_words
 from reproduction.experiments import make
-from reproduction.experiments._experiment import Experiment, Options
-from reproduction.runner._cell import UNLIKE, Cell, Record
+from reproduction.interface._cell import UNLIKE, Cell, Record
+from reproduction.interface._experiment import Experiment, Options
 from reproduction.runner._store import Session
 from reproduction.runner._task import Task
 

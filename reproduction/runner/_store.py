@@ -20,8 +20,8 @@ import numpy as np
 
 import multimargin
 from multimargin.io._atomic import sync_folder
-from reproduction.runner._cell import Cell, Record
-from reproduction.runner._machine import (
+from reproduction.interface._cell import Cell, Record
+from reproduction.measuring._machine import (
     hardware,
     load,
     machine_id,

@@ -9,9 +9,9 @@ from pathlib import Path
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import files_in_words
 from reproduction.experiments import EXPERIMENTS, make
-from reproduction.experiments._experiment import Experiment, Options, Plan
-from reproduction.report._document import Section
-from reproduction.runner._cell import Cell
+from reproduction.interface._cell import Cell
+from reproduction.interface._document import Section
+from reproduction.interface._experiment import Experiment, Options, Plan
 from reproduction.runner._store import Kept, Store
 
 

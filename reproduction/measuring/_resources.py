@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from multimargin.datasets._catalog import CATALOG
 from multimargin.parallel._threads import thread_count
-from reproduction.experiments._experiment import Missing, Options
-from reproduction.runner._memory import gigabytes, needed, usable
-from reproduction.runner._ranks import MPIEXEC, why_not
+from reproduction.interface._experiment import Missing, Options
+from reproduction.measuring._memory import gigabytes, needed, usable
+from reproduction.measuring._ranks import MPIEXEC, why_not
 
 
 def usable_cores(options: Options) -> int:

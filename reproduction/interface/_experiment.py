@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from multimargin.datasets._catalog import CATALOG
-from reproduction.report._document import Section
-from reproduction.runner._cell import Cell, Record
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._document import Section
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A fit measured in a process of its own, or in several ranks that ``mpiexec`` starts.
 
 What else the reproduction has in memory, and the threads of libraries, then have no part in it.
-``python -m reproduction.runner._own_process JOB`` is what is started; rank 0 prints one line of
+``python -m reproduction.measuring._own_process JOB`` is what is started; rank 0 prints one line of
 JSON.
 """
 
@@ -33,12 +33,12 @@ from multimargin.estimator._svc import MulticlassSVC
 from multimargin.parallel._agreement import allgather_value
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.parallel._mpi import world
-from reproduction.experiments._samples import training_samples
-from reproduction.experiments._training import MOST_PASSES
-from reproduction.runner._cell import UNLIKE
-from reproduction.runner._ranks import ONE_THREAD, command, descendants, environment, kill
+from reproduction.interface._cell import UNLIKE
+from reproduction.measuring._ranks import ONE_THREAD, command, descendants, environment, kill
+from reproduction.measuring._samples import training_samples
+from reproduction.measuring._training import MOST_PASSES
 
-_MODULE = "reproduction.runner._own_process"
+_MODULE = "reproduction.measuring._own_process"
 _GRACE = 5.0  # seconds for a launcher to end its ranks
 
 
@@ -53,7 +53,7 @@ class Job:
     Attributes
     ----------
     dataset : str
-        As of `reproduction.experiments._samples.training_samples`.
+        As of `reproduction.measuring._samples.training_samples`.
     folder : str
         The folder of data sets.
     parameters : mapping of str to JSON value

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from multimargin.datasets._sets import SetParts, load_set
-from reproduction.experiments._training import Data
+from reproduction.measuring._training import Data
 
 
 class LastText:

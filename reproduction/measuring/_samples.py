@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from multimargin.datasets._generator import make_hierarchical_text
 from multimargin.datasets._sets import is_there, load_set
-from reproduction.experiments._weighting import weighted
+from reproduction.measuring._weighting import weighted
 
 GENERATED_SMALL = "generator-small"
 """4,000 samples, 20,000 features and 1,000 classes of `make_hierarchical_text`."""
