@@ -1,7 +1,7 @@
 """The experiments of *Distributed Optimization of Multi-Class SVMs*, made again.
 
-``python -m reproduction`` in the root of the repository runs them. The folders, each of which imports
-only those below it:
+``python -m reproduction`` in the root of the repository runs them. Its folders, of which each
+imports only those below it:
 
 - `report` shows results: a page, figures, tables, CSV and JSON;
 - `runner` makes the planned runs and keeps their results;
