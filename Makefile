@@ -8,6 +8,8 @@ WHEELS := build/wheels
 SOURCES := $(shell find src CMakeLists.txt pyproject.toml README.md LICENSE -type f -not -name '*.pyc')
 # Tests that run at a time. Many start threads or ranks of their own.
 TEST_JOBS ?= 2
+# With bytecode: to compile the tests anew takes ten seconds of each worker.
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast wheel lint format sanitize docs bench peers reproduce clean check-tools
@@ -63,11 +65,11 @@ $(VENV)/chromium/chromium.json: tests/support/get_chromium.py | $(VENV)/.install
 	@$(BIN)/python $< $(@D)
 
 test: $(VENV)/.installed-test $(VENV)/chromium/chromium.json
-	@$(BIN)/python -m pytest -n $(TEST_JOBS)
+	@$(PYTEST) -n $(TEST_JOBS)
 
 # SLOW in tests/conftest.py says what is left out.
 test-fast: $(VENV)/.installed-test
-	@$(BIN)/python -m pytest -n $(TEST_JOBS) -m "not slow"
+	@$(PYTEST) -n $(TEST_JOBS) -m "not slow"
 
 lint: $(VENV)/.installed-lint
 	@$(BIN)/ruff check src tests benchmarks reproduction examples docs
