@@ -16,7 +16,7 @@ help:
 	@echo "make demo      install into .venv and train 12,582 classes on the shipped data"
 	@echo "make test      install into .venv and run all tests"
 	@echo "make wheel     build the wheel in build/wheels"
-	@echo "make lint      ruff, mypy and clang-format"
+	@echo "make lint      ruff, mypy, import-linter and clang-format"
 	@echo "make docs      the documentation, in build/docs/html, with every example run"
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers"
 	@echo "make reproduce the tables and figures of the paper, next to ours, in reproduction/report.html"
@@ -68,6 +68,7 @@ lint: $(VENV)/.installed-lint
 	@$(BIN)/ruff check src tests benchmarks reproduction examples docs
 	@$(BIN)/ruff format --check src tests benchmarks reproduction examples docs
 	@$(BIN)/mypy
+	@PYTHONPATH=src $(BIN)/lint-imports
 	@$(BIN)/clang-format --dry-run --Werror $$(find src tests -name '*.cpp' -o -name '*.hpp')
 
 format: $(VENV)/.installed-lint

@@ -19,8 +19,9 @@ from multimargin import cli, distributed
 from multimargin.cli import main
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.io import _atomic
-from multimargin.models._file import load_model, read_arrays, save_model, write_arrays
+from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.models._measures import measures
+from multimargin.persistence import load_model, save_model
 
 N_FEATURES = 12
 

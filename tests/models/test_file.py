@@ -17,7 +17,7 @@ from multimargin.cli import main
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.io import _array_file
 from multimargin.io._array_file import read_arrays, write_arrays
-from multimargin.models._file import ModelFileError, load_model, save_model
+from multimargin.persistence import ModelFileError, load_model, save_model
 from tests.support.mapped import map_of
 
 

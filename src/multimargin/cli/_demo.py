@@ -20,8 +20,8 @@ from multimargin.cli.support._common import (
     print_table,
 )
 from multimargin.io._atomic import check_writable
-from multimargin.models._file import save_model
 from multimargin.models._measures import measures
+from multimargin.persistence import save_model
 from multimargin.serving._examples import DEFINITIONS
 from multimargin.text import TextClassifier
 

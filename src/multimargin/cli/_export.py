@@ -13,8 +13,8 @@ from multimargin.cli.support._common import (
     refuse_same_file,
 )
 from multimargin.io._atomic import check_writable
-from multimargin.models._file import load_model
 from multimargin.models._onnx_export import export_onnx
+from multimargin.persistence import load_model
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -22,10 +22,10 @@ from multimargin.cli.support._common import (
 from multimargin.cli.support._training_data import add_column_options
 from multimargin.io._atomic import check_writable
 from multimargin.io._text_table import text_table
-from multimargin.models._disk_dtype import STORED
-from multimargin.models._file import load_model, save_model
 from multimargin.models._pruning import Judge, PruningCost, prune, pruning_costs
+from multimargin.models.file._disk_dtype import STORED
 from multimargin.parallel._communicator import SerialCommunicator
+from multimargin.persistence import load_model, save_model
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -17,7 +17,6 @@ from multimargin.inspection._labels import class_index, native
 from multimargin.inspection._top_features import TopFeatures
 from multimargin.models._arguments import whole_number
 from multimargin.models._feature_names import names_of
-from multimargin.models._scores import best_k_labels
 from multimargin.solvers._problem import as_core_csr
 
 _RANKS = ("for", "size")
@@ -214,13 +213,7 @@ class InspectionMixin:
 
     def _best(self, known: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """The ``k`` best classes by their places, and their scores."""
-        best, scores = best_k_labels(
-            self._scores(),  # type: ignore[attr-defined]
-            np.arange(len(self.classes_)),
-            known,
-            k,
-            halved=self._halves_scores(),  # type: ignore[attr-defined]
-        )
+        best, scores = self._scores().top(known, k)  # type: ignore[attr-defined]
         return best[0], scores[0]
 
     def __getstate__(self) -> Any:

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from multimargin.inspection._class_weights import ClassWeights
+from multimargin.models._coef import ClassRows
 from multimargin.models._feature_major import (
     FeatureMajorCache,
     WeightsByFeature,
     weights_by_feature,
 )
-from multimargin.models._scores import LinearScores, best_k_labels
+from multimargin.models._scores import ClassScores, LinearScores, best_k_labels
 from multimargin.parallel._threads import thread_count
 from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._question import Question
@@ -47,11 +48,9 @@ class Answers:
         self._spans = Spans(_text_options(model).counter())
         if columns is None and not isinstance(model.coef_, np.ndarray):
             columns = weights_by_feature(model.coef_)
-        asked_again = FeatureMajorCache.of(model.coef_, columns)
-        self._scores = LinearScores(
-            model.coef_, model.intercept_, thread_count(threads), asked_again
-        )
-        self._halved = model._halves_scores()
+        cache = FeatureMajorCache.of(model.coef_, columns)
+        of_rows = LinearScores(model.coef_, model.intercept_, thread_count(threads), cache)
+        self._scores = ClassScores(of_rows, ClassRows.of(model))
         self._weights = ClassWeights(model)
         self.answer(Question(["warm up"], 1, True))  # builds what is built at first use
 
@@ -70,7 +69,7 @@ class Answers:
         # An explanation needs the runner-up, too.
         found = max(k, min(2, self.n_classes)) if question.explain else k
         places = np.arange(self.n_classes)
-        best, score = best_k_labels(self._scores, places, X, found, halved=self._halved)
+        best, score = best_k_labels(self._scores, places, X, found)
         results = []
         for row, text in enumerate(question.texts):
             result: dict[str, Any] = {
