@@ -19,7 +19,7 @@ help:
 	@echo "make lint      ruff, mypy, import-linter and clang-format"
 	@echo "make docs      the documentation, in build/docs/html, with every example run"
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers"
-	@echo "make reproduce the tables and figures of the paper, next to ours, in reproduction/report.html"
+	@echo "make reproduce the tables and figures of the paper, next to ours, in build/reproduction/report.html"
 	@echo "make bench     multimargin next to its peers, then its bars, on this machine"
 
 check-tools:
@@ -133,7 +133,7 @@ bench: $(VENV)/.installed-bench peers
 # DATA is the folder of the data sets; those that are not there are named, and the rest runs. An
 # hour on two cores; what was measured is kept, so it can be interrupted and goes on.
 reproduce: $(VENV)/.installed-reproduce
-	@$(BIN)/multimargin reproduce all --out reproduction $(if $(DATA),--data "$(DATA)")
+	@$(BIN)/python -m reproduction all $(if $(DATA),--data "$(DATA)")
 
 clean:
 	rm -rf $(VENV) build docs/gallery docs/api/generated

@@ -1,6 +1,6 @@
 """The experiments of *Distributed Optimization of Multi-Class SVMs*, made again.
 
-Each experiment is one file with a subclass of `Experiment`; the paper's figures for it are in
-`reproduction.paper`. What was measured is kept as it comes, so that an interrupted run
-goes on where it stopped.
+``python -m reproduction`` in the root of the repository runs them. `experiments` has one file per
+experiment, `paper` the figures that were printed, `runner` measures and keeps results, `report`
+shows them.
 """

@@ -1,9 +1,13 @@
-"""What an experiment shows, without a word of HTML or matplotlib: tables and figures."""
+"""Tables and figures that an experiment shows, without a word of HTML or matplotlib."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
+
+# Not a dash: with the number of a note it would read as a negative number.
+NOTHING = "n/a"
+MANY_NOTES = 12  # of a table, from which on they hide what they are about
 
 Tone = Literal["plain", "ours", "paper", "equal", "near", "differs", "missing"]
 
@@ -16,6 +20,11 @@ class Entry:
     tone: Tone = "plain"
     note: str = ""
     bold: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The text, or words for an entry that is missing and has none."""
+        return self.text or (NOTHING if self.tone == "missing" else "")
 
 
 @dataclass(frozen=True)

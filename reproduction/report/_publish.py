@@ -9,9 +9,8 @@ import multimargin
 from multimargin.io._atomic import atomic_write
 from reproduction.report._document import Figure, Section
 from reproduction.report._export import write_csv, write_json
-from reproduction.report._html import slug
+from reproduction.report._page import Chapter, Report, page, slug
 from reproduction.report._plots import Drawing, draw, why_not
-from reproduction.report._report import Chapter, Report, page
 from reproduction.runner._machine import package_commit
 from reproduction.runner._store import Session, now
 from reproduction.runner._task import Task

@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from textwrap import wrap
 
-from reproduction.report._document import Entry, Section, Table, Tone
+from reproduction.report._document import MANY_NOTES, Entry, Section, Table, Tone
 from reproduction.report._figure_numbers import numbers
-from reproduction.report._html import MANY_NOTES, NOTHING
 
 # Of an entry that is compared with the paper's; the legend of every report has them too.
 MARKS: dict[Tone, str] = {"equal": "=", "near": "~", "differs": "!="}
@@ -64,11 +63,10 @@ def _cell(entry: Entry, notes: dict[str, int], many: bool) -> tuple[str, str]:
 
     Of many notes, only those that say why something is missing are shown.
     """
-    text = entry.text or (NOTHING if entry.tone == "missing" else "")
     mark = MARKS.get(entry.tone, "")
     if entry.note and (entry.tone == "missing" or not many):
         mark += f"[{notes.setdefault(entry.note, len(notes) + 1)}]"
-    return text, mark
+    return entry.shown, mark
 
 
 def _joined(text: str, mark: str, room: int) -> str:

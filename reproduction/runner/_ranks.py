@@ -38,8 +38,11 @@ _VARIABLES = {
 }
 
 
+_ROOT = Path(__file__).resolve().parents[2]
+
+
 def launcher() -> str | None:
-    """The ``mpiexec`` to use: $MULTIMARGIN_MPIEXEC, that beside Python, that on the path."""
+    """Return the ``mpiexec`` to use: $MULTIMARGIN_MPIEXEC, else beside Python, else on the path."""
     if given := os.environ.get(MPIEXEC):
         return given
     beside = Path(sys.executable).parent / "mpiexec"
@@ -47,7 +50,7 @@ def launcher() -> str | None:
 
 
 def why_not() -> str | None:
-    """Why there are no ranks on this machine; None if there can be."""
+    """Return why ranks cannot be started on this machine; None if they can."""
     if importlib.util.find_spec("mpi4py") is None:
         return 'mpi4py is not installed (pip install "multimargin[mpi]")'
     if launcher() is None:
@@ -56,12 +59,17 @@ def why_not() -> str | None:
 
 
 def environment() -> dict[str, str]:
-    """The variables of a run on ranks; those that are set already stay."""
-    return _VARIABLES | dict(os.environ)
+    """Return the variables of a run on ranks; those that are set already stay.
+
+    Python finds the packages of this repository, which are not installed, from any folder.
+    """
+    paths = [str(_ROOT), os.environ.get("PYTHONPATH", "")]
+    found = {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+    return _VARIABLES | dict(os.environ) | found
 
 
 def command(ranks: int | None, python_args: Sequence[str]) -> list[str]:
-    """The command line of Python on so many ranks; None: without ``mpiexec``."""
+    """Return the command line of Python on so many ranks; None: without ``mpiexec``."""
     python = [sys.executable, *python_args]
     if ranks is None:
         return python
@@ -72,7 +80,7 @@ def command(ranks: int | None, python_args: Sequence[str]) -> list[str]:
 
 
 def kill(pid: int) -> bool:
-    """SIGKILL; whether there still was such a process."""
+    """Send SIGKILL; return whether there still was such a process."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -81,7 +89,7 @@ def kill(pid: int) -> bool:
 
 
 def descendants(pid: int) -> list[int]:
-    """Process ids below ``pid`` (Linux; elsewhere none are found).
+    """Return the ids of the processes below ``pid`` (Linux; elsewhere none are found).
 
     Ranks have process groups of their own: they are found through ``mpiexec`` while it lives.
     """

@@ -15,10 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from multimargin import ModelFileError
 from multimargin.distributed import _parallel_file
 from multimargin.distributed._parallel_file import Piece, write_arrays_together
 from multimargin.io import _array_file
-from multimargin.io._array_file import ModelFileError, read_arrays, write_arrays
+from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.io._crc32 import crc32_combine
 from multimargin.parallel._communicator import SerialCommunicator
 from tests.support.paths import ROOT

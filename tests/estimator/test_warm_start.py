@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multimargin import MulticlassSVC, TextClassifier, load_model, save_model
+from multimargin import ModelFileError, MulticlassSVC, TextClassifier, load_model, save_model
 from multimargin.cli import main
 from multimargin.estimator._warm_start import Samples, carried_over
 from multimargin.formulations import LeeLinWahba
-from multimargin.io._array_file import ModelFileError, read_arrays, write_arrays
+from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.models._sample_keys import matched, row_keys, text_keys
 from multimargin.solvers._problem import Problem
 

@@ -90,5 +90,5 @@ def register(monkeypatch):
     kind = type("OneFake", (Fake,), {"made": []})
     monkeypatch.setattr(_experiments, "EXPERIMENTS", {"fake": kind})
     monkeypatch.setattr("reproduction.runner._task.EXPERIMENTS", {"fake": kind})
-    monkeypatch.setattr("reproduction.__main__.EXPERIMENTS", {"fake": kind})
+    monkeypatch.setattr("reproduction._command.EXPERIMENTS", {"fake": kind})
     return kind

@@ -23,7 +23,7 @@ CELLS = [Cell("fake", "set", "ww", c, "optimum", 0, {"threads": 2}) for c in (-1
 
 @pytest.fixture(scope="module")
 def session():
-    return Session.begin("multimargin reproduce fake")
+    return Session.begin("python -m reproduction fake")
 
 
 def keep(store, session, cell, **measured):

@@ -14,14 +14,14 @@
 
 namespace multimargin {
 
-struct PairLists {
-  std::vector<std::int64_t> pair;  // [samples+1]
-  std::vector<std::int32_t> cls;   // slot 0 of each sample: its own class
+struct SlotLists {
+  std::vector<std::int64_t> slot_begin;  // [samples+1]
+  std::vector<std::int32_t> cls;         // slot 0 of each sample: its own class
 };
 
 // Of samples [from, to).
 template <class T, class I>
-PairLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int32_t n_classes,
+SlotLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int32_t n_classes,
                             std::int32_t candidates, std::int64_t budget, std::int64_t from,
                             std::int64_t to, Team& team);
 

@@ -14,24 +14,17 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import distributed
-from multimargin.cli.support._common import (
+from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._messages import (
     EXIT_NOT_CONVERGED,
     EXIT_OK,
-    add_threads,
-    duration,
-    n_jobs,
     note,
-    penalty,
-    positive_float,
-    positive_int,
     print_json,
     print_table,
-    refuse_same_file,
-    seed,
 )
 from multimargin.cli.support._training_data import (
-    DATA_HELP,
     add_data_options,
+    add_training_options,
     read_training,
     recorded,
     unfitted,
@@ -51,17 +44,28 @@ from multimargin.tables import Table
 _EVERY = 60.0  # seconds between two checkpoints
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand to the command."""
-    parser = commands.add_parser(
+def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
+    parser = arguments.add_command(
+        commands,
         "train",
+        run,
         help="train a model",
         description="Train a model on DATA and save it as MODEL. From a table with texts and "
         "labels: multimargin train DATA.csv MODEL --text COLUMN --label COLUMN",
     )
-    parser.set_defaults(run=run)
-    parser.add_argument("data", metavar="DATA", help=DATA_HELP)
+    add_training_options(parser, seed_of="the random order")
     parser.add_argument("model", metavar="MODEL", help="the file to write")
+    _add_problem_options(parser)
+    _add_solver_options(parser)
+    arguments.add_threads(parser)
+    _add_checkpoint_options(parser)
+    _add_model_options(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
+    arguments.add_json(parser, "print the results as one JSON object")
+    add_data_options(parser)
+
+
+def _add_problem_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "--formulation",
@@ -71,7 +75,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add(
         "--C",
-        type=penalty,
+        type=arguments.penalty,
         default=1.0,
         metavar="C",
         help="weight of losses; inf, for llw, is the hard margin (default: 1)",
@@ -83,6 +87,18 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="squared_hinge is for ovr only (default: hinge)",
     )
     add(
+        "--intercept-scaling",
+        type=arguments.positive_float,
+        default=1.0,
+        metavar="S",
+        help="value of the constant feature behind the intercept: the larger, the less the "
+        "intercept is regularised (default: 1)",
+    )
+
+
+def _add_solver_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
         "--solver",
         choices=tuple(dict.fromkeys(name for each in SOLVERS.values() for name in each)),
         default="auto",
@@ -91,13 +107,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add(
         "--reductions",
-        type=positive_int,
+        type=arguments.positive_int,
         default=10,
         metavar="N",
         help="how often per pass llw's alternating and extrapolated solvers take the mean "
         "(default: 10)",
     )
-    add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance (default: 0.01)")
     add(
         "--stopping",
         choices=("gap", "violation"),
@@ -107,7 +122,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add(
         "--max-iter",
-        type=positive_int,
+        type=arguments.positive_int,
         default=10_000,
         metavar="N",
         help="most passes over the samples (default: 10000)",
@@ -117,27 +132,24 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         action="store_true",
         help="visit everything in every pass, also what seems settled (slower)",
     )
-    add("--time-limit", type=positive_float, metavar="S", help="stop after S seconds of training")
-    add("--no-intercept", action="store_true", help="scores without a constant term")
     add(
-        "--intercept-scaling",
-        type=positive_float,
-        default=1.0,
+        "--time-limit",
+        type=arguments.positive_float,
         metavar="S",
-        help="value of the constant feature behind the intercept: the larger, the less the "
-        "intercept is regularised (default: 1)",
+        help="stop after S seconds of training",
     )
-    add("--class-weight", choices=("balanced",), help="weigh classes by their inverse frequency")
-    add("--seed", type=seed, default=0, metavar="N", help="of the random order (default: 0)")
-    add_threads(parser)
     add(
         "--bundles",
-        type=positive_int,
+        type=arguments.positive_int,
         metavar="N",
         help="bundles of classes, which processes hold and pass on under mpiexec; the model "
         "depends on it, and not on the number of processes or threads (default: what is fastest, "
         "two for each process, or those of the checkpoint)",
     )
+
+
+def _add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--checkpoint",
         metavar="DIR",
@@ -146,10 +158,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add(
         "--checkpoint-every",
-        type=duration,
+        type=arguments.duration,
         metavar="T",
         help="time between two states: 60, 60s, 5m, 1h (default: 60s)",
     )
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--weights",
         choices=STORED,
@@ -167,9 +183,6 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="start from a model that was trained with --keep-dual: samples that it had are not "
         "learned again, others and new classes are added. As exact as without",
     )
-    add("--quiet", action="store_true", help="no progress and no summary")
-    add("--json", action="store_true", help="print the results as one JSON object")
-    add_data_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -258,7 +271,7 @@ def _check_files(args: argparse.Namespace, comm: Communicator) -> None:
         raise ValueError("--checkpoint-every needs --checkpoint DIR, the folder to write to")
     with raise_on_all(comm):
         if comm.rank == 0:
-            refuse_same_file(args.model, args.data)
+            arguments.refuse_same_file(args.model, args.data)
             if args.start is not None and not Path(args.start).exists():
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), args.start)
             check_writable(args.model)
@@ -287,7 +300,7 @@ def _parameters(args: argparse.Namespace) -> dict[str, Any]:
         "fit_intercept": not args.no_intercept,
         "intercept_scaling": args.intercept_scaling,
         "class_weight": args.class_weight,
-        "n_jobs": n_jobs(args),
+        "n_jobs": arguments.n_jobs(args),
         "random_state": args.seed,
         "verbose": 0 if args.quiet else 1,
         "time_limit": args.time_limit,
