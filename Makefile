@@ -19,7 +19,7 @@ help:
 	@echo "make test      install into .venv and run all tests"
 	@echo "make test-fast most of them in a minute: without ranks, servers, browsers and long fits"
 	@echo "make wheel     build the wheel in build/wheels"
-	@echo "make lint      ruff, mypy and clang-format"
+	@echo "make lint      ruff, mypy, import-linter and clang-format"
 	@echo "make docs      the documentation, in build/docs/html, with every example run"
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers"
 	@echo "make reproduce the tables and figures of the paper, next to ours, in build/reproduction/report.html"
@@ -75,6 +75,7 @@ lint: $(VENV)/.installed-lint
 	@$(BIN)/ruff check src tests benchmarks reproduction examples docs
 	@$(BIN)/ruff format --check src tests benchmarks reproduction examples docs
 	@$(BIN)/mypy
+	@PYTHONPATH=src $(BIN)/lint-imports
 	@$(BIN)/clang-format --dry-run --Werror $$(find src tests -name '*.cpp' -o -name '*.hpp')
 
 format: $(VENV)/.installed-lint
