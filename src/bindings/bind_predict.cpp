@@ -62,7 +62,7 @@ PyCoefficients<T> dense_weights(Matrix<const T> coef, In<T> intercept) {
   return c;
 }
 
-// By feature, as multimargin.models._split_columns makes them.
+// By feature, as multimargin.models._feature_major makes them.
 template <class T>
 PyCoefficients<T> weights_by_feature(In<T> coef, In<std::int32_t> classes, In<std::int32_t> indptr,
                                      In<std::int32_t> slot, Matrix<const T> matrix,

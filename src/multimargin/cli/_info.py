@@ -11,10 +11,12 @@ import numpy as np
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK, print_json, print_table
 from multimargin.inspection import similar_classes
+from multimargin.io._array_file import FORMAT_VERSION, read_arrays
 from multimargin.io._text_table import elided
 from multimargin.models._feature_names import has_feature_names
-from multimargin.models._file import FORMAT_VERSION, decoded, load_model, read_arrays
 from multimargin.models._measures import as_class
+from multimargin.models.file._params import decoded
+from multimargin.persistence import load_model
 
 _SIMILAR = 5
 
@@ -24,22 +26,15 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         commands, "info", run, help="describe a model file", description="Describe the file MODEL."
     )
     arguments.add_model(parser)
-    parser.add_argument(
-        "--verify", action="store_true", help="read all of it and compare the checksums"
-    )
-    parser.add_argument(
+    add = arguments.adder(parser)
+    add("--verify", action="store_true", help="read all of it and compare the checksums")
+    add(
         "--class",
         dest="klass",
         metavar="LABEL",
         help="describe this class: its largest weights, and the classes most like it",
     )
-    parser.add_argument(
-        "-k",
-        type=arguments.positive_int,
-        default=10,
-        metavar="N",
-        help="weights to list (default: 10)",
-    )
+    add("-k", type=arguments.positive_int, default=10, help="weights to list")
     arguments.add_json(parser)
 
 

@@ -13,10 +13,10 @@ from multimargin.cli.support._messages import EXIT_OK, note, print_json
 from multimargin.cli.support._model_data import features_of, read_data_for
 from multimargin.io._atomic import check_writable
 from multimargin.io._text_table import text_table
-from multimargin.models._disk_dtype import STORED
-from multimargin.models._file import load_model, save_model
 from multimargin.models._pruning import Judge, PruningCost, prune, pruning_costs
+from multimargin.models.file._disk_dtype import STORED
 from multimargin.parallel._communicator import SerialCommunicator
+from multimargin.persistence import load_model, save_model
 
 _share = arguments.checked(float, lambda share: 0 < share <= 1, "a share above 0 and of at most 1")
 _loss = arguments.checked(float, lambda loss: 0 <= loss < 1, "a share from 0 to below 1")
@@ -33,24 +33,25 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         "whole model. Without OUT nothing is written.",
     )
     arguments.add_model(parser)
-    parser.add_argument("out", metavar="OUT", nargs="?", help="the file to write")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--keep", type=_share, metavar="F", help="keep this share of the weights")
-    what.add_argument(
+    add = arguments.adder(parser)
+    add("out", metavar="OUT", nargs="?", help="the file to write")
+    what = arguments.adder(parser.add_mutually_exclusive_group())
+    what("--keep", type=_share, metavar="F", help="keep this share of the weights")
+    what(
         "--threshold",
         type=arguments.positive_float,
         metavar="T",
         help="drop weights smaller than T",
     )
-    what.add_argument(
+    what(
         "--max-loss",
         type=_loss,
         metavar="F",
         help="as few weights as possible while the error on --data rises by no more than this, "
         "such as 0.005",
     )
-    parser.add_argument("--data", metavar="DATA", help="labelled data to measure the cost on")
-    parser.add_argument(
+    add("--data", metavar="DATA", help="labelled data to measure the cost on")
+    add(
         "--weights",
         choices=STORED,
         help="type of the weights in OUT (default: as they are); float16 is smaller and has three "
