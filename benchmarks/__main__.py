@@ -10,18 +10,17 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks._command_line import (
-    end_on_sigterm,
-    folder,
+from benchmarks.common.command_line import (
+    add_data,
+    add_json,
     positive,
     print_columns,
     print_machine,
+    run_command,
     writable,
     write_json,
 )
-from benchmarks._contest import GOAL, Contest, Rules, contestants, hold
-from benchmarks._contest_table import RIGHT, TITLES, Row, as_csv, lines, problems, rows
-from benchmarks._data import (
+from benchmarks.common.data import (
     DMOZ,
     GENERATED_SMALL,
     LSHTC,
@@ -30,8 +29,9 @@ from benchmarks._data import (
     in_folder,
     known,
 )
-from benchmarks._machine import machine
-from benchmarks._run import Runs
+from benchmarks.common.run import Runs
+from benchmarks.contest.climbs import GOAL, Contest, Rules, contestants, hold
+from benchmarks.contest.table import RIGHT, TITLES, Row, as_csv, lines, problems, rows
 from benchmarks.peers import PEERS
 from multimargin.io._atomic import atomic_write
 
@@ -76,13 +76,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="a table with so many threads; may be repeated (default: 1 and 2; with --quick 2 on "
         "the first set alone)",
     )
-    parser.add_argument(
-        "--data",
-        type=folder,
-        metavar="DIR",
-        help="folder of the data sets (default: $MULTIMARGIN_DATA, else ../shared/data)",
-    )
-    parser.add_argument("--json", type=writable, metavar="FILE", help="write every run there too")
+    add_data(parser)
+    add_json(parser)
     parser.add_argument("--csv", type=writable, metavar="FILE", help="write the table there too")
     parser.add_argument(
         "--repeats",
@@ -137,8 +132,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Hold the contests that the command line asks for; returns the exit status."""
     args = _parse(argv)
     began = time.perf_counter()
-    about = machine()
-    print_machine(about)
+    about = print_machine()
     who = contestants(["multimargin", *(args.only or [n for n in PEERS if n != "multimargin"])])
     table: list[Row] = []
     content: dict[str, Any] = {"machine": about, "goal": GOAL, "rows": [], "runs": []}
@@ -168,8 +162,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    end_on_sigterm()
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit("interrupted")
+    run_command(main)

@@ -11,16 +11,25 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks._command_line import (
-    folder,
+from benchmarks.common.command_line import (
+    add_data,
+    add_json,
     positive,
     print_columns,
     print_machine,
-    writable,
+    run_command,
     write_json,
 )
-from benchmarks._data import DMOZ, LSHTC, WORDNET, DataSet, default_folder, in_folder, known, load
-from benchmarks._machine import machine
+from benchmarks.common.data import (
+    DMOZ,
+    LSHTC,
+    WORDNET,
+    DataSet,
+    default_folder,
+    in_folder,
+    known,
+    load,
+)
 from multimargin import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
 from multimargin.selection import default_penalties
@@ -57,8 +66,8 @@ def _parse() -> argparse.Namespace:
     add("--tol", type=float, default=0.01, metavar="T", help="default: 0.01")
     add("--threads", type=positive, default=1, metavar="N", help="default: 1")
     add("--repeats", type=positive, default=1, metavar="N", help="the fastest counts (default: 1)")
-    add("--data", type=folder, metavar="DIR", help="folder of the data sets")
-    add("--json", type=writable, metavar="FILE", help="write every fit there too")
+    add_data(parser)
+    add_json(parser, "every fit")
     args = parser.parse_args()
     unknown = [name for name in args.formulations.split(",") if name not in FORMULATIONS]
     if unknown:
@@ -125,8 +134,7 @@ def _measured(
 def main() -> int:
     """Measure what the command line asks for; returns the exit status."""
     args = _parse()
-    about = machine()
-    print_machine(about)
+    about = print_machine()
     path = args.data or default_folder()
     names = args.sets or ["quick", *(name for name in _SETS if in_folder(name, path))]
     lines = [("set", "", "one cold fit", "path of ten", "ratio", "bar", "reached?")]
@@ -146,7 +154,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit("interrupted")
+    run_command(main)

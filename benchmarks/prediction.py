@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
 from collections.abc import Callable
 from multiprocessing import get_context
 from pathlib import Path
@@ -21,32 +20,23 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from benchmarks._command_line import (
-    folder,
+from benchmarks.common.command_line import (
+    add_data,
+    add_json,
     positive,
     print_columns,
     print_machine,
-    writable,
+    run_command,
     write_json,
 )
-from benchmarks._data import WORDNET, DataUnavailableError, default_folder, known, load
-from benchmarks._machine import machine
+from benchmarks.common.data import WORDNET, DataUnavailableError, default_folder, known, load
+from benchmarks.common.timing import best_of
 from multimargin import MulticlassSVC, load_model, prune, save_model
 
 SETS = ["clinc150", "dmoz-108", "lshtc1-dryrun-task2", WORDNET]
 _LATENCIES = 300  # single rows that are timed
 _SHARED_BY = 3  # processes
 _MOST_ROWS_SPARSE = 500  # scikit-learn's sparse product makes rows x classes, at 16 bytes each
-
-
-def best_of(repeats: int, work: Callable[[], Any]) -> tuple[float, Any]:
-    """The shortest wall time of several runs, and the last result."""
-    times, result = [], None
-    for _ in range(repeats):
-        began = time.perf_counter()
-        result = work()
-        times.append(time.perf_counter() - began)
-    return min(times), result
 
 
 def linear_svc(model: MulticlassSVC, *, sparse: bool) -> LinearSVC:
@@ -218,17 +208,18 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", nargs="+", type=known, default=SETS, metavar="NAME")
-    parser.add_argument("--data", type=folder, default=default_folder(), metavar="DIR")
+    add_data(parser)
     parser.add_argument("--model", metavar="FILE", help="a model of the one set, trained before")
     parser.add_argument("--rows", type=positive, default=5000, metavar="N", help="test rows used")
     parser.add_argument("--repeats", type=positive, default=3, metavar="N")
     parser.add_argument("--tol", type=float, default=0.05, help="of the training")
     parser.add_argument("--dense-gib", type=float, default=2.0, metavar="G")
-    parser.add_argument("--json", type=writable, metavar="FILE", help="write all numbers")
+    add_json(parser, "all numbers")
     args = parser.parse_args()
+    args.data = args.data or default_folder()
     if args.model is not None and len(args.sets) != 1:
         parser.error("--model is for one set: name it with --sets")
-    print_machine(about := machine())
+    about = print_machine()
     results = []
     with threadpool_limits(1):
         for name in args.sets:
@@ -244,4 +235,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

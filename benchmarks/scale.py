@@ -12,20 +12,18 @@ a wrong class, as in the paper's sets. The bar, at the size of LSHTC-2011: an ho
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks._command_line import (
-    end_on_sigterm,
+from benchmarks.common.command_line import (
+    add_json,
     positive,
     print_machine,
-    writable,
+    run_command,
     write_json,
 )
-from benchmarks._data import by_sizes
-from benchmarks._machine import machine
-from benchmarks._run import Job, MissingError, RunFailedError, UnavailableError, measure
+from benchmarks.common.data import by_sizes
+from benchmarks.common.run import Job, MissingError, RunFailedError, UnavailableError, measure
 from benchmarks.peers import Task
 from multimargin.datasets._catalog import CATALOG
 from reproduction.paper.timing import LOG_C, SECONDS
@@ -138,7 +136,7 @@ def _parse() -> argparse.Namespace:
         "--gap", type=_tolerance, metavar="G", help="stop at this relative duality gap instead"
     )
     parser.add_argument("--threads", type=positive, default=2, metavar="N", help="(default: 2)")
-    parser.add_argument("--json", type=writable, metavar="FILE", help="write every run there too")
+    add_json(parser)
     args = parser.parse_args()
     unknown = [name for name in args.sizes if name not in SIZES]
     if unknown:
@@ -149,9 +147,7 @@ def _parse() -> argparse.Namespace:
 def main() -> int:
     """Print the table; returns the exit status."""
     args = _parse()
-    end_on_sigterm()
-    about = machine()
-    print_machine(about)
+    about = print_machine()
     print(
         "pairs: of a sample and a class, per sample; paper: its solver on 16 cores, on its data\n"
     )
@@ -176,7 +172,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit("interrupted")
+    run_command(main)

@@ -15,18 +15,17 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks._command_line import (
-    end_on_sigterm,
-    folder,
+from benchmarks.common.command_line import (
+    add_data,
+    add_json,
     positive,
     print_machine,
-    writable,
+    run_command,
     write_json,
 )
-from benchmarks._data import DMOZ, GENERATED, GENERATED_SMALL, LSHTC, WORDNET
-from benchmarks._machine import machine
-from benchmarks._ranks import MPIEXEC
-from benchmarks._run import Job, Runs, measure_in_turns
+from benchmarks.common.data import DMOZ, GENERATED, GENERATED_SMALL, LSHTC, WORDNET
+from benchmarks.common.ranks import MPIEXEC
+from benchmarks.common.run import Job, Runs, measure_in_turns
 from benchmarks.peers import Task
 
 # The paper's speedups on 32 cores.
@@ -71,12 +70,7 @@ def _parse() -> argparse.Namespace:
         help=f"with --ranks: the launcher (default: ${MPIEXEC}, that beside Python, that on the "
         "path)",
     )
-    parser.add_argument(
-        "--data",
-        type=folder,
-        metavar="DIR",
-        help=f"folder of the data sets (default: none; {WORDNET} comes with the package)",
-    )
+    add_data(parser, f"none; {WORDNET} comes with the package")
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
         "--dataset",
@@ -103,7 +97,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--repeats", type=positive, default=3, metavar="N", help="runs of each (default 3)"
     )
-    parser.add_argument("--json", type=writable, metavar="FILE", help="write every run there too")
+    add_json(parser)
     args = parser.parse_args()
     if args.ranks is None and (args.bundles or args.mpiexec):
         parser.error("--bundles and --mpiexec are for --ranks")
@@ -197,8 +191,7 @@ def main() -> int:
     args = _parse()
     if args.mpiexec is not None:
         os.environ[MPIEXEC] = str(args.mpiexec)
-    about = machine()
-    print_machine(about)
+    about = print_machine()
     _warn_of_few_cores(max(args.ranks or args.threads))
     all_runs = measure_in_turns({n: (job, args.repeats) for n, job in _jobs(args).items()})
     curve = [runs for name, runs in all_runs.items() if runs.results and name != "plain"]
@@ -228,8 +221,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    end_on_sigterm()
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        sys.exit("interrupted")
+    run_command(main)

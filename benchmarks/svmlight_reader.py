@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.datasets import load_svmlight_file
 
+from benchmarks.common.timing import best_of
 from multimargin.io._svmlight import dump_svmlight, load_svmlight
 
 
@@ -35,17 +34,6 @@ def make_file(path: Path, megabytes: int = 50, seed: int = 0) -> None:
     indptr = np.arange(n + 1, dtype=np.int32) * per_row
     X = sp.csr_matrix((values.astype(np.float32).ravel(), indices, indptr), shape=(n, n_features))
     dump_svmlight(path, X, rng.integers(1, 1001, size=n))
-
-
-def best_of(repeats: int, read: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the shortest wall time of several runs, and the last result."""
-    times = []
-    result = None
-    for _ in range(repeats):
-        began = time.perf_counter()
-        result = read()
-        times.append(time.perf_counter() - began)
-    return min(times), result
 
 
 def compare(path: Path, repeats: int) -> None:

@@ -16,7 +16,7 @@
         Of all threads in that time: on a busy machine less than the time taken.
     classes : ndarray of shape (n_classes,)
         The labels of the rows of the weights.
-    loss : a key of `benchmarks._evaluate.LOSSES`
+    loss : a key of `benchmarks.common.evaluate.LOSSES`
         What it minimises, next to half the squared norm of the weights.
     dual : float or None
         Its dual objective, a lower bound of the optimum; None where it tells none.
@@ -86,7 +86,7 @@ class Task:
         return " ".join([*words, f"{self.threads} thread{'s' if self.threads > 1 else ''}"])
 
     def loss(self) -> str:
-        """The loss, as a key of `benchmarks._evaluate.LOSSES`."""
+        """The loss, as a key of `benchmarks.common.evaluate.LOSSES`."""
         if self.formulation == "ovr":
             squared = self.options.get("loss", "hinge") == "squared_hinge"
             return "one-vs-rest-squared" if squared else "one-vs-rest"

@@ -15,7 +15,7 @@ READING_ORDER = (
     "plot_support.py",
     "plot_prune.py",
     "plot_update.py",
-    "plot_league.py",
+    "plot_round_robin.py",
     "plot_active_set.py",
 )
 

@@ -43,13 +43,13 @@ class PyEngine {
     unlocked(interrupt_, [&] { engine_->start_from_centroids(candidates, budget); });
   }
 
-  void assign(In<std::int64_t> pair, In<std::int32_t> cls, In<T> alpha) {
-    if (static_cast<std::int64_t>(pair.size()) != engine_->X().rows + 1 ||
+  void assign(In<std::int64_t> slot_begin, In<std::int32_t> cls, In<T> alpha) {
+    if (static_cast<std::int64_t>(slot_begin.size()) != engine_->X().rows + 1 ||
         cls.size() != alpha.size() ||
-        pair.data()[pair.size() - 1] != static_cast<std::int64_t>(cls.size()))
-      throw nb::value_error("assign: pair, cls and alpha do not fit each other");
+        slot_begin.data()[slot_begin.size() - 1] != static_cast<std::int64_t>(cls.size()))
+      throw nb::value_error("assign: slot_begin, cls and alpha do not fit each other");
     unlocked(interrupt_, [&] {
-      engine_->assign({pair.data(), pair.data() + pair.size()},
+      engine_->assign({slot_begin.data(), slot_begin.data() + slot_begin.size()},
                       {cls.data(), cls.data() + cls.size()},
                       {alpha.data(), alpha.data() + alpha.size()});
     });
@@ -63,15 +63,9 @@ class PyEngine {
     unlocked(interrupt_, [&] { engine_->recompute(); });
   }
 
-  PassReport pass_batches(std::int32_t batch, bool everything, double leave_below, double idle,
-                          double coupling, double quiet_gap, double quiet_violation) {
+  PassReport run_pass(const VisitRule<double>& rule) {
     PassReport report;
-    const VisitRule<T> rule{static_cast<T>(leave_below), static_cast<T>(idle), everything,
-                            static_cast<T>(coupling)};
-    unlocked(interrupt_, [&] {
-      report = engine_->pass_batches(batch, rule,
-                                     {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)});
-    });
+    unlocked(interrupt_, [&] { report = engine_->run_pass(rule_in<T>(rule)); });
     return report;
   }
 
@@ -84,7 +78,7 @@ class PyEngine {
   // alpha as rows of (class, value); slot 0, the own class, included.
   nb::tuple alpha() const {
     const ActiveSet<T>& a = engine_->active();
-    return nb::make_tuple(to_numpy(a.pair()), to_numpy(a.cls()), to_numpy(a.alpha()));
+    return nb::make_tuple(to_numpy(a.slot_begin()), to_numpy(a.cls()), to_numpy(a.alpha()));
   }
 
   // The weights as CSR parts with sorted features and no zeros, and the constant's weights.
@@ -114,15 +108,39 @@ void bind_one(nb::module_& m, const char* name) {
            "isa"_a, "threads"_a, "seed"_a)
       .def("set_time_limit", &E::set_time_limit, "seconds"_a)
       .def("start_from_centroids", &E::start_from_centroids, "candidates"_a, "budget"_a)
-      .def("assign", &E::assign, "pair"_a.noconvert(), "cls"_a.noconvert(), "alpha"_a.noconvert())
+      .def("assign", &E::assign, "slot_begin"_a.noconvert(), "cls"_a.noconvert(),
+           "alpha"_a.noconvert())
       .def("merge_found", &E::merge_found)
       .def("recompute", &E::recompute)
-      .def("pass_batches", &E::pass_batches, "batch"_a, "everything"_a, "leave_below"_a, "idle"_a,
-           "coupling"_a, "quiet_gap"_a, "quiet_violation"_a)
+      .def("run_pass", &E::run_pass, "rule"_a)
       .def("scan", &E::scan, "capacity"_a, "idle"_a, "exact"_a = false)
       .def("alpha", &E::alpha)
       .def("weights", &E::weights)
       .def_prop_ro("active_pairs", &E::active_pairs);
+}
+
+void bind_visit_rule(nb::module_& m) {
+  using Rule = VisitRule<double>;
+  nb::class_<Rule>(m, "VisitRule")
+      .def(
+          "__init__",
+          [](Rule* self, bool everything, double leave_below, double idle, double quiet_gap,
+             double quiet_violation, std::int32_t batch, double coupling) {
+            new (self)
+                Rule{batch, everything, leave_below, idle, coupling, quiet_gap, quiet_violation};
+          },
+          nb::kw_only(), "everything"_a, "leave_below"_a, "idle"_a, "quiet_gap"_a,
+          "quiet_violation"_a, "batch"_a = 1, "coupling"_a = 0.0)
+      .def_ro("batch", &Rule::batch)
+      // For visits that see but a share of a sample's gap.
+      .def(
+          "with_gaps_times",
+          [](Rule rule, double share) {
+            rule.leave_below *= share;
+            rule.quiet_gap *= share;
+            return rule;
+          },
+          "share"_a);
 }
 
 // One block solve by the kernel of a given instruction set, to compare with its NumPy twin.
@@ -156,6 +174,7 @@ void bind_solve_block(nb::module_& m) {
 }  // namespace
 
 void bind_engine(nb::module_& m) {
+  bind_visit_rule(m);
   nb::class_<PassReport>(m, "PassReport")
       .def_ro("gap", &PassReport::gap)
       .def_ro("violation", &PassReport::violation)

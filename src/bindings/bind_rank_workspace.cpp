@@ -7,11 +7,11 @@
 #include <string>
 #include <utility>
 
-#include "active_set/violators.hpp"
 #include "bindings.hpp"
 #include "borrowed.hpp"
 #include "formulation_name.hpp"
 #include "round_robin/rank_workspace.hpp"
+#include "round_robin/violators.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -50,9 +50,9 @@ class PyRankWorkspace {
   nb::tuple candidates(std::int32_t count, std::int64_t budget, std::int64_t from,
                        std::int64_t to) {
     if (from < 0 || to < from || to > rows()) throw nb::value_error("candidates: no such samples");
-    PairLists lists;
+    SlotLists lists;
     unlocked(interrupt_, [&] { lists = workspace_->candidates(count, budget, from, to); });
-    return nb::make_tuple(to_numpy(std::move(lists.pair)), to_numpy(std::move(lists.cls)));
+    return nb::make_tuple(to_numpy(std::move(lists.slot_begin)), to_numpy(std::move(lists.cls)));
   }
 
   void divide(In<std::int32_t> bundle_of, std::int32_t bundles) {
@@ -64,15 +64,16 @@ class PyRankWorkspace {
     unlocked(interrupt_, [&] { workspace_->divide(copy(bundle_of), bundles); });
   }
 
-  // --- at home
+  // --- owned bundles
 
-  void take(std::int32_t bundle, In<std::int64_t> pair, In<std::int32_t> cls, In<T> alpha) {
+  void take(std::int32_t bundle, In<std::int64_t> slot_begin, In<std::int32_t> cls, In<T> alpha) {
     check_bundle(bundle);
-    if (static_cast<std::int64_t>(pair.size()) != rows() + 1 || cls.size() != alpha.size() ||
-        pair.data()[rows()] != static_cast<std::int64_t>(cls.size()))
-      throw nb::value_error("take: pair, cls and alpha do not fit each other");
-    unlocked(interrupt_,
-             [&] { workspace_->add_owned(bundle).take(pair.data(), cls.data(), alpha.data()); });
+    if (static_cast<std::int64_t>(slot_begin.size()) != rows() + 1 || cls.size() != alpha.size() ||
+        slot_begin.data()[rows()] != static_cast<std::int64_t>(cls.size()))
+      throw nb::value_error("take: slot_begin, cls and alpha do not fit each other");
+    unlocked(interrupt_, [&] {
+      workspace_->add_owned(bundle).take(slot_begin.data(), cls.data(), alpha.data());
+    });
   }
 
   void set_columns(std::int32_t bundle, In<std::int64_t> begin, In<std::int32_t> sample,
@@ -91,15 +92,15 @@ class PyRankWorkspace {
     workspace_->add_owned(bundle).set(copy(begin), copy(sample), copy(alpha));
   }
 
-  // Borrowed from the league: valid until the bundle changes.
+  // Borrowed: valid until the bundle changes.
   nb::tuple columns(std::int32_t bundle) {
     const Bundle<T, I>& c = workspace_->owned(bundle);
     return nb::make_tuple(view(c.begin()), view(c.sample()), view(c.alpha()));
   }
   nb::tuple structure(std::int32_t bundle) {
     const Bundle<T, I>& c = workspace_->owned(bundle);
-    return nb::make_tuple(view(c.begin()), view(c.sample()), view(c.alpha()), view(c.weight()),
-                          view(c.feature()));
+    return nb::make_tuple(view(c.begin()), view(c.sample()), view(c.alpha()),
+                          view(c.layout().begin), view(c.layout().feature));
   }
 
   void put_alpha(std::int32_t bundle, In<std::int64_t> pair, In<T> value) {
@@ -111,7 +112,7 @@ class PyRankWorkspace {
       alpha[pair.data()[p]] = value.data()[p];
     }
   }
-  // Of a bundle whose bundle state, dual variables included, is at home.
+  // Of an owned bundle whose state, dual variables included, has come back.
   void unpack_alpha(std::int32_t bundle) {
     workspace_->owned(bundle).alpha() = workspace_->bundle_state(bundle).alpha;
   }
@@ -190,7 +191,7 @@ class PyRankWorkspace {
                           to_numpy(workspace_->bundle_state(bundle).w_bias));
   }
 
-  // --- on the road
+  // --- bundle states
 
   nb::tuple pack(std::int32_t bundle) {
     Packed<T> packed;
@@ -215,24 +216,19 @@ class PyRankWorkspace {
   // --- meetings
 
   void build(std::int32_t a, std::int32_t b, const std::vector<nb::object>& of_a,
-             const std::vector<nb::object>& of_b, bool home) {
+             const std::vector<nb::object>& of_b, bool within) {
     const SideArrays left(of_a), right(of_b);
     const Side<T> one = side(a, left), two = side(b, right);
-    unlocked(interrupt_, [&] { workspace_->build(one, two, home); });
+    unlocked(interrupt_, [&] { workspace_->build(one, two, within); });
   }
   void drop_meetings() { workspace_->drop_meetings(); }
 
   std::vector<PassReport> run_meetings(
-      const std::vector<std::pair<std::int32_t, std::int32_t>>& meetings, std::int32_t batch,
-      bool everything, double leave_below, double idle, double coupling, double quiet_gap,
-      double quiet_violation, std::uint64_t seed) {
+      const std::vector<std::pair<std::int32_t, std::int32_t>>& meetings,
+      const VisitRule<double>& rule, std::uint64_t seed) {
     std::vector<PassReport> reports;
-    const MeetingPass<T> how{
-        batch,
-        {static_cast<T>(leave_below), static_cast<T>(idle), everything, static_cast<T>(coupling)},
-        {static_cast<T>(quiet_gap), static_cast<T>(quiet_violation)},
-        seed};
-    unlocked(interrupt_, [&] { reports = workspace_->run_meetings(meetings, how); });
+    unlocked(interrupt_,
+             [&] { reports = workspace_->run_meetings(meetings, rule_in<T>(rule), seed); });
     return reports;
   }
 
@@ -330,7 +326,7 @@ void bind_one(nb::module_& m, const char* name) {
       .def("set_time_limit", &L::set_time_limit, "seconds"_a)
       .def("candidates", &L::candidates, "count"_a, "budget"_a, "begin"_a, "end"_a)
       .def("divide", &L::divide, "bundle_of"_a.noconvert(), "bundles"_a)
-      .def("take", &L::take, "bundle"_a, "pair"_a.noconvert(), "cls"_a.noconvert(),
+      .def("take", &L::take, "bundle"_a, "slot_begin"_a.noconvert(), "cls"_a.noconvert(),
            "alpha"_a.noconvert())
       .def("set_columns", &L::set_columns, "bundle"_a, "begin"_a.noconvert(),
            "sample"_a.noconvert(), "alpha"_a.noconvert())
@@ -356,10 +352,9 @@ void bind_one(nb::module_& m, const char* name) {
            "values"_a.noconvert())
       .def("keep_alpha_only", &L::keep_alpha_only, "bundle"_a)
       .def("drop", &L::drop, "bundle"_a)
-      .def("build", &L::build, "a"_a, "b"_a, "of_a"_a, "of_b"_a, "home"_a)
+      .def("build", &L::build, "a"_a, "b"_a, "of_a"_a, "of_b"_a, "within"_a)
       .def("drop_meetings", &L::drop_meetings)
-      .def("run_meetings", &L::run_meetings, "meetings"_a, "batch"_a, "everything"_a,
-           "leave_below"_a, "idle"_a, "coupling"_a, "quiet_gap"_a, "quiet_violation"_a, "seed"_a)
+      .def("run_meetings", &L::run_meetings, "meetings"_a, "rule"_a, "seed"_a)
       .def("collect", &L::collect, "a"_a, "b"_a, "which"_a)
       .def("meeting_state", &L::meeting_state, "a"_a, "b"_a)
       .def("restore_meeting", &L::restore_meeting, "a"_a, "b"_a, "alpha"_a.noconvert(),

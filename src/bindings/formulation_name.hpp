@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "simd/kernels.hpp"
+#include "formulations/formulation.hpp"
 
 namespace multimargin::bindings {
 

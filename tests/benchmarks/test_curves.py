@@ -13,15 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks import _curve_runs, _growth, _power_law, curves
-from benchmarks._contenders import PROBLEMS, Contender, for_gap, for_growth, ours
-from benchmarks._curve_files import Files
-from benchmarks._curve_runs import Course
-from benchmarks._data import by_sizes, load
-from benchmarks._evaluate import suboptimality
-from benchmarks._gap_curve import GapCurve, goes_on, seconds_to
-from benchmarks._growth import QUICK, Growth, reached
-from benchmarks._run import Job, RunFailedError, TimeLimitError, UnavailableError
+from benchmarks.common.data import by_sizes, load
+from benchmarks.common.evaluate import suboptimality
+from benchmarks.common.run import Job, RunFailedError, TimeLimitError, UnavailableError
+from benchmarks.curves import __main__ as command
+from benchmarks.curves import growth, power_law, runs
+from benchmarks.curves.contenders import PROBLEMS, Contender, for_gap, for_growth, ours
+from benchmarks.curves.files import Files
+from benchmarks.curves.gap import GapCurve, goes_on, seconds_to
+from benchmarks.curves.growth import QUICK, Growth, reached
+from benchmarks.curves.runs import Course
 from reproduction.report._text_table import table_text
 
 _ABOUT = {"processor": "a processor", "cores": "2", "commit": "abc"}
@@ -37,7 +38,7 @@ _ABOUT = {"processor": "a processor", "cores": "2", "commit": "abc"}
 )
 @settings(max_examples=50, deadline=None)
 def test_exact_power_laws_are_found(exponent: float, factor: float, x: list[int]) -> None:
-    law = _power_law.fit(x, [factor * value**exponent for value in x])
+    law = power_law.fit(x, [factor * value**exponent for value in x])
     assert law is not None and law.error is not None
     spread = np.std(np.log(x))
     assert law.exponent == pytest.approx(exponent, abs=1e-9 / min(1, spread))
@@ -48,23 +49,21 @@ def test_the_standard_error_is_that_of_the_scatter() -> None:
     """Over many draws the exponents scatter as much as the standard error says."""
     rng = np.random.default_rng(0)
     x = np.array([1.0, 2, 4, 8, 16, 32])
-    laws = [
-        _power_law.fit(x, 3 * x**1.5 * np.exp(0.1 * rng.standard_normal(6))) for _ in range(500)
-    ]
+    laws = [power_law.fit(x, 3 * x**1.5 * np.exp(0.1 * rng.standard_normal(6))) for _ in range(500)]
     exponents = [law.exponent for law in laws if law is not None]
     errors = [law.error for law in laws if law is not None and law.error is not None]
     assert np.mean(exponents) == pytest.approx(1.5, abs=0.01)
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(exponents), rel=0.1)
-    assert str(_power_law.PowerLaw(1.5, 3.0, 0.04)) == "1.50 ± 0.04"
+    assert str(power_law.PowerLaw(1.5, 3.0, 0.04)) == "1.50 ± 0.04"
 
 
 def test_too_few_points_for_a_power_law() -> None:
-    two = _power_law.fit([1, 2], [3, 6])
+    two = power_law.fit([1, 2], [3, 6])
     assert two is not None and two.exponent == pytest.approx(1) and two.error is None
-    assert _power_law.fit([2, 2], [3, 6]) is None
-    assert _power_law.fit([], []) is None
+    assert power_law.fit([2, 2], [3, 6]) is None
+    assert power_law.fit([], []) is None
     with pytest.raises(ValueError, match="greater than 0"):
-        _power_law.fit([1, 2], [0, 1])
+        power_law.fit([1, 2], [0, 1])
 
 
 # Distance from the optimum
@@ -116,7 +115,7 @@ class Fake:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     measuring = Fake()
-    monkeypatch.setattr(_curve_runs, "measure", measuring)
+    monkeypatch.setattr(runs, "measure", measuring)
     return measuring
 
 
@@ -132,7 +131,7 @@ def test_the_loosest_tolerance_within_the_target_counts(fake: Fake) -> None:
     """Of 1, 0.3, 0.1, ...: 5 % and 1.5 % above the optimum are too far, 0.5 % is not."""
     course = _course()
     dataset = by_sizes(500, 1000, 100, 40)
-    _growth._measure_set(course, dataset, repeats=2)
+    growth._measure_set(course, dataset, repeats=2)
     point = reached(course, _liblinear("cs"), dataset)
     assert point is not None
     assert point.contender.rung(point.rung) == "tol 0.1"
@@ -147,7 +146,7 @@ def test_a_gap_of_the_target_is_within_it(fake: Fake, monkeypatch: pytest.Monkey
     course, contender = _course(), ours("ww", (0.01,))
     result = fake(Job("multimargin", by_sizes(500, 1000, 100, 40), None, contender.ladder[0]))
     result |= {"primal": 101.0, "dual": 99.995}
-    monkeypatch.setattr(_curve_runs, "measure", lambda job: dict(result))
+    monkeypatch.setattr(runs, "measure", lambda job: dict(result))
     course.run(contender, "any", 0, 0)
     assert reached(course, contender, "any") is not None
 
@@ -179,7 +178,7 @@ def test_growth_finds_the_exponents_and_names_the_fixed_sizes(fake: Fake) -> Non
 
 
 def test_sizes_of_growth_can_be_generated_and_share_a_middle() -> None:
-    for sizes in (QUICK, _growth.FULL):
+    for sizes in (QUICK, growth.FULL):
         middles = {
             sizes.dataset(axis, size)
             for axis, size in (
@@ -292,10 +291,10 @@ def test_an_interrupted_command_shows_what_there_is(
 ) -> None:
     fake.failing = {"liblinear": KeyboardInterrupt()}  # type: ignore[dict-item]
     monkeypatch.setattr(sys, "argv", ["curves", "growth", "--quick", "--out", str(tmp_path)])
-    monkeypatch.setattr(curves, "machine", lambda: _ABOUT)
-    monkeypatch.setattr(curves, "why_no_figures", lambda: "no figures")
+    monkeypatch.setattr(command, "print_machine", lambda: _ABOUT)
+    monkeypatch.setattr(command, "why_no_figures", lambda: "no figures")
     with pytest.raises(KeyboardInterrupt):
-        curves.main()
+        command.main()
     assert "Growth of training time" in capsys.readouterr().out
     assert json.loads((tmp_path / "growth.json").read_text())["points"]
 

@@ -17,8 +17,10 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import f1_score
 
-from benchmarks import _contest, _contest_table, _cores, _evaluate, _run, _worker
 from benchmarks.__main__ import main
+from benchmarks.common import cores, evaluate, run, worker
+from benchmarks.contest import table
+from benchmarks.contest.climbs import TIGHT, Contest, Contestant, Rules, climb, hold, repeat
 from benchmarks.peers import (
     PEERS,
     Offer,
@@ -34,10 +36,10 @@ from benchmarks.peers import (
 )
 from tests.support.paths import ROOT
 
-RULES = _contest.Rules(None, repeats=3, limit_s=100.0, repeat_below_s=10.0)
-OURS = _contest.Contestant("multimargin", Offer("ovr", tolerances(0.1, 0.01), threads="any"))
-THEIRS = _contest.Contestant("liblinear", Offer("ovr", tolerances(1, 0.1, 0.01), how="-s 3"))
-ONLINE = _contest.Contestant("sgd", Offer("ovr", epochs(1, 5, 1000), how="hinge", threads="any"))
+RULES = Rules(None, repeats=3, limit_s=100.0, repeat_below_s=10.0)
+OURS = Contestant("multimargin", Offer("ovr", tolerances(0.1, 0.01), threads="any"))
+THEIRS = Contestant("liblinear", Offer("ovr", tolerances(1, 0.1, 0.01), how="-s 3"))
+ONLINE = Contestant("sgd", Offer("ovr", epochs(1, 5, 1000), how="hinge", threads="any"))
 
 
 class FakeTrainers:
@@ -47,25 +49,25 @@ class FakeTrainers:
         self.primals, self.seconds = primals, seconds
         self.ran: list[tuple[str, Any, bool, int]] = []
 
-    def __call__(self, variants: dict[str, tuple[_run.Job, int]]) -> dict[str, _run.Runs]:
+    def __call__(self, variants: dict[str, tuple[run.Job, int]]) -> dict[str, run.Runs]:
         return {name: self._runs(job, count) for name, (job, count) in variants.items()}
 
-    def _runs(self, job: _run.Job, count: int) -> _run.Runs:
+    def _runs(self, job: run.Job, count: int) -> run.Runs:
         setting = job.task.tol if job.task.tol is not None else job.task.options["epochs"]
         self.ran.append((job.peer, setting, job.judge, count))
         primal = self.primals.get((job.peer, setting))
         if primal is None:
-            return _run.Runs(job, problem=f"skipped: no {job.peer}")
+            return run.Runs(job, problem=f"skipped: no {job.peer}")
         result = {"seconds": self.seconds, "cpu_seconds": 1.0, "peak_mb": 5.0, "hash": "x"}
         result |= {"version": "1", "dual": 100.0}
         if job.judge:
             result |= {"primal": primal, "test_error": 0.5, "density": 0.25, "model_bytes": 10**6}
-        return _run.Runs(job, [dict(result) for _ in range(count)])
+        return run.Runs(job, [dict(result) for _ in range(count)])
 
 
 def test_the_loosest_setting_that_reaches_the_goal_counts():
     trainers = FakeTrainers({("liblinear", 1): 110, ("liblinear", 0.1): 100.5})
-    found = _contest.climb(THEIRS, "set", 1, 100.0, RULES, measure=trainers)
+    found = climb(THEIRS, "set", 1, 100.0, RULES, measure=trainers)
     assert [ran[1] for ran in trainers.ran] == [1, 0.1]  # and not 0.01
     assert (found.rung, found.reached) == (1, True)
     assert found.above == pytest.approx(0.005)
@@ -73,14 +75,14 @@ def test_the_loosest_setting_that_reaches_the_goal_counts():
 
 def test_who_never_reaches_the_goal_is_shown_where_it_came_closest():
     trainers = FakeTrainers({("sgd", 1): 108, ("sgd", 5): 103, ("sgd", 1000): 105}, 1e-3)
-    found = _contest.climb(ONLINE, "set", 1, 100.0, RULES, measure=trainers)
+    found = climb(ONLINE, "set", 1, 100.0, RULES, measure=trainers)
     assert len(found.tried) == 3
     assert (found.rung, found.reached) == (1, False)
 
 
 def test_epochs_that_cannot_end_in_time_are_not_begun():
     trainers = FakeTrainers({("sgd", 1): 108, ("sgd", 5): 103, ("sgd", 1000): 100})
-    found = _contest.climb(ONLINE, "set", 1, 100.0, RULES, measure=trainers)
+    found = climb(ONLINE, "set", 1, 100.0, RULES, measure=trainers)
     assert [ran[1] for ran in trainers.ran] == [1, 5]
     assert found.rung == 1
     assert found.tried[-1].problem == (
@@ -90,29 +92,29 @@ def test_epochs_that_cannot_end_in_time_are_not_begun():
 
 def test_a_peer_that_is_not_there_is_asked_once():
     trainers = FakeTrainers({})
-    found = _contest.climb(THEIRS, "set", 1, 100.0, RULES, measure=trainers)
+    found = climb(THEIRS, "set", 1, 100.0, RULES, measure=trainers)
     assert len(trainers.ran) == 1
     assert (found.above, found.reached) == (None, False)
-    contest = _contest.Contest("set", 1, [found], {"one-vs-rest": 100.0})
-    rows = _contest_table.rows(contest)
-    assert _contest_table.lines(rows) == [_contest_table.HEAD]
-    assert _contest_table.problems(rows * 2) == ["LIBLINEAR: skipped: no liblinear"]
+    contest = Contest("set", 1, [found], {"one-vs-rest": 100.0})
+    rows = table.rows(contest)
+    assert table.lines(rows) == [table.HEAD]
+    assert table.problems(rows * 2) == ["LIBLINEAR: skipped: no liblinear"]
 
 
 def test_contests_start_where_fewer_threads_ended_and_repeat_in_turns():
     trainers = FakeTrainers(
         {
-            ("multimargin", _contest.TIGHT): 100.0,
+            ("multimargin", TIGHT): 100.0,
             ("multimargin", 0.1): 102.0,
             ("multimargin", 0.01): 100.5,
             ("liblinear", 1): 100.9,
         }
     )
-    contests, tight = _contest.hold("set", (1, 2), [OURS, THEIRS], RULES, trainers)
+    contests, tight = hold("set", (1, 2), [OURS, THEIRS], RULES, trainers)
     assert len(tight) == 1  # one problem, one optimum
     assert [len(contest.climbs) for contest in contests] == [2, 1]  # LIBLINEAR has one thread
     assert trainers.ran == [
-        ("multimargin", _contest.TIGHT, True, 1),
+        ("multimargin", TIGHT, True, 1),
         ("multimargin", 0.1, True, 1),
         ("multimargin", 0.01, True, 1),
         ("liblinear", 1, True, 1),
@@ -125,25 +127,25 @@ def test_contests_start_where_fewer_threads_ended_and_repeat_in_turns():
 
 
 def test_a_problem_without_an_optimum_leaves_the_others():
-    trainers = FakeTrainers({("multimargin", _contest.TIGHT): 100.0, ("multimargin", 0.1): 100.0})
+    trainers = FakeTrainers({("multimargin", TIGHT): 100.0, ("multimargin", 0.1): 100.0})
     squared = replace(OURS, offer=replace(OURS.offer, squared=True))
 
     def measure(variants):
         ((job, _),) = list(variants.values())[:1]
-        if job.task.tol == _contest.TIGHT and job.task.options:
-            return {"tight": _run.Runs(job, problem="stopped: it took too long")}
+        if job.task.tol == TIGHT and job.task.options:
+            return {"tight": run.Runs(job, problem="stopped: it took too long")}
         return trainers(variants)
 
-    contests, tight = _contest.hold("set", (1,), [squared, OURS], RULES, measure)
+    contests, tight = hold("set", (1,), [squared, OURS], RULES, measure)
     assert [each.contestant for each in contests[0].climbs] == [OURS]
     assert [runs.problem for runs in tight] == ["stopped: it took too long", None]
 
 
 def test_objectives_below_the_optimum_are_not_believed():
     trainers = FakeTrainers({("liblinear", 1): 99.0})
-    found = _contest.climb(THEIRS, "set", 1, 100.0, RULES, measure=trainers)
+    found = climb(THEIRS, "set", 1, 100.0, RULES, measure=trainers)
     assert not found.reached
-    (row,) = _contest_table.rows(_contest.Contest("set", 1, [found], {"one-vs-rest": 100.0}))
+    (row,) = table.rows(Contest("set", 1, [found], {"one-vs-rest": 100.0}))
     assert row.seconds is None
     assert row.problem.startswith("failed: liblinear on set")
     assert "below 100, a lower bound" in row.problem
@@ -151,37 +153,35 @@ def test_objectives_below_the_optimum_are_not_believed():
 
 def test_slow_settings_are_run_once():
     trainers = FakeTrainers({("liblinear", 1): 100.0}, seconds=11.0)
-    found = _contest.climb(THEIRS, "set", 1, 100.0, RULES, measure=trainers)
-    _contest.repeat([found], RULES, trainers)
+    found = climb(THEIRS, "set", 1, 100.0, RULES, measure=trainers)
+    repeat([found], RULES, trainers)
     assert len(trainers.ran) == 1
 
 
-def _contest_of(primal: float) -> _contest.Contest:
+def _contest_of(primal: float) -> Contest:
     trainers = FakeTrainers({("multimargin", 0.1): 100.5, ("sgd", 1): primal}, seconds=2.0)
-    climbs = [_contest.climb(OURS, "set", 1, 100.0, RULES, measure=trainers)]
+    climbs = [climb(OURS, "set", 1, 100.0, RULES, measure=trainers)]
     trainers.seconds = 7.0
     only = replace(ONLINE, offer=replace(ONLINE.offer, ladder=epochs(1)))
-    climbs.append(_contest.climb(only, "set", 1, 100.0, RULES, measure=trainers))
-    return _contest.Contest("set", 1, climbs, {"one-vs-rest": 100.0})
+    climbs.append(climb(only, "set", 1, 100.0, RULES, measure=trainers))
+    return Contest("set", 1, climbs, {"one-vs-rest": 100.0})
 
 
 @pytest.mark.parametrize(
     ("primal", "ratio", "above"), [(100, "3.50x", "0.00%"), (120, ">3.50x", "20.00% !")]
 )
 def test_ratios_of_those_above_the_goal_are_lower_bounds(primal, ratio, above):
-    rows = _contest_table.rows(_contest_of(primal))
+    rows = table.rows(_contest_of(primal))
     assert [row.peer for row in rows] == ["multimargin", "sgd"]
-    _, ours, theirs = (
-        dict(zip(_contest_table.HEAD, line, strict=True)) for line in _contest_table.lines(rows)
-    )
+    _, ours, theirs = (dict(zip(table.HEAD, line, strict=True)) for line in table.lines(rows))
     assert (ours["x ours"], theirs["x ours"]) == ("", ratio)
     assert theirs["above optimum"] == above
     assert theirs["model MB"] == "1.0"
 
 
 def test_csv_has_all_rows_and_columns():
-    rows = _contest_table.rows(_contest_of(120))
-    read = list(csv.DictReader(io.StringIO(_contest_table.as_csv(rows).decode())))
+    rows = table.rows(_contest_of(120))
+    read = list(csv.DictReader(io.StringIO(table.as_csv(rows).decode())))
     assert [line["peer"] for line in read] == ["multimargin", "sgd"]
     assert float(read[1]["above_optimum"]) == pytest.approx(0.2)
     assert read[1]["reached"] == "False"
@@ -193,7 +193,7 @@ def test_every_peer_says_what_it_offers_without_being_there():
         assert module.TITLE
         for offer in module.OFFERS:
             tasks = [offer.task(rung, 1) for rung in range(len(offer.ladder))]
-            assert tasks[0].loss() in _evaluate.LOSSES
+            assert tasks[0].loss() in evaluate.LOSSES
             tolerance = [task.tol or 1 / task.options["epochs"] for task in tasks]
             assert tolerance == sorted(tolerance, reverse=True)
             assert offer.can_use(1) or offer.can_use(2)
@@ -220,7 +220,7 @@ def test_macro_f1_is_that_of_scikit_learn():
     for n_classes in (2, 5, 50):
         truth, said = rng.integers(-1, n_classes, (2, 40))
         expected = f1_score(truth, said, average="macro")
-        assert _evaluate.macro_f1(truth, said) == pytest.approx(expected, abs=1e-12)
+        assert evaluate.macro_f1(truth, said) == pytest.approx(expected, abs=1e-12)
 
 
 def _brute_losses(scores: list[float], own: int) -> dict[str, float]:
@@ -243,18 +243,18 @@ def test_objectives_are_those_of_brute_force(kind):
     X = sp.random(15, 6, 0.6, format="csr", random_state=2)
     own = rng.integers(0, 4, 15)
     norm = 0.5 * math.fsum(w * w for w in W.ravel())
-    for loss in _evaluate.LOSSES:
+    for loss in evaluate.LOSSES:
         lost = 0.0
         for row, label in zip(X.toarray(), own, strict=True):
             scores = [math.fsum(a * b for a, b in zip(w, row, strict=True)) for w in W]
             lost += _brute_losses(scores, label)[loss]
-        assert _evaluate.primal(kind(W), X, own, 0.3, loss) == pytest.approx(norm + 0.3 * lost)
+        assert evaluate.primal(kind(W), X, own, 0.3, loss) == pytest.approx(norm + 0.3 * lost)
 
 
 def test_on_test_counts_errors():
     W = np.eye(3)
     X = sp.csr_matrix(np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1]]))
-    found = _evaluate.on_test(W, X, np.array([0, 1, 2, -1]))
+    found = evaluate.on_test(W, X, np.array([0, 1, 2, -1]))
     assert found["test_error"] == 0.25
     assert found["macro_f1"] == pytest.approx((1 + 1 + 2 / 3 + 0) / 4)
 
@@ -313,21 +313,21 @@ def test_models_are_saved_to_see_their_size():
         (folder / "deep" / "part").write_bytes(b"x" * 1000)
         (folder / "rest").write_bytes(b"y" * 10)
 
-    found = _worker._saved(np.zeros((2, 3)), {"save": ("its folder", save)})
+    found = worker._saved(np.zeros((2, 3)), {"save": ("its folder", save)})
     assert found == {"model_bytes": 1010, "model_file": "its folder"}
-    plain = _worker._saved(np.zeros((2, 3)), {})
+    plain = worker._saved(np.zeros((2, 3)), {})
     assert plain == {"model_bytes": 128 + 48, "model_file": "numpy.save"}
-    known = _worker._saved(np.zeros((2, 3)), {"saved": ("its folder", 7)})
+    known = worker._saved(np.zeros((2, 3)), {"saved": ("its folder", 7)})
     assert known == {"model_bytes": 7, "model_file": "its folder"}
     huge = np.broadcast_to(0.0, (10**5, 10**5))  # no memory behind it
-    assert _worker._saved(huge, {})["model_file"] == "numpy.save, not written"
+    assert worker._saved(huge, {})["model_file"] == "numpy.save, not written"
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="cores cannot be chosen here")
 def test_cores_are_whole_ones_first(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3})
-    monkeypatch.setattr(_cores, "_siblings", lambda cpu: "a" if cpu < 2 else "b")
-    assert [_cores.cores(count) for count in range(1, 6)] == [
+    monkeypatch.setattr(cores, "_siblings", lambda cpu: "a" if cpu < 2 else "b")
+    assert [cores.cores(count) for count in range(1, 6)] == [
         {3},
         {3, 1},
         {3, 1, 2},
@@ -339,20 +339,20 @@ def test_cores_are_whole_ones_first(monkeypatch):
 def test_every_second_turn_goes_backwards(monkeypatch):
     order = []
 
-    def measure(job: _run.Job) -> dict[str, Any]:
+    def measure(job: run.Job) -> dict[str, Any]:
         order.append((job.peer, job.judge))
         return {"seconds": 1.0, "cpu_seconds": 1.0, "peak_mb": 1.0, "hash": ""}
 
-    monkeypatch.setattr(_run, "measure", measure)
-    _run.measure_in_turns({name: (_run.Job(name, "set", None, judge=True), 2) for name in "ab"})
+    monkeypatch.setattr(run, "measure", measure)
+    run.measure_in_turns({name: (run.Job(name, "set", None, judge=True), 2) for name in "ab"})
     assert order == [("a", True), ("b", True), ("b", False), ("a", False)]
 
 
 def test_runs_that_take_too_long_are_ended(monkeypatch):
     sleep = [sys.executable, "-c", "import time; print(1, flush=True); time.sleep(60)"]
-    monkeypatch.setattr(_run, "command", lambda *_: sleep)
-    job = _run.Job("multimargin", "set", None, limit_s=0.3)
-    runs = _run.measure_in_turns({"slow": (job, 3)})["slow"]
+    monkeypatch.setattr(run, "command", lambda *_: sleep)
+    job = run.Job("multimargin", "set", None, limit_s=0.3)
+    runs = run.measure_in_turns({"slow": (job, 3)})["slow"]
     assert runs.problem == "stopped: multimargin on set, ww 1 thread: more than 0.3 s"
 
 
@@ -360,10 +360,10 @@ def test_a_run_has_the_cores_of_its_threads(monkeypatch):
     if not hasattr(os, "sched_getaffinity"):
         pytest.skip("cores cannot be chosen here")
     tell = "import os, json; print(json.dumps({'cores': len(os.sched_getaffinity(0))}))"
-    monkeypatch.setattr(_run, "command", lambda *_: [sys.executable, "-c", tell])
+    monkeypatch.setattr(run, "command", lambda *_: [sys.executable, "-c", tell])
     available = len(os.sched_getaffinity(0))
     for threads in (1, 2):
-        found = _run.measure(_run.Job("multimargin", "set", None, Task(threads=threads)))
+        found = run.measure(run.Job("multimargin", "set", None, Task(threads=threads)))
         assert found["cores"] == min(threads, available)
 
 

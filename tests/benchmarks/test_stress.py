@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 
-from benchmarks import stress
-from benchmarks._stress_checks import findings, other_bits
-from benchmarks._stress_data import Samples
-from benchmarks._stress_lanes import outcomes
-from benchmarks._stress_problem import Step, steps
+from benchmarks.stress.__main__ import line
+from benchmarks.stress.checks import findings, other_bits
+from benchmarks.stress.data import Samples
+from benchmarks.stress.lanes import outcomes
+from benchmarks.stress.problem import Step, steps
 from tests.support.paths import ROOT
 
 PROBLEMS = 150
@@ -22,9 +22,7 @@ def test_nothing_breaks_the_certificate():
     done = list(outcomes(0, 2, lambda begun: begun < PROBLEMS))
     assert sorted(outcome.seed for outcome in done) == list(range(PROBLEMS))
     assert {outcome.name for outcome in done} == {"ww", "cs", "llw", "ovr", "ovr²"}
-    found = [
-        stress.line(outcome, step, finding) for outcome in done for step, finding in outcome.found
-    ]
+    found = [line(outcome, step, finding) for outcome in done for step, finding in outcome.found]
     assert not found, "\n".join(["", *sorted(found)])
 
 

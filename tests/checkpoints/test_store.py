@@ -3,55 +3,18 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
-import random
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
-from multimargin.checkpoints import _lock as _folder_lock
-from multimargin.checkpoints import _store as _checkpoint
+from multimargin.checkpoints import _store
 from multimargin.checkpoints._store import Checkpoints, first_difference
-from multimargin.parallel._agreement import raise_on_all
 from multimargin.parallel._communicator import SerialCommunicator
-from multimargin.solvers._problem import Problem, fingerprint
-from tests.support.paths import ROOT
+from tests.checkpoints.steps import IDENTITY, parts_of, write_steps
 from tests.support.rank_threads import run_ranks
-
-IDENTITY = {"formulation": "ww", "C": 1.0, "seed": 3, "data": "abc"}
-
-
-def parts_of(comm, step):
-    """Two parts per rank, of several types, one array empty; rank 1 of three holds nothing."""
-    if comm.size == 3 and comm.rank == 1:
-        return {}
-    base = 100 * comm.rank + step
-    return {
-        f"bundle-{comm.rank}": {
-            "alpha": np.arange(base, base + 5, dtype=np.float64),
-            "a name that is longer than thirty-two characters": np.full((2, 3), base, np.int32),
-        },
-        f"fixture-{comm.rank}-{comm.rank + 1}": {"empty": np.zeros((0, 4), np.float32)},
-    }
-
-
-def write_steps(folder, ranks, first, last, identity=IDENTITY):
-    def work(comm):
-        checkpoints = Checkpoints(folder, 0, comm, identity)
-        for step in range(first, last + 1):
-            checkpoints.write({"pass": step, "gap": float("inf")}, parts_of(comm, step))
-        checkpoints.close()
-
-    run_ranks(ranks, work)
 
 
 def read_on(folder, ranks, identity=IDENTITY):
@@ -182,10 +145,10 @@ def test_shares_of_two_writes_are_not_mixed(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"formulation": "cs"}, r'its formulation is "ww", that of this run is "cs"'),
-        ({"C": float("inf"), "seed": 4}, r"its C is 1.0, that of this run is Infinity"),
-        ({"seed": 4}, r"its seed is 3, that of this run is 4"),
-        ({"bundles": 8}, r"its bundles is not given, that of this run is 8"),
+        ({"formulation": "cs"}, r'its formulation is "ww", but "cs" in this run'),
+        ({"C": float("inf"), "seed": 4}, r"its C is 1.0, but Infinity in this run"),
+        ({"seed": 4}, r"its seed is 3, but 4 in this run"),
+        ({"bundles": 8}, r"its bundles is not given, but 8 in this run"),
     ],
 )
 def test_another_run_is_refused(tmp_path, change, words):
@@ -220,13 +183,10 @@ def test_first_difference():
 def test_a_newer_format_is_refused(tmp_path, monkeypatch):
     folder = tmp_path / "c"
     with monkeypatch.context() as patch:
-        patch.setattr(_checkpoint, "FORMAT_VERSION", 2)
+        patch.setattr(_store, "FORMAT_VERSION", 2)
         write_steps(folder, 1, 1, 1)
     with pytest.raises(ValueError, match="newer multimargin: checkpoint format 2"):
         read_on(folder, 2)
-
-
-# ---------------------------------------------------------------- when writing fails
 
 
 @pytest.mark.parametrize("failing", ["rank-00000", "rank-00001", "manifest", "step"])
@@ -237,7 +197,7 @@ def test_a_full_disk_does_not_end_the_run(tmp_path, monkeypatch, failing):
     broken = [True]
 
     def fail_in(name, when):
-        original = getattr(_checkpoint, name)
+        original = getattr(_store, name)
 
         def call(path, *arguments):
             if broken[0] and when in str(path):
@@ -246,7 +206,7 @@ def test_a_full_disk_does_not_end_the_run(tmp_path, monkeypatch, failing):
                 raise full
             return original(path, *arguments)
 
-        monkeypatch.setattr(_checkpoint, name, call)
+        monkeypatch.setattr(_store, name, call)
 
     if failing == "manifest":
         fail_in("write_manifest", "")
@@ -301,12 +261,9 @@ def test_names_are_unique_over_ranks(tmp_path):
         run_ranks(2, work)
 
 
-# ---------------------------------------------------------------- when to write
-
-
 def test_rank_zeros_clock_decides(tmp_path, monkeypatch):
     now = [1000.0]
-    monkeypatch.setattr(_checkpoint.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(_store.time, "monotonic", lambda: now[0])
 
     def work(comm):
         # Only rank 0's interval counts.
@@ -327,227 +284,3 @@ def test_every_must_be_a_time(tmp_path):
     for every in (-1.0, float("nan"), "5s"):
         with pytest.raises(ValueError, match="every so many seconds, 0 or more"):
             Checkpoints(tmp_path / "c", every, SerialCommunicator(), {})
-
-
-def test_the_folder_must_have_a_name():
-    with pytest.raises(ValueError, match="empty name"):
-        Checkpoints("", 0, SerialCommunicator(), {})
-
-
-# ---------------------------------------------------------------- the folder
-
-
-def test_remove_takes_only_what_was_made(tmp_path):
-    folder = tmp_path / "c"
-    write_steps(folder, 2, 1, 2)
-    (folder / "step-000001" / "notes.txt").write_text("mine")
-    (folder / "readme").write_text("mine")
-
-    def work(comm):
-        checkpoints = Checkpoints(folder, 0, comm, IDENTITY)
-        checkpoints.remove()
-        with pytest.raises(RuntimeError, match="closed"):
-            checkpoints.read()
-
-    run_ranks(2, work)
-    left = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
-    assert left == ["readme", "step-000001/notes.txt"]
-
-
-def test_remove_takes_the_folder_if_a_run_had_made_it(tmp_path):
-    made, given = tmp_path / "made", tmp_path / "given"
-    given.mkdir()
-    for folder in (made, given):
-        write_steps(folder, 1, 1, 1)
-        Checkpoints(folder, 0, SerialCommunicator(), IDENTITY).remove()  # a second run
-    assert not made.exists()
-    assert list(given.iterdir()) == []
-
-
-def test_a_second_run_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(_checkpoint, "_PATIENCE", 0.2)
-    first = Checkpoints(tmp_path / "c", 0, SerialCommunicator(), IDENTITY)
-    with pytest.raises(OSError, match=f"another run .process {os.getpid()} on .*another folder"):
-        run_ranks(2, lambda comm: Checkpoints(tmp_path / "c", 0, comm, IDENTITY))
-    first.close()
-    Checkpoints(tmp_path / "c", 0, SerialCommunicator(), IDENTITY).close()
-
-
-def test_a_lock_is_waited_for(tmp_path):
-    first = Checkpoints(tmp_path / "c", 0, SerialCommunicator(), IDENTITY)
-
-    def work(comm):
-        if comm.rank == 1:
-            time.sleep(0.3)
-            first.remove()  # the lock file goes, too: it must be made anew
-        else:
-            Checkpoints(tmp_path / "c", 0, SerialCommunicator(), IDENTITY).close()
-
-    run_ranks(2, work)
-    assert (tmp_path / "c" / _folder_lock.NAME).exists()
-
-
-def test_an_unshared_folder_is_refused(tmp_path):
-    def work(comm):
-        # As if it were one path, which is another folder on another host.
-        folder = tmp_path / f"host-{comm.rank // 2}"
-        folder.mkdir(exist_ok=True)
-        Checkpoints(folder, 0, comm, IDENTITY)
-
-    with pytest.raises(OSError, match=r"rank 2 .*does not see what rank 0.*all ranks share"):
-        run_ranks(3, work)
-    assert not list(tmp_path.rglob(".token*"))
-
-
-def test_a_folder_that_cannot_be_made(tmp_path):
-    (tmp_path / "file").touch()
-    for folder, kind in (("no/c", FileNotFoundError), ("file", NotADirectoryError)):
-        failures = []
-
-        def work(comm, folder=folder, kind=kind, failures=failures):
-            with pytest.raises(kind) as error:
-                Checkpoints(tmp_path / folder, 0, comm, IDENTITY)
-            failures.append(error.value.filename)
-
-        run_ranks(2, work)
-        assert len(failures) == 2
-
-
-# ---------------------------------------------------------------- kills
-
-WRITER = textwrap.dedent("""
-    import sys
-    import numpy as np
-    from tests.support.rank_threads import run_ranks
-    from multimargin.checkpoints._store import Checkpoints
-
-    def work(comm):
-        checkpoints = Checkpoints(sys.argv[1], 0, comm, {"seed": 1})
-        found = checkpoints.read()
-        step = 0 if found is None else found.common["step"]
-        while True:
-            step += 1
-            values = np.full(20000, step * 2 + comm.rank)
-            checkpoints.write({"step": step}, {f"part-{comm.rank}": {"values": values}})
-            if comm.rank == 0:
-                print(step, flush=True)
-
-    run_ranks(2, work)
-""")
-
-
-def test_kills_at_any_moment_leave_a_complete_one(tmp_path):
-    folder = tmp_path / "c"
-    generator = random.Random(1)
-    tests = ROOT
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{tests}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
-    }
-    reported = 0
-    for _ in range(4):
-        writer = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", WRITER, str(folder)],
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
-        first = writer.stdout.readline()  # before that it imports
-        time.sleep(generator.uniform(0, 0.15))
-        writer.send_signal(signal.SIGKILL)
-        rest = writer.communicate()[0].splitlines()
-        reported = int([first, *rest][-1])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            checkpoints = Checkpoints(folder, 0, SerialCommunicator(), {"seed": 1})
-            found = checkpoints.read()
-        step = found.common["step"]
-        # What was reported is durable; one more may have been finished and not reported.
-        assert reported <= step <= reported + 1
-        for rank in range(2):
-            values = found.part(f"part-{rank}")["values"]
-            assert len(values) == 20000
-            assert (values == step * 2 + rank).all()
-        checkpoints.close()
-    assert reported > 6
-    Checkpoints(folder, 0, SerialCommunicator(), {"seed": 1}).remove()
-    assert not folder.exists()
-
-
-# ---------------------------------------------------------------- errors on all ranks
-
-
-class OddError(ValueError):
-    def __init__(self, one, two):
-        super().__init__(f"{one} and {two}")
-
-
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        (ValueError("bad"), ValueError),
-        (FileNotFoundError(errno.ENOENT, "not there", "x"), FileNotFoundError),
-        (OSError("no number"), OSError),
-        (json.JSONDecodeError("odd", "{", 1), ValueError),
-        (OddError(1, 2), ValueError),
-        (KeyError("name"), RuntimeError),
-    ],
-)
-def test_one_error_is_everyones(error, kind):
-    def work(comm):
-        with pytest.raises(Exception) as caught, raise_on_all(comm):
-            if comm.rank == 1:
-                raise error
-        return caught.value
-
-    raised = run_ranks(3, work)
-    assert raised[1] is error
-    for other in (raised[0], raised[2]):
-        assert isinstance(other, kind)
-        assert str(error) in str(other)
-        assert other.__notes__ == ["(raised on rank 1 of 3)"]
-
-
-# ---------------------------------------------------------------- fingerprints
-
-
-def problem(**changes):
-    X = sp.csr_matrix(np.eye(3) * [1.0, 2.0, 3.0])
-    fields = {
-        "X": X,
-        "y": np.array([0, 1, 2], np.int32),
-        "box": np.ones(3),
-        "n_classes": 3,
-        "bias": 0.0,
-        "formulation": "ww",
-    }
-    return Problem(**{**fields, **changes})
-
-
-def test_fingerprints_tell_problems_apart():
-    X = problem().X
-    wider = sp.csr_matrix((X.data, X.indices, X.indptr), shape=(3, 4))
-    moved = sp.csr_matrix((X.data, [1, 0, 2], X.indptr), shape=(3, 3))
-    rows = sp.csr_matrix((X.data, X.indices, [0, 2, 2, 3]), shape=(3, 3))
-    others = [
-        problem(X=X.astype(np.float32)),
-        problem(X=X * 1.5),
-        problem(X=wider),
-        problem(X=moved),
-        problem(X=rows),
-        problem(y=np.array([0, 2, 1], np.int32)),
-        problem(box=np.full(3, np.inf)),
-        problem(bias=1.0),
-    ]
-    names = {fingerprint(each) for each in [problem(), *others]}
-    assert len(names) == len(others) + 1
-    assert fingerprint(problem()) == fingerprint(problem(X=X.copy()))
-
-
-def test_fingerprints_do_not_see_how_arrays_lie():
-    X = problem().X
-    spare = sp.csr_matrix((3, 3))
-    spare.data = np.append(X.data, 9.0)
-    spare.indices = np.append(X.indices, X.indices.dtype.type(9))
-    spare.indptr = np.repeat(X.indptr, 2)[::2]
-    assert fingerprint(problem(X=spare)) == fingerprint(problem())

@@ -9,7 +9,7 @@
 
 #include "common/csr.hpp"
 #include "common/random.hpp"
-#include "simd/kernels.hpp"
+#include "simd/isa.hpp"
 
 // Ends the program: what follows a failed check would only repeat it.
 #define CHECK(...)                                                                         \

@@ -6,11 +6,11 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import MulticlassSVC, distributed, load_model, save_model
-from multimargin.distributed import _scores as _shared_prediction
+from multimargin.distributed import _scores
 from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.parallel._threads import rank_thread_count, thread_count
+from tests.distributed.scattered_weights import scatter_all
 from tests.support.rank_threads import run_ranks
-from tests.support.shared_out import share_out_all
 
 FORMULATIONS = ["ww", "cs", "llw", "ovr"]
 SCALARS = [
@@ -36,7 +36,7 @@ def make_data(n=90, d=20, k=7, dtype=np.float32, seed=0, names=False):
 
 @pytest.fixture
 def shared(monkeypatch):
-    share_out_all(monkeypatch)
+    scatter_all(monkeypatch)
 
 
 def coef_bytes(model):
@@ -225,7 +225,7 @@ def test_a_damaged_model_file_is_refused_on_all_ranks(tmp_path):
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_samples_too_large_to_be_scored_are_refused_on_all_ranks(shared, k, monkeypatch):
-    monkeypatch.setattr(_shared_prediction, "_ROWS", 16)
+    monkeypatch.setattr(_scores, "_ROWS", 16)
     X, y = make_data(k=k)
     large = X.astype(np.float64)
     large.data[large.indptr[50]] = 1e300

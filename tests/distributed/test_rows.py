@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from multimargin.distributed._rows import collect_rows, cut_evenly, share_rows, take_rows
 from multimargin.distributed._scores import SharedScores
 from multimargin.models._scores import LinearScores
+from tests.distributed.scattered_weights import scattered
 from tests.support.rank_threads import run_ranks
-from tests.support.shared_out import scattered
 
 
 def model(rows, columns, density, dtype=np.float32, seed=0):

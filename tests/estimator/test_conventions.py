@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import multimargin
 from multimargin import MulticlassSVC, TextClassifier
-from multimargin.estimator import _doc_link as _documentation
+from multimargin.estimator import _doc_link
 from multimargin.formulations import FORMULATIONS
 from tests.support.paths import ROOT
 
@@ -286,15 +286,15 @@ def test_html_leads_to_the_page_of_the_class(numbers, no_variable, is_fitted):
     if is_fitted:
         model.fit(X, y)
     html = model._repr_html_()
-    assert links(html)[0] == f"{_documentation.DOCUMENTATION}/{PAGES}"
+    assert links(html)[0] == f"{_doc_link.DOCUMENTATION}/{PAGES}"
     assert "Documentation for MulticlassSVC" in html
     # Where this scikit-learn describes parameters, they lead there, too.
-    own = [link for link in links(html) if link.startswith(_documentation.DOCUMENTATION)]
+    own = [link for link in links(html) if link.startswith(_doc_link.DOCUMENTATION)]
     assert len(own) == 1 or len(own) > len(model.get_params())
     # Also inside of others, whose own pages are elsewhere.
     chain = links(make_pipeline(StandardScaler(), model)._repr_html_())
     assert any(link.startswith("https://scikit-learn.org/") for link in chain)
-    assert f"{_documentation.DOCUMENTATION}/{PAGES}" in chain
+    assert f"{_doc_link.DOCUMENTATION}/{PAGES}" in chain
 
 
 def test_the_site_may_be_a_local_one(no_variable):

@@ -1,7 +1,6 @@
 """Ranks end together, with one message and a status that is not zero."""
 
 import signal
-import time
 
 import pytest
 
@@ -33,7 +32,7 @@ comm.receive((comm.rank + 1) % 3)
 """
     result = ranks(body)
     assert result.status == 1, result.output
-    assert result.seconds < 20
+    assert not result.timed_out
     assert "multimargin: rank 1 of 3: Traceback (most recent call last):" in result.stderr
     assert "in fail" in result.stderr
     assert result.stderr.count("LookupError: the words of rank 1") == 1
@@ -97,13 +96,6 @@ def started(run):
     return {int(rank): int(pid) for rank, pid in map(str.split, lines)}
 
 
-def wait_until_gone(pids):
-    end = time.monotonic() + 10
-    while left := mpi.alive(pids):
-        assert time.monotonic() < end, f"{left} still run"
-        time.sleep(0.05)
-
-
 WAITS = {
     "messages": "comm.receive((comm.rank + 1) % 3)",
     "work": "import time; time.sleep(60)",
@@ -116,14 +108,12 @@ def test_killing_a_rank_ends_all(victim, wait):
     with mpi.Run(3, ["-c", RUNNING + WAITS[wait]], timeout=30) as run:
         pids = started(run)
         run.signal(signal.SIGKILL, pids[victim])
-        killed = time.monotonic()
         result = run.finish()
-        assert time.monotonic() - killed < 10
         assert result.status != 0
         assert not result.timed_out
         assert f"rank {victim}" in result.stderr, result.output
         assert "signal 9 (Killed)" in result.stderr
-        wait_until_gone(pids.values())
+        mpi.wait_until_gone(pids.values())
 
 
 def test_interrupting_mpiexec_ends_all():
@@ -133,7 +123,7 @@ def test_interrupting_mpiexec_ends_all():
         result = run.finish()
         assert result.status != 0
         assert not result.timed_out
-        wait_until_gone(pids.values())
+        mpi.wait_until_gone(pids.values())
 
 
 def test_killing_mpiexec_leaves_no_rank_behind():
@@ -141,7 +131,7 @@ def test_killing_mpiexec_leaves_no_rank_behind():
         pids = started(run)
         run.signal(signal.SIGKILL)
         run.finish()
-        wait_until_gone(pids.values())
+        mpi.wait_until_gone(pids.values())
 
 
 def command(*args, size=3, env=None):

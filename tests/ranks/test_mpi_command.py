@@ -4,42 +4,19 @@ import json
 import os
 import re
 
-import numpy as np
 import pytest
 
 from multimargin import load_model
 from multimargin.cli import main
+from tests.ranks.mpi_commands import run_many
+from tests.support.every_formulation import MODELS, write_data
 from tests.support.mpi import mpiexec, needs_mpi
 from tests.support.paths import ROOT
 
 pytestmark = needs_mpi
 
 RANKS = (1, 2, 3)
-MODELS = {
-    "ww": ["--formulation", "ww"],
-    "cs": ["--formulation", "cs"],
-    "ovr": ["--formulation", "ovr"],
-    "ovr-squared": ["--formulation", "ovr", "--loss", "squared_hinge", "--normalize", "l2"],
-    "llw": ["--formulation", "llw"],
-    "llw-alternating": ["--formulation", "llw", "--solver", "alternating"],
-    "llw-extrapolated": ["--formulation", "llw", "--solver", "extrapolated", "--reductions", "4"],
-}
 BUNDLES = "8"
-
-
-def write_data(path, n, seed, n_classes=37, n_features=60):
-    """Uneven classes with names; each has a feature of its own, the rest is noise."""
-    rng = np.random.default_rng(seed)
-    share = 1.0 / np.arange(1, n_classes + 1)
-    classes = np.concatenate(
-        [np.arange(n_classes), rng.choice(n_classes, n - n_classes, p=share / share.sum())]
-    )
-    with path.open("w") as file:
-        for c in classes:
-            x = rng.random(n_features) * (rng.random(n_features) < 0.15)
-            x[c] += 1
-            row = " ".join(f"{j + 1}:{v:.4f}" for j, v in enumerate(x) if v)
-            file.write(f"label{c} {row}\n")
 
 
 def train_command(name, folder, *more):
@@ -52,15 +29,6 @@ def later_commands(name, folder):
         ["predict", f"{folder}/{name}", "test.svm", "-o", f"{folder}/{name}.labels"],
         ["predict", f"{folder}/{name}", "test.svm", "-o", f"{folder}/{name}.top", "--top-k", "4"],
     ]
-
-
-def run_many(n, commands, folder, **options):
-    """Run the commands on ``n`` ranks; returns the lines of stdout."""
-    (folder / "commands.json").write_text(json.dumps(commands))
-    script = ROOT / "tests" / "support" / "mpi_commands.py"
-    result = mpiexec(n, [script, folder / "commands.json"], timeout=120, cwd=folder, **options)
-    assert result.status == 0, result.output
-    return result.stdout.splitlines()
 
 
 @pytest.fixture(scope="module")
@@ -178,10 +146,9 @@ def test_exit_status_when_the_tolerance_is_not_reached(folder):
     assert not load_model(folder / "early").converged_
 
 
-def test_the_example_of_the_readme(folder, tmp_path):
-    readme = (ROOT / "README.md").read_text()
-    section = readme[readme.index("## On a cluster") :]
-    code = re.search(r"```python\n(.*?)```", section, re.S)[1]
+def test_the_example_of_the_cluster_page(folder, tmp_path):
+    page = (ROOT / "docs" / "cluster.md").read_text()
+    code = re.search(r"```python\n(.*?)```", page, re.S)[1]
     assert len(code.strip().splitlines()) < 10
     (tmp_path / "train.py").write_text(code)
     for name in ("train.svm", "test.svm"):

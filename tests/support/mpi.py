@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.runner._ranks import descendants
+from reproduction.measuring._ranks import descendants
 from tests.support.paths import ROOT
 
 _BESIDE = Path(sys.executable).parent / "mpiexec"
@@ -60,7 +60,6 @@ class Result:
     status: int
     stdout: str
     stderr: str
-    seconds: float
     timed_out: bool = False
 
     @property
@@ -127,9 +126,8 @@ class Run:
             timed_out = True
             self.kill()
             self.process.wait()
-        seconds = time.monotonic() - self._started
         stdout, stderr = self._out.rest(), self._err.rest()
-        return Result(self.process.returncode, stdout, stderr, seconds, timed_out)
+        return Result(self.process.returncode, stdout, stderr, timed_out)
 
     def _left(self):
         return max(0.01, self._timeout - (time.monotonic() - self._started))
@@ -175,6 +173,12 @@ def alive(pids):
         if state != "Z":
             found.append(pid)
     return found
+
+
+def wait_until_gone(pids):
+    """Wait for processes to end; pytest's time limit ends the wait."""
+    while alive(pids):
+        time.sleep(0.02)
 
 
 def _is_python(pid):

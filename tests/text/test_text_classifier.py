@@ -13,8 +13,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import get_tags
 
-from multimargin import MulticlassSVC, TextClassifier, distributed
-from multimargin.io._svmlight import DataFileError
+from multimargin import DataFileError, MulticlassSVC, TextClassifier, distributed
 from multimargin.tables import Table
 from multimargin.text import TextFeatures
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "common/csr.hpp"
+#include "simd/isa.hpp"
 
 namespace multimargin {
 
@@ -78,5 +79,8 @@ struct LineKernels {
   // Adds the weights that alpha stands for to sums, feature-major, the constant feature last.
   void (*recompute)(const Csr<T, I>&, const LineView<T>&, double* sums);
 };
+
+template <class T, class I>
+LineKernels<T, I> line_kernels(LineLoss loss, Isa isa);
 
 }  // namespace multimargin

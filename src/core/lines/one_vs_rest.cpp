@@ -10,7 +10,7 @@
 #include "common/buffer.hpp"
 #include "common/norms.hpp"
 #include "common/random.hpp"
-#include "formulations/rounding.hpp"
+#include "common/rounding.hpp"
 
 namespace multimargin {
 

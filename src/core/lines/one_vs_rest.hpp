@@ -20,7 +20,6 @@
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
 #include "lines/line.hpp"
-#include "simd/kernels.hpp"
 
 namespace multimargin {
 

@@ -1,4 +1,4 @@
-// What everybody in the league knows: the data, and which bundle a class belongs to.
+// The problem as every rank knows it: the data, and the partition of the classes into bundles.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 #include "common/norms.hpp"
 #include "common/random.hpp"
-#include "formulations/rounding.hpp"
+#include "common/rounding.hpp"
 
 namespace multimargin {
 

@@ -20,7 +20,6 @@
 #include "common/team.hpp"
 #include "lines/line.hpp"
 #include "rows/row.hpp"
-#include "simd/kernels.hpp"
 
 namespace multimargin {
 

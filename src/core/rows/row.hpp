@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "common/csr.hpp"
+#include "simd/isa.hpp"
 
 namespace multimargin {
 
@@ -82,5 +83,8 @@ struct RowKernels {
   // alpha += length e, within the bounds
   void (*face_move)(const RowBlock<T>&, T length, const T* e, T* alpha);
 };
+
+template <class T, class I>
+RowKernels<T, I> row_kernels(Isa isa);
 
 }  // namespace multimargin

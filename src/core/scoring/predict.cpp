@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "scoring/block_product.hpp"
+#include "scoring/kernels.hpp"
 
 namespace multimargin {
 
@@ -112,7 +113,7 @@ bool predict_top(const Csr<T, I>& X, const Coefficients<T>& coef, std::int32_t k
                  Isa isa, const std::function<bool()>& stop, std::int32_t* class_out,
                  T* score_out) {
   Team team(threads);
-  const auto kernels = product_kernels<T, I>(Formulation::weston_watkins, isa);
+  const auto kernels = score_kernels<T, I>(isa);
   std::vector<std::int32_t> count(X.rows, 0);
   const BestView<T> best{score_out, class_out, count.data(), k};
   const auto use = [&](const BlockView<T>& block, std::int64_t begin, std::int64_t end) {
@@ -149,7 +150,7 @@ template <class T, class I>
 bool predict_scores(const Csr<T, I>& X, const Coefficients<T>& coef, int threads, Isa isa,
                     const std::function<bool()>& stop, T* score_out) {
   Team team(threads);
-  const auto kernels = product_kernels<T, I>(Formulation::weston_watkins, isa);
+  const auto kernels = score_kernels<T, I>(isa);
   const auto use = [&](const BlockView<T>& block, std::int64_t begin, std::int64_t end) {
     kernels.scores(X, block, score_out, coef.classes, begin, end);
   };

@@ -8,7 +8,8 @@
 
 #include "common/csr.hpp"
 #include "common/team.hpp"
-#include "simd/kernels.hpp"
+#include "scoring/views.hpp"
+#include "simd/isa.hpp"
 
 namespace multimargin {
 

@@ -12,6 +12,7 @@ Every process ("rank") runs the same lines with the same data. It holds the weig
 the classes, never all of them. Without ``mpiexec`` the same script runs in one process.
 """
 
-from multimargin.distributed._fit import DistributedModel, fit, load, load_model
+from multimargin.distributed._fit import fit, load
+from multimargin.distributed._model import DistributedModel, load_model
 
 __all__ = ["DistributedModel", "fit", "load", "load_model"]

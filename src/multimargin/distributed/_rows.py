@@ -10,14 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multimargin.estimator._coef import (
+from multimargin.models._coef import (
     coefficients,
     in_form,
     kept_sparse,
     nonzeros,
     one_row_for_two,
 )
-from multimargin.models._file import index_type
+from multimargin.models.file._coef import index_type
 from multimargin.parallel._communicator import Communicator, Message
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Weights

@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin.estimator._sample_keys import Keys, matched
+from multimargin.models._sample_keys import Samples, matched
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Alpha, DenseAlpha, Start
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Who the samples of a fit were.
-
-    Attributes
-    ----------
-    keys : ndarray of uint64, shape (n_samples,)
-    classes : ndarray of shape (n_classes,)
-        Labels of the classes, which the fit counted from zero.
-    """
-
-    keys: Keys
-    classes: NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from multimargin.estimator._options import whole_number
 from multimargin.inspection._labels import class_index, native
+from multimargin.models._arguments import whole_number
 from multimargin.parallel._blas_threads import one_blas_thread
 
 # Cosines held at a time.

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from multimargin.estimator._options import whole_number
 from multimargin.estimator._samples import check_labels
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
+from multimargin.models._arguments import whole_number
 from multimargin.selection._grid import check_formulation, checked_penalties, default_penalties
 from multimargin.selection._measure import held_out, measured
 from multimargin.selection._path import point_of

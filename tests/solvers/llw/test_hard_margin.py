@@ -1,7 +1,5 @@
 """Lee-Lin-Wahba with C = inf: the smallest weights that keep every margin, or a clear refusal."""
 
-import time
-
 import numpy as np
 import pytest
 import scipy.sparse
@@ -193,6 +191,7 @@ INFEASIBLE = [
 ]
 
 
+@pytest.mark.timeout(60)  # it takes hundredths of a second
 @pytest.mark.parametrize("make", INFEASIBLE)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_infeasible_data_are_refused_soon(make, dtype):
@@ -200,11 +199,8 @@ def test_infeasible_data_are_refused_soon(make, dtype):
     X = X.astype(dtype)
     A = with_intercept(X) if fit_intercept else dense(X)
     assert not llw_separable(A, y, int(y.max()) + 1), "the test's own data must be infeasible"
-    started = time.monotonic()
     with pytest.raises(ValueError, match=r"(?i)infeasible"):
         MulticlassSVC(fit_intercept=fit_intercept, **HARD).fit(X, y)
-    # Hundredths of a second; the rest is room for busy machines.
-    assert time.monotonic() - started < 10.0
 
 
 def test_weston_watkins_separates_what_this_machine_cannot():

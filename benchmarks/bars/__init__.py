@@ -1,0 +1,1 @@
+"""What multimargin promises about speed, memory and equal bits: ``python -m benchmarks.bars``."""

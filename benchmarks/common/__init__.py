@@ -1,0 +1,1 @@
+"""Measured runs, data sets and command lines, for every benchmark."""

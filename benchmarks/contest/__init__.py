@@ -1,0 +1,1 @@
+"""multimargin next to its peers: the table of ``python -m benchmarks``."""

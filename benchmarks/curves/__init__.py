@@ -1,0 +1,1 @@
+"""Gap over time, and growth with size: ``python -m benchmarks.curves``."""

@@ -1,0 +1,1 @@
+"""Requests a second of ``multimargin serve``: ``python -m benchmarks.serving``."""

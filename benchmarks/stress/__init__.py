@@ -1,0 +1,1 @@
+"""Random fits that try to break the certificate: ``python -m benchmarks.stress``."""
