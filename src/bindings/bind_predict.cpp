@@ -41,7 +41,7 @@ Coefficients<T> dense_coefficients(const Matrix<const T>& dense, const In<T>& in
   return c;
 }
 
-// By feature, as multimargin.models._split_columns makes them.
+// By feature, as multimargin.models._feature_major makes them.
 template <class T>
 Coefficients<T> coefficients_by_feature(const In<T>& data, const In<std::int32_t>& classes,
                                         const In<std::int32_t>& indptr,

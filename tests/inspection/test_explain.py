@@ -223,7 +223,7 @@ def test_mapped_and_indexed_models_say_the_same(tmp_path, sparse, dtype):
     mapped = load_model(tmp_path / "m")
     expected = [model.explain(X[i], n_best=9) for i in range(30)]
     assert [mapped.explain(X[i], n_best=9) for i in range(30)] == expected
-    assert (mapped._asked_again._weights is not None) == sparse  # by feature from now on
+    assert (mapped._feature_major._weights is not None) == sparse  # by feature from now on
     for n_best in (2, 5, 9):
         for i in range(30):
             labels, scores = model.predict_topk(X[i], n_best)

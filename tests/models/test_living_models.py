@@ -22,9 +22,9 @@ from multimargin import (
 )
 from multimargin.cli import main
 from multimargin.io._array_file import read_arrays
-from multimargin.models._disk_dtype import to_disk
+from multimargin.models._feature_major import SplitColumns
 from multimargin.models._scores import LinearScores
-from multimargin.models._split_columns import SplitColumns
+from multimargin.models.file._disk_dtype import to_disk
 
 ISAS = [isa for isa in range(3) if _core.isa_available(isa)]
 
@@ -58,14 +58,14 @@ def asked_often(path, X):
     model = load_model(path)
     for i in range(12):
         model.predict(X[i])
-    assert model._asked_again._weights is not None
+    assert model._feature_major._weights is not None
     return model
 
 
 def test_weights_by_feature_give_the_same_bits(fitted, path):
     _, X, _ = fitted
     plain, often = load_model(path), asked_often(path, X)
-    assert plain._asked_again._weights is None
+    assert plain._feature_major._weights is None
     assert plain.decision_function(X).tobytes() == often.decision_function(X).tobytes()
     for one, other in zip(plain.predict_topk(X, 4), often.predict_topk(X, 4), strict=True):
         assert np.array_equal(one, other)
@@ -132,7 +132,7 @@ def test_copies_and_pickles_leave_the_second_form_behind(fitted, path):
     _, X, _ = fitted
     model = asked_often(path, X)
     for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
-        assert twin._asked_again._weights is None
+        assert twin._feature_major._weights is None
         assert np.array_equal(twin.predict(X), model.predict(X))
 
 

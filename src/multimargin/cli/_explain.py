@@ -15,9 +15,9 @@ from multimargin.cli.support._model_data import read_data_for
 from multimargin.inspection import Explanation
 from multimargin.io._figure_file import check_figure, new_figure, write_figure
 from multimargin.io._text_table import elided
-from multimargin.models._file import load_model
 from multimargin.models._measures import as_class
 from multimargin.parallel._communicator import SerialCommunicator
+from multimargin.persistence import load_model
 
 _EPILOG = """\
 examples:

@@ -8,8 +8,8 @@ from pathlib import Path
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK, note, print_json
 from multimargin.io._atomic import check_writable
-from multimargin.models._file import load_model
 from multimargin.models._onnx_export import export_onnx
+from multimargin.persistence import load_model
 
 
 def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:

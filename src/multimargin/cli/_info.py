@@ -11,10 +11,12 @@ import numpy as np
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK, print_json, print_table
 from multimargin.inspection import similar_classes
+from multimargin.io._array_file import FORMAT_VERSION, read_arrays
 from multimargin.io._text_table import elided
 from multimargin.models._feature_names import has_feature_names
-from multimargin.models._file import FORMAT_VERSION, decoded, load_model, read_arrays
 from multimargin.models._measures import as_class
+from multimargin.models.file._params import decoded
+from multimargin.persistence import load_model
 
 _SIMILAR = 5
 

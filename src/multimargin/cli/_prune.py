@@ -13,10 +13,10 @@ from multimargin.cli.support._messages import EXIT_OK, note, print_json
 from multimargin.cli.support._model_data import features_of, read_data_for
 from multimargin.io._atomic import check_writable
 from multimargin.io._text_table import text_table
-from multimargin.models._disk_dtype import STORED
-from multimargin.models._file import load_model, save_model
 from multimargin.models._pruning import Judge, PruningCost, prune, pruning_costs
+from multimargin.models.file._disk_dtype import STORED
 from multimargin.parallel._communicator import SerialCommunicator
+from multimargin.persistence import load_model, save_model
 
 _share = arguments.checked(float, lambda share: 0 < share <= 1, "a share above 0 and of at most 1")
 _loss = arguments.checked(float, lambda loss: 0 <= loss < 1, "a share from 0 to below 1")

@@ -32,8 +32,8 @@ from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import atomic_write, check_writable
 from multimargin.io._figure_file import check_figure
 from multimargin.io._text_table import text_table
-from multimargin.models._file import save_model
 from multimargin.parallel._communicator import SerialCommunicator
+from multimargin.persistence import save_model
 from multimargin.selection._grid import check_formulation, checked_penalties
 from multimargin.selection._measure import MEASURES
 from multimargin.selection._plots import write_plot

@@ -12,8 +12,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from multimargin.distributed._parallel_file import Piece, write_arrays_together
 from multimargin.distributed._rows import ClassShare
-from multimargin.models._disk_dtype import check_disk_dtype, to_disk
-from multimargin.models._file import Arrays, canonical, index_type, metadata, pack_names
+from multimargin.models.file._coef import Arrays, canonical, index_type
+from multimargin.models.file._content import metadata, pack_names
+from multimargin.models.file._disk_dtype import check_disk_dtype, to_disk
 from multimargin.parallel._agreement import allgather_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 

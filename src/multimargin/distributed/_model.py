@@ -18,12 +18,19 @@ from multimargin.distributed._rows import ClassShare, collect_rows, take_rows
 from multimargin.distributed._scores import SharedScores
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.inspection import Certificate
-from multimargin.models._file import load_model as load_whole_model
-from multimargin.models._scores import LinearScores, Scores, best_k_labels, best_labels
+from multimargin.models._coef import ClassRows
+from multimargin.models._scores import (
+    ClassScores,
+    LinearScores,
+    RowScores,
+    best_k_labels,
+    best_labels,
+)
 from multimargin.parallel._agreement import broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world
 from multimargin.parallel._threads import rank_thread_count
+from multimargin.persistence import load_model as load_whole_model
 
 
 def load_model(
@@ -138,8 +145,7 @@ converged_, history_, model_density_, n_bundles_
         As `MulticlassSVC.predict_topk`.
         """
         X = self._template._validated(X)
-        halved = self._template._halves_scores()
-        return best_k_labels(self._scores(), self.classes_, X, k, halved=halved)
+        return best_k_labels(self._scores(), self.classes_, X, k)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Share of the samples whose best class is theirs."""
@@ -209,8 +215,11 @@ converged_, history_, model_density_, n_bundles_
         whole.coef_, whole.intercept_ = rows
         return whole
 
-    def _scores(self) -> Scores:
+    def _scores(self) -> ClassScores:
         threads = rank_thread_count(self._template.n_jobs, self.comm)
+        of_rows: RowScores
         if self.comm.size == 1:
-            return LinearScores(self._share.coef, self._share.intercept, threads)
-        return SharedScores(self.comm, self._share, threads)
+            of_rows = LinearScores(self._share.coef, self._share.intercept, threads)
+        else:
+            of_rows = SharedScores(self.comm, self._share, threads)
+        return ClassScores(of_rows, ClassRows.of(self._template))

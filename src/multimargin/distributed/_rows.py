@@ -17,7 +17,7 @@ from multimargin.models._coef import (
     nonzeros,
     one_row_for_two,
 )
-from multimargin.models._file import index_type
+from multimargin.models.file._coef import index_type
 from multimargin.parallel._communicator import Communicator, Message
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Weights

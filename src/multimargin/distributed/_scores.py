@@ -32,13 +32,13 @@ class SharedScores:
         self._dtype = share.coef.dtype
         self._own = LinearScores(share.coef, share.intercept, threads)
 
-    def scores(self, X: Any) -> NDArray[Any]:
-        """The score of a model of two classes, which has one row, shape (n_samples, 1)."""
+    def scores(self, X: Any, first: int = 0) -> NDArray[Any]:
+        """The scores of a model of a single row, which has two classes; shape (n_samples, 1)."""
         if self._share.rows != 1:
             raise ValueError(f"all scores of {self._share.rows} classes do not fit a rank; use top")
         owner = int(np.searchsorted(self._share.cuts, 0, side="right")) - 1
         with raise_on_all(self._comm):
-            mine = [self._own.scores(X)] if self._comm.rank == owner else None
+            mine = [self._own.scores(X, first)] if self._comm.rank == owner else None
         return self._comm.broadcast(mine, owner)[0]
 
     def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]:

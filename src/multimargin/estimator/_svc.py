@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,10 +21,10 @@ from multimargin.estimator._options import checked_options
 from multimargin.estimator._progress import CallbackObserver
 from multimargin.estimator._samples import problem_of
 from multimargin.estimator._warm_start import carried_over
-from multimargin.formulations import FORMULATIONS
 from multimargin.inspection._mixin import InspectionMixin
+from multimargin.models._coef import ClassRows
 from multimargin.models._sample_keys import Keys, Samples
-from multimargin.models._scores import LinearScores, best_k_labels, best_labels
+from multimargin.models._scores import ClassScores, LinearScores, best_k_labels, best_labels
 from multimargin.parallel._threads import thread_count
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Observer, ScanRecord, Weights
@@ -310,7 +311,7 @@ class MulticlassSVC(
             For two classes positive scores mean ``classes_[1]``.
         """
         X = self._checked(X)
-        scores = self._scores().scores(X)
+        scores = self._row_scores().scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -342,7 +343,7 @@ class MulticlassSVC(
         scores : ndarray of shape (n_samples, k)
         """
         X = self._checked(X)
-        return best_k_labels(self._scores(), self.classes_, X, k, halved=self._halves_scores())
+        return best_k_labels(self._scores(), self.classes_, X, k)
 
     def sparsify(self) -> Self:
         """Turn ``coef_`` into a CSR matrix. Predictions stay the same.
@@ -391,16 +392,30 @@ class MulticlassSVC(
             and bool(np.isfinite(X.data).all())
         )
 
-    def _halves_scores(self) -> bool:
-        """Whether two classes share the difference of their scores evenly.
+    def _scores(self) -> ClassScores:
+        """Scores with a column per class."""
+        return ClassScores(self._row_scores(), ClassRows.of(self))
 
-        One-vs-rest has one binary problem for them, whose score is the second class's.
-        """
-        return not FORMULATIONS[self.formulation].independent
+    def _row_scores(self) -> LinearScores:
+        """Scores with a column per row of ``coef_``, as scikit-learn has them."""
+        cache = self.__dict__.get("_feature_major")
+        return LinearScores(self.coef_, self.intercept_, thread_count(self.n_jobs), cache)
 
-    def _scores(self) -> LinearScores:
-        threads = thread_count(self.n_jobs)
-        return LinearScores(self.coef_, self.intercept_, threads, self.__dict__.get("_asked_again"))
+    # ------------------------------------------------------------ model files, for subclasses
+
+    def _pack_features(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any] | None:
+        """Add to the arrays of a model file how features are made; return its metadata."""
+        return None
+
+    def _unpack_features(
+        self,
+        path: str | os.PathLike[str],
+        about: dict[str, Any],
+        arrays: dict[str, NDArray[Any]],
+        *,
+        verify: bool,
+    ) -> None:
+        """Take back from a model file how features are made."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -138,9 +138,8 @@ def margins(model: Any, X: Any, y: ArrayLike) -> Margins:
     step = max(1, _MOST_AT_A_TIME // len(model.classes_))
     for begin in range(0, n, step):
         some = slice(begin, min(n, begin + step))
-        raw = scorer.scores(features[some], begin).astype(np.float64)
-        columns["loss"][some] = _losses(model, raw, own[some])
-        scores = _class_scores(model, raw)
+        scores = scorer.scores(features[some], begin).astype(np.float64)
+        columns["loss"][some] = _losses(model, scores, own[some])
         at = np.arange(len(scores))
         columns["score"][some] = scores[at, own[some]]
         scores[at, own[some]] = -np.inf
@@ -165,18 +164,10 @@ def _places(classes: NDArray[Any], y: NDArray[Any], n_samples: int) -> NDArray[n
     return places[which.reshape(-1)]
 
 
-def _class_scores(model: Any, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The scores of all classes, also of two that share one."""
-    if len(model.classes_) != 2:
-        return raw
-    share = raw / 2 if model._halves_scores() else raw
-    return np.hstack([-share, share])
-
-
-def _losses(model: Any, raw: NDArray[np.float64], own: NDArray[np.intp]) -> NDArray[np.float64]:
+def _losses(model: Any, scores: NDArray[np.float64], own: NDArray[np.intp]) -> NDArray[np.float64]:
     formulation = FORMULATIONS[model.formulation]
-    scores = raw if formulation.independent else _class_scores(model, raw)
-    # One binary problem for two classes is the second one's.
-    rows = own if scores.shape[1] == len(model.classes_) else own - 1
-    losses = formulation.losses(formulation.margins(scores, rows), model.loss)
+    if formulation.weight_rows(scores.shape[1]) < scores.shape[1]:
+        # One binary problem for two classes is the second one's.
+        scores, own = scores[:, 1:], own - 1
+    losses = formulation.losses(formulation.margins(scores, own), model.loss)
     return np.asarray(losses, dtype=np.float64)

@@ -73,8 +73,7 @@ def measured(model: Any, features: Any, y: NDArray[Any], top_k: int) -> dict[str
     top_k : int
     """
     k = min(top_k, len(model.classes_))
-    halved = model._halves_scores()
-    best, _ = best_k_labels(model._scores(), model.classes_, features, k, halved=halved)
+    best, _ = best_k_labels(model._scores(), model.classes_, features, k)
     return measures(model.classes_, y, best)
 
 

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from multimargin.inspection._class_weights import ClassWeights
+from multimargin.inspection._explain import compare, largest
+from multimargin.models._coef import ClassRows
 from multimargin.models._feature_major import (
     FeatureMajorCache,
     WeightsByFeature,
     weights_by_feature,
 )
-from multimargin.models._scores import LinearScores, best_k_labels
+from multimargin.models._scores import ClassScores, LinearScores, best_k_labels
 from multimargin.parallel._threads import thread_count
 from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._question import Question
@@ -47,11 +49,9 @@ class Answers:
         self._spans = Spans(_text_options(model).counter())
         if columns is None and not isinstance(model.coef_, np.ndarray):
             columns = weights_by_feature(model.coef_)
-        asked_again = FeatureMajorCache.of(model.coef_, columns)
-        self._scores = LinearScores(
-            model.coef_, model.intercept_, thread_count(threads), asked_again
-        )
-        self._halved = model._halves_scores()
+        cache = FeatureMajorCache.of(model.coef_, columns)
+        of_rows = LinearScores(model.coef_, model.intercept_, thread_count(threads), cache)
+        self._scores = ClassScores(of_rows, ClassRows.of(model))
         self._weights = ClassWeights(model)
         self.answer(Question(["warm up"], 1, True))  # builds what is built at first use
 
@@ -70,7 +70,7 @@ class Answers:
         # An explanation needs the runner-up, too.
         found = max(k, min(2, self.n_classes)) if question.explain else k
         places = np.arange(self.n_classes)
-        best, score = best_k_labels(self._scores, places, X, found, halved=self._halved)
+        best, score = best_k_labels(self._scores, places, X, found)
         results = []
         for row, text in enumerate(question.texts):
             result: dict[str, Any] = {
@@ -103,13 +103,12 @@ class Answers:
 
     def _explanation(self, text: str, X: Any, row: int, best: int, other: int) -> dict[str, Any]:
         part = slice(X.indptr[row], X.indptr[row + 1])
-        features, values = X.indices[part], X.data[part].astype(np.float64)
-        weights = self._weights
-        contributions = values * (weights.at(best, features) - weights.at(other, features))
-        intercept = weights.intercept(best) - weights.intercept(other)
-        order = np.argsort(-np.abs(contributions), kind="stable")[:_MOST_FEATURES]
+        compared = compare(self._weights, X.indices[part], X.data[part], best, other)
+        contributions = compared.contributions
+        order = largest(contributions, _MOST_FEATURES)
         order = order[contributions[order] != 0]
-        names = [self._names[feature] for feature in features[order]]
+        intercept = compared.intercept.contribution
+        names = [self._names[feature] for feature in compared.features[order]]
         spans = self._spans.find(text, names)
         return {
             "label": self._labels[best],
@@ -119,14 +118,14 @@ class Answers:
             "features": [
                 {
                     "feature": name,
-                    "value": round(float(values[place]), _DIGITS),
+                    "value": round(float(compared.values[place]), _DIGITS),
                     "contribution": round(float(contributions[place]), _DIGITS),
                     "spans": spans[name],
                 }
                 for name, place in zip(names, order.tolist(), strict=True)
             ],
             "other_features": {
-                "count": int(features.size - order.size),
+                "count": len(contributions) - len(order),
                 "contribution": round(
                     float(contributions.sum() - contributions[order].sum()), _DIGITS
                 ),

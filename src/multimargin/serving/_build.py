@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from multimargin.formulations import FORMULATIONS
-from multimargin.models._file import load_model
+from multimargin.persistence import load_model
 from multimargin.serving._examples import examples_of
 from multimargin.serving._limits import Limits
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from multimargin.estimator._svc import MulticlassSVC
+from multimargin.io._array_file import damaged
 from multimargin.models._sample_keys import Keys, text_keys
+from multimargin.text._feature_file import pack_features, unpack_features
 from multimargin.text._features import TextFeatures, named_columns
 from multimargin.text._options import check_options
 from multimargin.text._raw_columns import names_of
@@ -180,6 +184,23 @@ violation_, converged_, n_bundles_, history_, model_density_
         names = (*texts, *names_of(self.numeric), *names_of(self.categorical))
         columns = named_columns(X, texts, names).values()
         return text_keys("\x1f".join(map(str, row)) for row in zip(*columns, strict=True))
+
+    def _pack_features(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+        return pack_features(self.features_, arrays)
+
+    def _unpack_features(
+        self,
+        path: str | os.PathLike[str],
+        about: dict[str, Any],
+        arrays: dict[str, NDArray[Any]],
+        *,
+        verify: bool,
+    ) -> None:
+        features = unpack_features(path, about, arrays, verify=verify)
+        made, known = features.n_features_out_, self.n_features_in_
+        if made != known:
+            damaged(path, f"{made} made for a model of {known} features")
+        self.features_ = features
 
     def _validated(self, X: Any) -> Any:
         """Features of raw samples; a sparse matrix is taken for features made before."""

@@ -6,14 +6,12 @@ import os
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from multimargin.formulations import FORMULATIONS
 from multimargin.io._array_file import damaged
 from multimargin.models._sample_keys import Samples
+from multimargin.models.file._coef import Arrays
 from multimargin.solvers._solution import Alpha, DenseAlpha
-
-Arrays = dict[str, NDArray[Any]]
 
 
 def pack_dual(model: Any, arrays: Arrays) -> dict[str, Any]:
