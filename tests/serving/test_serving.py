@@ -7,7 +7,6 @@ import json
 import re
 import warnings
 from collections import Counter
-from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -21,8 +20,9 @@ from multimargin import MulticlassSVC, TextClassifier
 from multimargin.serving import Limits, create_app
 from multimargin.serving._errors import RequestError
 from multimargin.serving._guard import Guard
+from multimargin.serving._limits import RateLimit
+from multimargin.serving._openapi import openapi_document
 from multimargin.serving._question import read_question
-from multimargin.serving._rate_limit import RateLimit
 from multimargin.serving._spans import Spans
 from tests.support.json_schema import errors
 from tests.support.served import LABELS, TEXTS, small_model
@@ -31,9 +31,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it would rather have another HTTP client than httpx
     from starlette.testclient import TestClient
 
-DOCUMENT = json.loads(
-    files("multimargin.serving").joinpath("page", "openapi.json").read_text(encoding="utf-8")
-)
+DOCUMENT = openapi_document()
 TEXT = "a Small dog, and a cat that plays the violin"
 
 

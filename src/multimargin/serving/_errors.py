@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from multimargin.serving._schema import Refusal
+
 
 class RequestError(Exception):
-    """A request that gets an error instead of an answer.
+    """A request that is refused.
 
     Parameters
     ----------
@@ -40,20 +42,16 @@ class RequestError(Exception):
         self.headers = dict(headers or {})
 
     def body(self) -> bytes:
-        """The answer as JSON."""
-        error: dict[str, object] = {
-            "status": self.status,
-            "code": self.code,
-            "message": self.message,
-        }
+        """Return the answer as JSON."""
+        error: Refusal = {"status": self.status, "code": self.code, "message": self.message}
         if self.field is not None:
             error["field"] = self.field
         return json.dumps({"error": error}).encode()
 
 
 def shown(value: object, most: int = 60) -> str:
-    """Something out of a request, short enough for a message."""
-    if isinstance(value, list | dict):  # may be nested as deeply as can be read, but not written
+    """Return a value out of a request, short enough for a message."""
+    if isinstance(value, list | dict):  # can be nested too deeply to be written
         return "an array" if isinstance(value, list) else "an object"
     text = repr(value) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= most else f"{text[: most - 1]}…"
