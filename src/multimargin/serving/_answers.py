@@ -30,14 +30,8 @@ _DIGITS = 6
 class Answers:
     """A text model that answers questions.
 
-    Parameters
-    ----------
-    model : TextClassifier
-        Fitted on texts alone.
-    by_feature : WeightsByFeature, default=None
-        Its weights by feature, if they exist already.
-    threads : int, default=1
-        Threads for many texts.
+    ``by_feature`` are its weights by feature, if they exist already; ``threads`` are for questions
+    of many texts.
     """
 
     def __init__(
@@ -62,13 +56,7 @@ class Answers:
         return len(self._labels)
 
     def answer(self, question: Question) -> schema.Answer:
-        """Answer a question.
-
-        Raises
-        ------
-        RequestError
-            422 if the class to compare with does not exist.
-        """
+        """Answer a question; raise a RequestError if the class to compare with does not exist."""
         against = None if question.against is None else self._class_of(question.against)
         if not question.texts:
             return {"results": []}

@@ -29,15 +29,7 @@ class UnreadAnswer:
     """End a connection whose client does not read, or hardly does.
 
     In every period the client has to read 4 KiB per second, or all that is left. This also bounds
-    the time of the whole answer, in proportion to its size.
-
-    Parameters
-    ----------
-    loop : asyncio.AbstractEventLoop
-    transport : asyncio.Transport
-        The connection.
-    seconds : float
-        Length of a period.
+    the time of the whole answer, in proportion to its size. ``seconds`` is the length of a period.
     """
 
     def __init__(self, loop: Any, transport: Any, seconds: float) -> None:
@@ -96,13 +88,6 @@ class DeadlineProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type,unused
     The deadline of a head also covers the next request of a connection once its first byte is
     there; until then uvicorn's keep-alive timeout does. The deadline of an answer also covers what
     waits for it to be read: closing the connection, or answering the next request.
-
-    Parameters
-    ----------
-    head_seconds : float
-        Time in which the head of a request has to arrive.
-    answer_seconds : float
-        Time in which some of an answer has to be read; see `UnreadAnswer`.
     """
 
     def __init__(

@@ -11,18 +11,9 @@ from multimargin.serving._schema import Refusal
 class RequestError(Exception):
     """A request that is refused.
 
-    Parameters
-    ----------
-    status : int
-        HTTP status.
-    code : str
-        What is wrong, for programs.
-    message : str
-        What is wrong, what is allowed and what to do, for people.
-    field : str, default=None
-        The member of the request that is wrong.
-    headers : mapping, default=None
-        More headers of the answer.
+    ``code`` is for programs; ``message`` tells people what is wrong, what is allowed and what to
+    do. ``field`` is the member of the request that is wrong, ``headers`` are more headers of the
+    answer.
     """
 
     def __init__(

@@ -38,14 +38,9 @@ _HOST = re.compile(rf"({HOST_NAME.pattern})(?::\d+)?")
 class Guard:
     """ASGI middleware around the whole application.
 
-    Parameters
-    ----------
-    app : ASGI application
-    limits : Limits
-    hosts : collection of str or None, default=None
-        Names by which the server may be called, lower case and without port; None is any. A page
-        from elsewhere can let its own name point to this machine, and so reach a server that only
-        this machine can reach; its requests carry that name.
+    ``hosts`` are the names by which the server may be called, lower case and without port; None is
+    any. A page from elsewhere can let its own name point to this machine, and so reach a server
+    that only this machine can reach; its requests carry that name.
     """
 
     def __init__(self, app: App, limits: Limits, hosts: Collection[str] | None = None) -> None:

@@ -74,13 +74,8 @@ class Limits:
 class RateLimit:
     """A bucket of tokens for each of the clients seen last, in bounded memory.
 
-    Parameters
-    ----------
-    rate : float
-        Tokens that a client gets per second; 0 is no limit.
-    most_clients : int, default=10000
-        Buckets to keep. The client not seen for longest is forgotten, and so starts anew.
-    clock : callable, default=time.monotonic
+    A client gets ``rate`` tokens per second; 0 is no limit. The client not seen for longest is
+    forgotten, and so starts anew.
     """
 
     def __init__(

@@ -34,11 +34,7 @@ async def read_body(request: Any, limits: Limits) -> bytes:
     """Read the body of a Starlette request.
 
     Its bytes are counted as they arrive: the announced length may be missing or wrong.
-
-    Raises
-    ------
-    RequestError
-        408, 413 or 415.
+    Raises a RequestError of status 408, 413 or 415.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
@@ -73,12 +69,9 @@ async def read_body(request: Any, limits: Limits) -> bytes:
 
 
 def read_question(body: bytes, limits: Limits, n_classes: int) -> Question:
-    """Read and check the body of a request.
+    """Read and check the members of a question.
 
-    Raises
-    ------
-    RequestError
-        400 if the body is not JSON, 413 for too many or too long texts, 422 otherwise.
+    Raises a RequestError: 400 if the body is not JSON, 413 for too many or too long texts, or 422.
     """
     members = _json_object(body)
     for name in members:

@@ -84,14 +84,8 @@ def build(
 ) -> Any:
     """Return the ASGI application.
 
-    Parameters
-    ----------
-    about : dict
-        The answer of ``/model``.
-    hosts : collection of str or None
-        See `Guard`.
-    parent : int, default=None
-        Process with which this one ends.
+    ``about`` is the answer of ``/model``, ``hosts`` are for the `Guard`, and this process ends with
+    the process ``parent``.
     """
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException

@@ -184,13 +184,7 @@ def is_local(host: str) -> bool:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a listening socket at an address.
-
-    Raises
-    ------
-    ValueError
-        If there is none to be had; the message says what to do.
-    """
+    """Return a listening socket at an address, or raise a ValueError that says what to do."""
     try:
         found = socket.getaddrinfo(
             host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

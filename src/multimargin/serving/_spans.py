@@ -14,13 +14,7 @@ Span = tuple[int, int]
 
 
 class Spans:
-    """A finder of features in texts.
-
-    Parameters
-    ----------
-    counter : CountVectorizer
-        The vectorizer, fitted or not, whose analyzer is "word", "char" or "char_wb".
-    """
+    """Finds the features of a CountVectorizer, fitted or not, in texts."""
 
     def __init__(self, counter: Any) -> None:
         self._preprocess: Callable[[str], str] = counter.build_preprocessor()
