@@ -1,4 +1,4 @@
-"""Samples known by 64-bit keys, to find those of an earlier fit again."""
+"""64-bit keys of samples, by which a fit knows the samples of an earlier one."""
 
 from __future__ import annotations
 

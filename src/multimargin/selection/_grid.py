@@ -1,4 +1,4 @@
-"""Which values of C are tried."""
+"""Values of C to try."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which samples are trained on and which are held out."""
+"""Splits into samples to train on and samples to measure on."""
 
 from __future__ import annotations
 

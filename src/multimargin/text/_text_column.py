@@ -28,7 +28,7 @@ class TextOptions:
     sublinear_tf: bool = True
 
     def counter(self, **more: Any) -> CountVectorizer:
-        """scikit-learn's vectorizer of counts. What a word is is its default, always."""
+        """scikit-learn's vectorizer of counts, with its default of what a word is."""
         stop = list(self.stop_words) if isinstance(self.stop_words, tuple) else self.stop_words
         return CountVectorizer(
             analyzer=self.analyzer,
@@ -129,7 +129,7 @@ def _idf(counts: Any) -> NDArray[np.float32]:
 
 
 def _checked(values: Sequence[Any], name: str | None) -> list[str]:
-    """The texts; what is missing is an empty text."""
+    """The texts; a missing one is empty."""
     texts: list[str] = []
     for row, value in enumerate(values):
         if isinstance(value, str):
