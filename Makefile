@@ -8,13 +8,16 @@ WHEELS := build/wheels
 SOURCES := $(shell find src CMakeLists.txt pyproject.toml README.md LICENSE -type f -not -name '*.pyc')
 # Tests that run at a time. Many start threads or ranks of their own.
 TEST_JOBS ?= 2
+# With bytecode: to compile the tests anew takes ten seconds of each worker.
+PYTEST = env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test wheel lint format sanitize docs bench peers reproduce clean check-tools
+.PHONY: help demo test test-fast wheel lint format sanitize docs bench peers reproduce clean check-tools
 
 help:
 	@echo "make demo      install into .venv and train 12,582 classes on the shipped data"
 	@echo "make test      install into .venv and run all tests"
+	@echo "make test-fast most of them in a minute: without ranks, servers, browsers and long fits"
 	@echo "make wheel     build the wheel in build/wheels"
 	@echo "make lint      ruff, mypy, import-linter and clang-format"
 	@echo "make docs      the documentation, in build/docs/html, with every example run"
@@ -62,7 +65,11 @@ $(VENV)/chromium/chromium.json: tests/support/get_chromium.py | $(VENV)/.install
 	@$(BIN)/python $< $(@D)
 
 test: $(VENV)/.installed-test $(VENV)/chromium/chromium.json
-	@$(BIN)/python -m pytest -n $(TEST_JOBS)
+	@$(PYTEST) -n $(TEST_JOBS)
+
+# SLOW in tests/conftest.py says what is left out.
+test-fast: $(VENV)/.installed-test
+	@$(PYTEST) -n $(TEST_JOBS) -m "not slow"
 
 lint: $(VENV)/.installed-lint
 	@$(BIN)/ruff check src tests benchmarks reproduction examples docs

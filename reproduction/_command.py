@@ -27,7 +27,7 @@ from multimargin.cli.support._run import run_command_line
 from multimargin.datasets._sets import default_folder
 from multimargin.parallel._threads import thread_count
 from reproduction.experiments import EXPERIMENTS
-from reproduction.experiments._experiment import Options
+from reproduction.interface._experiment import Options
 
 if TYPE_CHECKING:
     from reproduction.runner._task import Task

@@ -1,38 +1,63 @@
-"""In which order tests run, and which of them on one worker of pytest-xdist (``pytest -n 2``)."""
+"""Which tests are slow, in which order tests run, and which on one worker (``pytest -n 2``)."""
 
 import signal
+from collections import Counter
 
 import pytest
 
 # Ranks of one test after the other: two such tests at a time would start six processes or more,
 # and have to wait for each other. They wait for much else, so they leave the cores to the rest.
-RANKS = ("ranks/", "cli/test_tables.py", "reproduction/test_speedup.py")
-# These take long, and what begins last should be short.
-LONG = (
+RANKS = ("ranks/", "reproduction/test_speedup.py")
+# Slow is what starts ranks, servers, browsers, compilers or several Pythons, and what trains for
+# more than a few seconds: this list alone says so, and marks it. `make test-fast` leaves it out.
+SLOW = (
+    *RANKS,
     "benchmarks/test_stress.py",
-    "cli/test_commands.py",
+    "cli/test_errors.py::test_as_a_process",
+    "cli/test_errors.py::test_closed_pipe",
+    "cli/test_errors.py::test_interrupted_process",
+    "cli/test_errors.py::test_stdout_full",
     "estimator/test_interrupt.py",
-    "estimator/test_svc.py",
-    "solvers/active_set/test_cs_optimum.py",
-    "solvers/active_set/test_ww_optimum.py",
-    "solvers/llw/test_optimum.py",
-    "solvers/ovr/test_optimum.py",
+    "models/test_living_models.py::test_processes_share_the_pages_of_a_model",
+    "project/test_typing.py",
+    "project/test_wheel.py",
+    "serving/test_page.py",
+    "serving/test_serve_command.py",
+    "solvers/test_optimum.py",
+    "solvers/test_optimum_runs.py",
 )
 
 
-def _is_in(nodeid, places):
-    return nodeid.removeprefix("tests/").startswith(places)
+def _is_in(item, places):
+    return item.nodeid.removeprefix("tests/").startswith(places)
+
+
+def _file(nodeid):
+    return nodeid.partition("::")[0]
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: not part of `make test-fast`; see tests/conftest.py")
     # A shell starts what it puts into the background with Ctrl-C ignored, and processes inherit
     # that: the tests that press it would wait for ever.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m looks at marks
 def pytest_collection_modifyitems(items):
-    items.sort(key=lambda item: (not _is_in(item.nodeid, RANKS), not _is_in(item.nodeid, LONG)))
+    """Mark what is slow, and put it first, then large files: what begins last should be short."""
+    for item in items:
+        if _is_in(item, SLOW):
+            item.add_marker("slow")
+    sizes = Counter(_file(item.nodeid) for item in items)
+    slow = {_file(item.nodeid) for item in items if item.get_closest_marker("slow")}
+
+    def turn(item):
+        file = _file(item.nodeid)
+        return not _is_in(item, RANKS), file not in slow, -sizes[file], file
+
+    items.sort(key=turn)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -45,7 +70,8 @@ def pytest_xdist_make_scheduler(config, log):
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            return "ranks" if _is_in(nodeid, RANKS) else nodeid.partition("::")[0]
+            ranks = nodeid.removeprefix("tests/").startswith(RANKS)
+            return "ranks" if ranks else _file(nodeid)
 
     config.option.loadscopereorder = False  # by the order above, not by numbers of tests
     return ByFile(config, log)

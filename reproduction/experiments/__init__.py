@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from reproduction.experiments._experiment import Experiment
+from reproduction.interface._experiment import Experiment
 
 
 def _of(module: str, name: str) -> Callable[[], Experiment]:

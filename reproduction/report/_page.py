@@ -13,11 +13,11 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from reproduction.experiments._experiment import Missing
-from reproduction.report._document import MANY_NOTES, Column, Row, Section, Table, Tone
+from reproduction.interface._cell import UNLIKE
+from reproduction.interface._document import MANY_NOTES, Column, Row, Section, Table, Tone
+from reproduction.interface._experiment import Missing
 from reproduction.report._figure_numbers import numbers
 from reproduction.report._plots import Drawing
-from reproduction.runner._cell import UNLIKE
 from reproduction.runner._store import Kept, Session
 
 _FOLDER = Path(__file__).parent

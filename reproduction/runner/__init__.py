@@ -1,1 +1,1 @@
-"""Run what experiments plan, and keep what they measure."""
+"""Run what experiments plan, and keep the results."""

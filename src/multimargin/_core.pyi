@@ -44,6 +44,22 @@ class ScanReport:
     @property
     def complete(self) -> bool: ...
 
+class VisitRule:
+    def __init__(
+        self,
+        *,
+        everything: bool,
+        leave_below: float,
+        idle: float,
+        quiet_gap: float,
+        quiet_violation: float,
+        batch: int = 1,
+        coupling: float = 0.0,
+    ) -> None: ...
+    @property
+    def batch(self) -> int: ...
+    def with_gaps_times(self, share: float) -> VisitRule: ...
+
 class Engine:
     """Not a class of the module: what its four engine classes have in common."""
 
@@ -65,20 +81,11 @@ class Engine:
     def set_time_limit(self, seconds: float) -> None: ...
     def start_from_centroids(self, candidates: int, budget: int) -> None: ...
     def assign(
-        self, pair: NDArray[np.int64], cls: NDArray[np.int32], alpha: NDArray[Any]
+        self, slot_begin: NDArray[np.int64], cls: NDArray[np.int32], alpha: NDArray[Any]
     ) -> None: ...
     def merge_found(self) -> None: ...
     def recompute(self) -> None: ...
-    def pass_batches(
-        self,
-        batch: int,
-        everything: bool,
-        leave_below: float,
-        idle: float,
-        coupling: float,
-        quiet_gap: float,
-        quiet_violation: float,
-    ) -> PassReport: ...
+    def run_pass(self, rule: VisitRule) -> PassReport: ...
     def scan(self, capacity: int, idle: float, exact: bool = False) -> ScanReport: ...
     def alpha(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]: ...
     def weights(
@@ -93,7 +100,7 @@ class EngineF64I32(Engine): ...
 class EngineF64I64(Engine): ...
 
 class RankWorkspace:
-    """Not a class of the module: what its four league classes have in common."""
+    """Not a class of the module: what its four rank workspaces have in common."""
 
     def __init__(
         self,
@@ -116,7 +123,7 @@ class RankWorkspace:
     def take(
         self,
         bundle: int,
-        pair: NDArray[np.int64],
+        slot_begin: NDArray[np.int64],
         cls: NDArray[np.int32],
         alpha: NDArray[Any],
     ) -> None: ...
@@ -188,20 +195,11 @@ class RankWorkspace:
         b: int,
         of_a: list[NDArray[Any]],
         of_b: list[NDArray[Any]],
-        home: bool,
+        within: bool,
     ) -> None: ...
     def drop_meetings(self) -> None: ...
-    def run_pass(
-        self,
-        meetings: list[tuple[int, int]],
-        batch: int,
-        everything: bool,
-        leave_below: float,
-        idle: float,
-        coupling: float,
-        quiet_gap: float,
-        quiet_violation: float,
-        seed: int,
+    def run_meetings(
+        self, meetings: list[tuple[int, int]], rule: VisitRule, seed: int
     ) -> list[PassReport]: ...
     def collect(self, a: int, b: int, which: int) -> tuple[NDArray[np.int64], NDArray[Any]]: ...
     def meeting_state(

@@ -5,9 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess
-import sys
-import textwrap
 from collections import namedtuple
 
 import numpy as np
@@ -19,7 +16,6 @@ from multimargin.distributed import _data_cache
 from multimargin.distributed._data_cache import shared
 from multimargin.parallel._communicator import SerialCommunicator
 from tests.support.mapped import map_of
-from tests.support.paths import ROOT
 from tests.support.rank_threads import run_ranks
 
 
@@ -245,27 +241,21 @@ def test_a_rank_that_does_not_see_the_file(cache, monkeypatch):
 
 # ---------------------------------------------------------------- kills
 
-KILLED = textwrap.dedent("""
-    import os, signal
-    import numpy as np
-    import scipy.sparse as sp
-    from tests.support.rank_threads import run_ranks
-    from multimargin.distributed import _data_cache
 
-    def die(path):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    _data_cache._map = die
-    X = sp.eye(5, format="csr")
-    run_ranks(2, lambda comm: _data_cache.shared(comm, lambda: (X, np.arange(5))))
-""")
+def killed_reader():
+    """Share data in a forked child that is killed before all of it is there."""
+    child = os.fork()
+    if child == 0:
+        try:
+            _data_cache._map = lambda path: os.kill(os.getpid(), signal.SIGKILL)
+            run_ranks(2, lambda comm: shared(comm, lambda: (matrix(), np.arange(30))))
+        finally:
+            os._exit(1)
+    return os.WTERMSIG(os.waitpid(child, 0)[1])
 
 
 def test_what_a_killed_reader_leaves_is_removed_by_the_next_run(cache):
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    ended = subprocess.run([sys.executable, "-c", KILLED], env=environment, check=False)
-    assert ended.returncode == -signal.SIGKILL
+    assert killed_reader() == signal.SIGKILL
     left = list(cache.iterdir())
     assert [path.name.startswith("multimargin-cache-") for path in left] == [True]
     # Of somebody who still runs, of another host, and of another program.

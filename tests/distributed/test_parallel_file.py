@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-import sys
-import textwrap
+import resource
 import threading
 import zlib
 
@@ -22,7 +20,7 @@ from multimargin.io import _array_file
 from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.io._crc32 import crc32_combine
 from multimargin.parallel._communicator import SerialCommunicator
-from tests.support.paths import ROOT
+from tests.support.forks import in_fork
 from tests.support.rank_threads import run_ranks
 
 RANK = threading.local()  # of the thread that asks
@@ -316,38 +314,19 @@ def test_all_ranks_mean_the_same_arrays(tmp_path):
         assert "is of float64, a piece of it of float32" in str(error)
 
 
-LIMITED = textwrap.dedent("""
-    import resource, sys
-    import numpy as np
-    from multimargin.distributed._parallel_file import Piece, write_arrays_together
-    from tests.support.rank_threads import run_ranks
-
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
-
+def test_a_real_limit_of_the_system(tmp_path):
     def work(comm):
         part = np.full(20_000, comm.rank, dtype=np.float64)
-        try:
-            write_arrays_together(
-                comm, sys.argv[1], {}, {"a": Piece(part.dtype, (40_000,), comm.rank * 20_000, part)}
-            )
-        except OSError as error:
-            return error.errno
+        whole = {"a": Piece(part.dtype, (40_000,), comm.rank * 20_000, part)}
+        with pytest.raises(OSError) as error:
+            write_arrays_together(comm, tmp_path / "file", {}, whole)
+        return error.value.errno
 
-    print(run_ranks(2, work))
-""")
+    def limited():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+        return run_ranks(2, work)
 
-
-def test_a_real_limit_of_the_system(tmp_path):
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    ended = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(tmp_path / "file")],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ended.stdout.strip() == str([errno.EFBIG] * 2)
+    assert in_fork(limited) == [errno.EFBIG] * 2
     assert only(tmp_path)
 
 

@@ -40,8 +40,7 @@ def expected_failures(estimator):
     [
         MulticlassSVC(),
         MulticlassSVC(C=10.0, tol=1e-5, n_jobs=2, sparse_coef=True),
-        MulticlassSVC(stopping="violation", sparse_coef=False),
-        MulticlassSVC(fit_intercept=False),
+        MulticlassSVC(stopping="violation", sparse_coef=False, fit_intercept=False),
         MulticlassSVC("cs", stopping="violation", sparse_coef=False),
         MulticlassSVC(class_weight="balanced", intercept_scaling=10.0, warm_start=True),
         *(MulticlassSVC(name) for name in FORMULATIONS if name != "ww"),

@@ -3,8 +3,8 @@
 from typing import ClassVar
 
 from reproduction import experiments as _experiments
-from reproduction.experiments._experiment import Experiment, Missing, Plan
-from reproduction.report._document import (
+from reproduction.interface._cell import Cell
+from reproduction.interface._document import (
     Axes,
     Column,
     Entry,
@@ -14,7 +14,7 @@ from reproduction.report._document import (
     Section,
     Table,
 )
-from reproduction.runner._cell import Cell
+from reproduction.interface._experiment import Experiment, Missing, Plan
 
 NASTY = "<script>alert('x')</script> & \"quotes\""
 

@@ -19,7 +19,7 @@ from multimargin.checkpoints._lock import FolderLock
 from multimargin.datasets._sets import SetDiffersWarning
 from reproduction._command import main
 from reproduction.experiments import EXPERIMENTS, make
-from reproduction.experiments._experiment import Experiment
+from reproduction.interface._experiment import Experiment
 from reproduction.runner import _store
 from tests.reproduction.fake_experiment import register
 from tests.support.paths import ROOT

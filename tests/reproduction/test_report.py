@@ -11,13 +11,13 @@ from html.parser import HTMLParser
 import pytest
 
 import multimargin
-from reproduction.experiments._experiment import Missing
-from reproduction.report._document import Column, Entry, Row, Table
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._document import Column, Entry, Row, Table
+from reproduction.interface._experiment import Missing
 from reproduction.report._figure_numbers import numbers
 from reproduction.report._page import Chapter, Report, page, table_html, words
 from reproduction.report._plots import draw, why_not
 from reproduction.report._text_table import section_text, table_text
-from reproduction.runner._cell import Cell, Record
 from reproduction.runner._store import Kept, Session
 from tests.reproduction.fake_experiment import NASTY, section
 

@@ -3,10 +3,8 @@
 import csv
 import json
 import math
+import os
 import signal
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -16,6 +14,7 @@ from sklearn.datasets import make_classification
 
 from multimargin import TextClassifier, load_model, tune
 from multimargin.cli import main
+from multimargin.selection import _tune
 from multimargin.selection._splits import folds_of, holdout_of, rows_of, seen_once
 from multimargin.selection._tune import Tuner
 from multimargin.tables import Table
@@ -287,26 +286,17 @@ def test_wrong_usage(folder, capsys, more):
     assert "usage" in capsys.readouterr().err
 
 
-def test_ctrl_c_prints_what_was_measured(folder):
-    """A run that would go on for long: interrupted once the first fits are reported."""
-    code = (
-        "import sys, time\n"
-        "from multimargin.selection import _tune\n"
-        "real = _tune.measured\n"
-        "def slow(*args):\n"
-        "    time.sleep(0.2); print('fit', file=sys.stderr, flush=True); return real(*args)\n"
-        "_tune.measured = slow\n"
-        "from multimargin.cli import main\n"
-        "sys.exit(main(sys.argv[1:]))\n"
-    )
-    command = [sys.executable, "-c", code, "tune", "train.svm", "--quiet", "--formulations", "ww"]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-    )
-    for _ in range(3):
-        assert process.stderr.readline() == "fit\n"
-    time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and "interrupted" in err
+def test_ctrl_c_prints_what_was_measured(folder, monkeypatch, capsys):
+    real, fits = _tune.measured, []
+
+    def measured(*args):
+        fits.append(real(*args))
+        if len(fits) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return fits[-1]
+
+    monkeypatch.setattr(_tune, "measured", measured)
+    assert main(["tune", "train.svm", "--quiet", "--formulations", "ww"]) == 130
+    out, err = capsys.readouterr()
+    assert "interrupted" in err
     assert "1 of 5 folds" in out and "best" in out

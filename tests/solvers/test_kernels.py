@@ -17,6 +17,7 @@ from multimargin.solvers._stopping import GapStopping
 from multimargin.solvers.llw._alternating import AlternatingSolver, ExtrapolatedSolver
 from multimargin.solvers.llw._solver import BlockSolver
 from multimargin.solvers.ovr._solver import OvrSolver
+from tests.solvers.active_set.rank_problems import visit_rule
 
 # Those whose block solve the engine uses; the others have solvers of their own.
 ACTIVE_SET = ["ww", "cs"]
@@ -197,7 +198,7 @@ def test_scan_and_weights(name, isa, dtype, index, bias):
     rel = 2e-5 if dtype == np.float32 else 1e-10
     for _ in range(3):
         for _ in range(2):
-            engine.pass_batches(8, True, 0.0, -1.0, 1.0, 0.0, -1.0)
+            engine.run_pass(visit_rule(8))
         scan = engine.scan(5, -1.0)
         primal, dual, violation, W = twin_scan(engine, problem)
         assert scan.primal == pytest.approx(primal, rel=rel)
@@ -218,7 +219,7 @@ def test_pass_with_full_coupling_never_loses(name):
     engine.start_from_centroids(20, 10_000)
     before = -np.inf
     for _ in range(20):
-        engine.pass_batches(64, True, 0.0, -1.0, 1.0, 0.0, -1.0)
+        engine.run_pass(visit_rule(64))
         dual = engine.scan(1, -1.0).dual
         assert dual >= before - 1e-9 * abs(dual)
         before = dual

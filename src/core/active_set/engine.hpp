@@ -21,7 +21,7 @@
 
 namespace multimargin {
 
-// The certificate: everything at the same weights, all classes looked at.
+// A certificate: all classes of all samples at the same weights.
 struct ScanReport {
   double primal = 0;    // no less than the objective of the weights
   double dual = 0;      // no more than the dual objective of alpha

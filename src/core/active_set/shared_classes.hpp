@@ -18,8 +18,8 @@ class SharedClasses {
  public:
   // Slots of sample k of the pass begin at slot_at()[k].
   const std::vector<std::int64_t>& slot_at() const { return slot_at_; }
-  // Per slot: sum of |x_j| over the batch's samples j that touch its class; negative when
-  // that is more than the sample itself.
+  // Per slot: sum of |x_j| over the batch's samples j that touch its class; negative if there are
+  // others than the sample itself.
   const T* touch() const { return touch_.data(); }
   const std::vector<SharedSlot>& shared(std::int64_t batch) const { return shared_[batch]; }
 

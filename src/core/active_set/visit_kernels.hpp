@@ -55,7 +55,7 @@ struct Visit {
 
   T own_score(const WorkView<T>& v) const { return score(v, 0, alpha[0]); }
 
-  // The same of the weights as they are kept, without rounding.
+  // The same in double precision, of the weights as they are kept.
   double exact_own_score(const WorkView<T>& v) const {
     const std::int32_t c = cls[0];
     double sum = static_cast<double>(static_cast<T>(v.bias * v.w_bias[c]));
@@ -75,7 +75,7 @@ struct Visit {
   }
 };
 
-// What a margin has to exceed for its class to violate: it is positive and more than `least`.
+// A class violates if its margin exceeds this: it is positive and more than `least`.
 template <class T>
 inline T floor_of(T least) {
   return least > 0 ? least : T(0);
@@ -87,8 +87,8 @@ inline T outside_of(const WorkView<T>& v, std::int64_t i) {
   return v.outside == nullptr ? T(0) : v.outside[i];
 }
 
-// What the slots of a sample may add up to where its variables share the box.
-// Resting slots count as taken part: their alpha is zero.
+// The most that the slots of a sample may add up to where its variables share the box. Resting
+// slots need not be counted: their alpha is zero.
 template <class T>
 inline T room_of(const WorkView<T>& v, std::int64_t i) {
   const T outside = outside_of(v, i);
@@ -104,8 +104,8 @@ constexpr double kRestMargin = -0.05;
 // everything. alpha is updated; the coefficient of x_i to add to the class of a slot is left in
 // step[slot], for the own class in step[0]. Returns whether anything moved.
 //
-// Where the own class is not at hand its score and its weights stay: variables then pass on to
-// each other what they have, and their sum stays too.
+// Where the own class is not at hand, its score and its weights stay: variables then pass mass on
+// to each other, and their sum stays too.
 template <class F, class T>
 inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
                         const VisitRule<T>& rule, T* step, T* work, Report<T>* report) {
@@ -170,7 +170,7 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
   for (int c = 0; c < size; ++c) {
     const T delta = fresh[c] - alpha[c];
     s.alpha[slot[c]] = fresh[c];
-    // What has any mass takes part: others could not take back what it has of their budget.
+    // A slot with mass does not rest: others could not take back its part of their budget.
     if (fresh[c] > 0) resting[slot[c]] = 0;
     step[slot[c]] = -delta;
   }

@@ -34,12 +34,9 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         description="Train a Weston-Watkins machine that tells what kind of thing a definition "
         "defines: 65,025 WordNet definitions, 12,582 classes. Then type your own definitions.",
     )
-    parser.add_argument(
-        "--script", action="store_true", help="end after the examples; do not ask for input"
-    )
-    parser.add_argument(
-        "--save", metavar="MODEL", help="also save the model, which takes raw definitions"
-    )
+    add = arguments.adder(parser)
+    add("--script", action="store_true", help="end after the examples; do not ask for input")
+    add("--save", metavar="MODEL", help="also save the model, which takes raw definitions")
     arguments.add_threads(parser)
 
 

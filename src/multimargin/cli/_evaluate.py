@@ -30,14 +30,15 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         "DATA or were predicted.",
     )
     arguments.add_model_and_data(parser)
-    parser.add_argument(
+    add = arguments.adder(parser)
+    add(
         "--top-k",
         type=arguments.positive_int,
         default=5,
         metavar="K",
-        help="also how often the label is among the K best (default: 5)",
+        help="also how often the label is among the K best",
     )
-    parser.add_argument(
+    add(
         "--certify",
         action="store_true",
         help="DATA is what the model was trained on: compute the objectives and the duality gap "

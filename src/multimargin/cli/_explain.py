@@ -37,17 +37,11 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         epilog=_EPILOG,
     )
     arguments.add_model(parser)
-    add = parser.add_argument
+    add = arguments.adder(parser)
     add("sample", metavar="TEXT", nargs="?", help="for models of texts; - reads it from stdin")
     add("--data", metavar="FILE", help="take the sample from data as the model was trained on")
-    add("--row", type=arguments.positive_int, metavar="N", help="which one of FILE; the first is 1")
-    add(
-        "-k",
-        type=arguments.positive_int,
-        default=10,
-        metavar="N",
-        help="features to list (default: 10)",
-    )
+    add("--row", type=arguments.positive_int, help="which one of FILE; the first is 1")
+    add("-k", type=arguments.positive_int, default=10, help="features to list")
     add("--class", dest="klass", metavar="LABEL", help="explain this class, not the predicted one")
     add("--against", metavar="LABEL", help="compare with this class, not with the runner-up")
     add(

@@ -22,15 +22,16 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         "texts the linear part is written: its input are the features.",
     )
     arguments.add_model(parser)
-    parser.add_argument("out", metavar="OUT.onnx", help="the file to write")
-    parser.add_argument(
+    add = arguments.adder(parser)
+    add("out", metavar="OUT.onnx", help="the file to write")
+    add(
         "--inputs",
         choices=("dense", "sparse"),
         default="dense",
         help="dense: X of samples x features; sparse: ids and values of the features that each "
-        "sample has (default: dense)",
+        "sample has",
     )
-    parser.add_argument(
+    add(
         "--top-k",
         type=arguments.positive_int,
         metavar="K",

@@ -26,22 +26,15 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         commands, "info", run, help="describe a model file", description="Describe the file MODEL."
     )
     arguments.add_model(parser)
-    parser.add_argument(
-        "--verify", action="store_true", help="read all of it and compare the checksums"
-    )
-    parser.add_argument(
+    add = arguments.adder(parser)
+    add("--verify", action="store_true", help="read all of it and compare the checksums")
+    add(
         "--class",
         dest="klass",
         metavar="LABEL",
         help="describe this class: its largest weights, and the classes most like it",
     )
-    parser.add_argument(
-        "-k",
-        type=arguments.positive_int,
-        default=10,
-        metavar="N",
-        help="weights to list (default: 10)",
-    )
+    add("-k", type=arguments.positive_int, default=10, help="weights to list")
     arguments.add_json(parser)
 
 

@@ -33,10 +33,9 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         "The labels in DATA are not used. LIBSVM text wants one: write 0.",
     )
     arguments.add_model_and_data(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="OUT", required=True, help="the file to write; - is stdout"
-    )
-    parser.add_argument(
+    add = arguments.adder(parser)
+    add("-o", "--output", metavar="OUT", required=True, help="the file to write; - is stdout")
+    add(
         "--top-k",
         type=arguments.positive_int,
         metavar="K",

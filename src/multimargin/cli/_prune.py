@@ -33,24 +33,25 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         "whole model. Without OUT nothing is written.",
     )
     arguments.add_model(parser)
-    parser.add_argument("out", metavar="OUT", nargs="?", help="the file to write")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--keep", type=_share, metavar="F", help="keep this share of the weights")
-    what.add_argument(
+    add = arguments.adder(parser)
+    add("out", metavar="OUT", nargs="?", help="the file to write")
+    what = arguments.adder(parser.add_mutually_exclusive_group())
+    what("--keep", type=_share, metavar="F", help="keep this share of the weights")
+    what(
         "--threshold",
         type=arguments.positive_float,
         metavar="T",
         help="drop weights smaller than T",
     )
-    what.add_argument(
+    what(
         "--max-loss",
         type=_loss,
         metavar="F",
         help="as few weights as possible while the error on --data rises by no more than this, "
         "such as 0.005",
     )
-    parser.add_argument("--data", metavar="DATA", help="labelled data to measure the cost on")
-    parser.add_argument(
+    add("--data", metavar="DATA", help="labelled data to measure the cost on")
+    add(
         "--weights",
         choices=STORED,
         help="type of the weights in OUT (default: as they are); float16 is smaller and has three "

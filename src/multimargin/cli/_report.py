@@ -32,22 +32,15 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         "classes that MODEL most often takes for each other.",
     )
     arguments.add_model_and_data(parser)
-    add = parser.add_argument
+    add = arguments.adder(parser)
     add("--per-class", metavar="FILE", help="write all classes to this CSV file")
     add(
         "--sort",
         choices=_COLUMNS,
         default="support",
-        help="order of the classes: labels rise, samples fall, the worst come first "
-        "(default: support)",
+        help="order of the classes: labels rise, samples fall, the worst come first",
     )
-    add(
-        "--confusions",
-        type=arguments.positive_int,
-        default=10,
-        metavar="N",
-        help="pairs of classes to list (default: 10)",
-    )
+    add("--confusions", type=arguments.positive_int, default=10, help="pairs of classes to list")
     add("--plot", metavar="FILE", help="draw F1 over support and the most confused classes")
     arguments.add_json(parser, "print one JSON object, with all classes")
     arguments.add_threads(parser)

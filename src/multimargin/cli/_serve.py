@@ -26,7 +26,7 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         "Only this machine can connect, unless --host says otherwise. Ctrl-C ends.",
     )
     arguments.add_model(parser)
-    add = parser.add_argument
+    add = arguments.adder(parser)
     add(
         "--host",
         default="127.0.0.1",
@@ -42,14 +42,12 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         "--processes",
         type=arguments.positive_int,
         default=1,
-        metavar="N",
-        help="processes that answer; they share the memory of the model (default: 1)",
+        help="processes that answer; they share the memory of the model",
     )
     add(
         "--max-bytes",
         type=arguments.positive_int,
         default=limits.max_bytes,
-        metavar="N",
         help="largest body of a request (default: %(default)s)",
     )
     add(

@@ -54,37 +54,38 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         "labels: multimargin train DATA.csv MODEL --text COLUMN --label COLUMN",
     )
     add_training_options(parser, seed_of="the random order")
-    parser.add_argument("model", metavar="MODEL", help="the file to write")
+    add = arguments.adder(parser)
+    add("model", metavar="MODEL", help="the file to write")
     _add_problem_options(parser)
     _add_solver_options(parser)
     arguments.add_threads(parser)
     _add_checkpoint_options(parser)
     _add_model_options(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress and no summary")
+    add("--quiet", action="store_true", help="no progress and no summary")
     arguments.add_json(parser, "print the results as one JSON object")
     add_data_options(parser)
 
 
 def _add_problem_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+    add = arguments.adder(parser)
     add(
         "--formulation",
         choices=tuple(FORMULATIONS),
         default="ww",
-        help=", ".join(f"{name}: {f.title}" for name, f in FORMULATIONS.items()) + " (default: ww)",
+        help=", ".join(f"{name}: {f.title}" for name, f in FORMULATIONS.items()) + "",
     )
     add(
         "--C",
         type=arguments.penalty,
         default=1.0,
         metavar="C",
-        help="weight of losses; inf, for llw, is the hard margin (default: 1)",
+        help="weight of losses; inf, for llw, is the hard margin",
     )
     add(
         "--loss",
         choices=("hinge", "squared_hinge"),
         default="hinge",
-        help="squared_hinge is for ovr only (default: hinge)",
+        help="squared_hinge is for ovr only",
     )
     add(
         "--intercept-scaling",
@@ -92,12 +93,12 @@ def _add_problem_options(parser: argparse.ArgumentParser) -> None:
         default=1.0,
         metavar="S",
         help="value of the constant feature behind the intercept: the larger, the less the "
-        "intercept is regularised (default: 1)",
+        "intercept is regularised",
     )
 
 
 def _add_solver_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+    add = arguments.adder(parser)
     add(
         "--solver",
         choices=tuple(dict.fromkeys(name for each in SOLVERS.values() for name in each)),
@@ -109,23 +110,20 @@ def _add_solver_options(parser: argparse.ArgumentParser) -> None:
         "--reductions",
         type=arguments.positive_int,
         default=10,
-        metavar="N",
-        help="how often per pass llw's alternating and extrapolated solvers take the mean "
-        "(default: 10)",
+        help="how often per pass llw's alternating and extrapolated solvers take the mean",
     )
     add(
         "--stopping",
         choices=("gap", "violation"),
         default="gap",
         help="what the tolerance bounds: the relative duality gap or the largest violation of "
-        "the optimality conditions (default: gap)",
+        "the optimality conditions",
     )
     add(
         "--max-iter",
         type=arguments.positive_int,
         default=10_000,
-        metavar="N",
-        help="most passes over the samples (default: 10000)",
+        help="most passes over the samples",
     )
     add(
         "--no-shrinking",
@@ -141,7 +139,6 @@ def _add_solver_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--bundles",
         type=arguments.positive_int,
-        metavar="N",
         help="bundles of classes, which processes hold and pass on under mpiexec; the model "
         "depends on it, and not on the number of processes or threads (default: what is fastest, "
         "two for each process, or those of the checkpoint)",
@@ -149,7 +146,7 @@ def _add_solver_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+    add = arguments.adder(parser)
     add(
         "--checkpoint",
         metavar="DIR",
@@ -165,7 +162,7 @@ def _add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_model_options(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
+    add = arguments.adder(parser)
     add(
         "--weights",
         choices=STORED,
@@ -186,7 +183,7 @@ def _add_model_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, save, report; under ``mpiexec`` by all ranks together, of which the first speaks."""
+    """Train, save, report; under ``mpiexec`` all ranks train together, and rank 0 reports."""
     comm = world()
     _check_alone(args, comm)
     _check_files(args, comm)
@@ -256,7 +253,7 @@ def _start_from(model: MulticlassSVC, args: argparse.Namespace) -> None:
 
 
 def _check_alone(args: argparse.Namespace, comm: Communicator) -> None:
-    """Dual variables are kept by one process."""
+    """Refuse options that need one process, where there are several or checkpoints."""
     for option, given in (("--keep-dual", args.keep_dual), ("--start", args.start is not None)):
         if given and (comm.size > 1 or args.checkpoint is not None):
             other = "--checkpoint" if comm.size == 1 else f"{comm.size} processes"
@@ -266,7 +263,7 @@ def _check_alone(args: argparse.Namespace, comm: Communicator) -> None:
 
 
 def _check_files(args: argparse.Namespace, comm: Communicator) -> None:
-    """Hours of training must not end with a folder that does not exist."""
+    """Check the files before hours of training, not after."""
     if args.checkpoint_every is not None and args.checkpoint is None:
         raise ValueError("--checkpoint-every needs --checkpoint DIR, the folder to write to")
     with raise_on_all(comm):
@@ -287,7 +284,7 @@ def _report(args: argparse.Namespace, result: dict[str, Any]) -> None:
 
 
 def _parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """Of the estimator, but for those of the features."""
+    """Return the parameters of the estimator, without those that make features."""
     return {
         "formulation": args.formulation,
         "C": args.C,

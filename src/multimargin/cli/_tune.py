@@ -56,7 +56,7 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         commands, "tune", run, help="choose the formulation and C", description=_DESCRIPTION
     )
     add_training_options(parser, seed_of="splits and orders")
-    add = parser.add_argument
+    add = arguments.adder(parser)
     add(
         "--formulations",
         type=_formulations,
@@ -71,26 +71,22 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         help="values such as 0.1,1,10 or a range LOW:HIGH:COUNT such as 0.01:10:7 "
         "(default: ten values that depend on formulation and number of classes)",
     )
-    split = parser.add_mutually_exclusive_group()
-    split.add_argument(
+    split = arguments.adder(parser.add_mutually_exclusive_group())
+    split(
         "--folds",
         type=arguments.positive_int,
         metavar="K",
         help="cross-validation (default: 5 folds)",
     )
-    split.add_argument(
-        "--holdout", type=_share, metavar="S", help="hold out this share once, such as 0.2"
-    )
-    split.add_argument("--validation", metavar="FILE", help="measure on this file, train on DATA")
+    split("--holdout", type=_share, metavar="S", help="hold out this share once, such as 0.2")
+    split("--validation", metavar="FILE", help="measure on this file, train on DATA")
     add(
         "--measure",
         choices=tuple(MEASURES),
         default="error",
-        help="what decides; the table has all (default: error)",
+        help="what decides; the table has all",
     )
-    add(
-        "--top-k", type=arguments.positive_int, default=5, metavar="K", help="of top-k (default: 5)"
-    )
+    add("--top-k", type=arguments.positive_int, default=5, metavar="K", help="of top-k")
     add("--plot", metavar="FILE", help="draw the measure over C: a .png, .svg or .pdf file")
     add("--csv", metavar="FILE", help="write the table there too")
     add("--model", metavar="MODEL", help="train the best on all of DATA and save it as MODEL")
@@ -125,7 +121,7 @@ def _penalties(text: str) -> tuple[float, ...]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read, compare, print; after Ctrl-C with what was measured until then."""
+    """Read, compare, print; after Ctrl-C print what was measured until then."""
     _check_files(args)
     comm = SerialCommunicator()
     X, y, template = read_training(args, comm)
@@ -166,7 +162,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_files(args: argparse.Namespace) -> None:
-    """Better known before the fits than after."""
+    """Check the files before the fits, not after."""
     takes_table(args)
     if args.plot is not None:
         check_figure(args.plot)
@@ -276,7 +272,7 @@ def _named(one: Candidate, tuning: Tuning) -> str:
 
 
 def _spread(one: Candidate, measure: str, factor: float = 1.0) -> str:
-    """Mean and standard error, to a digit that means something."""
+    """Write mean and standard error to significant digits."""
     digits = 2 if factor > 1 else 4
     mean, error = factor * one.mean(measure), factor * one.standard_error(measure)
     shown = f"{mean:.{digits}f}"

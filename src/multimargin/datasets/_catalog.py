@@ -82,7 +82,7 @@ class CatalogEntry:
 
     @property
     def remedy(self) -> str:
-        """What to do in order to have it."""
+        """How to get it, in words."""
         return f"'multimargin data fetch {self.name}' gets it" if self.files else self.where
 
     @property

@@ -96,7 +96,7 @@ def load_wordnet_hypernyms(
     ----------
     subset : {"train", "test", "all"}, default="train"
         Which definitions to return; "all" returns the training ones first, then the test ones.
-        The features are those of the training definitions in every case.
+        The features are made from the training definitions in every case.
     return_X_y : bool, default=False
         Whether to return only ``(data, target)``.
     min_df : int, default=2
@@ -159,7 +159,7 @@ def load_wordnet_hypernyms(
 def load_wordnet_tfidf(*, min_df: int = 2, dtype: npt.DTypeLike = np.float32) -> Bunch:
     """Load the tf-idf features of WordNet's definitions, split for training and testing.
 
-    The data are those of `load_wordnet_hypernyms`, with both subsets at once.
+    The same data as in `load_wordnet_hypernyms`, with both subsets at once.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def _notice() -> dict[str, str]:
 
 
 def _description(features: _Features) -> dict[str, Any]:
-    """What the loaders of features return beside the rows."""
+    """Return the fields that the loaders of features share, beside the rows."""
     return {
         "target_names": np.unique(features.definitions.labels),
         "feature_names": features.vectorizer.get_feature_names_out().astype(np.str_),

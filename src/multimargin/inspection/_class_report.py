@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin.inspection._counting import codes, predicted_labels
 from multimargin.inspection._html_table import html_table
-from multimargin.inspection._labels import class_index, native
+from multimargin.inspection._labels import class_index, codes, native, predicted_labels
 from multimargin.io._atomic import atomic_write
 from multimargin.io._text_table import elided, text_table
 from multimargin.tables._write import table_lines

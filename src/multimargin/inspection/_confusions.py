@@ -9,9 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin.inspection._counting import Codes, codes, predicted_labels
 from multimargin.inspection._html_table import html_table
-from multimargin.inspection._labels import class_index, native, places_of
+from multimargin.inspection._labels import (
+    Codes,
+    class_index,
+    codes,
+    native,
+    places_of,
+    predicted_labels,
+)
 from multimargin.inspection._similar import cosines, nearest
 from multimargin.io._text_table import elided, text_table
 from multimargin.models._arguments import whole_number

@@ -6,8 +6,14 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin.inspection._class_weights import ClassWeights
 from multimargin.inspection._html_table import html_table
+from multimargin.inspection._labels import native
 from multimargin.io._text_table import elided, text_table
+from multimargin.models._feature_names import names_of
 
 
 @dataclass(frozen=True)
@@ -34,7 +40,7 @@ class TopFeatures:
     n_weights: int
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it.
+        """Return everything as JSON can hold it.
 
         Returns
         -------
@@ -83,6 +89,25 @@ class TopFeatures:
     def _rows(self) -> list[list[str]]:
         pairs = zip_longest(self.positive, self.negative)
         return [[*_cells(a), *_cells(b)] for a, b in pairs]
+
+
+def top_features(model: Any, place: int, k: int) -> TopFeatures:
+    """List the ``k`` largest and most negative weights of the class at this place."""
+    weights = ClassWeights(model)
+    features, weight = weights.row(place)
+    order = np.argsort(-weight, kind="stable")
+    highest, lowest = order[:k], order[::-1][:k]
+
+    def named(places: NDArray[np.intp]) -> list[tuple[str, float]]:
+        return list(zip(names_of(model, features[places]), weight[places].tolist(), strict=True))
+
+    return TopFeatures(
+        label=native(model.classes_[place]),
+        positive=named(highest[weight[highest] > 0]),
+        negative=named(lowest[weight[lowest] < 0]),
+        intercept=weights.intercept(place),
+        n_weights=int(np.count_nonzero(weight)),
+    )
 
 
 def _cells(feature: tuple[str, float] | None) -> tuple[str, str]:

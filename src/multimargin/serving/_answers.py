@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from multimargin.inspection._class_weights import ClassWeights
+from multimargin.inspection._explain import compare, largest
 from multimargin.models._coef import ClassRows
 from multimargin.models._feature_major import (
     FeatureMajorCache,
@@ -102,13 +103,12 @@ class Answers:
 
     def _explanation(self, text: str, X: Any, row: int, best: int, other: int) -> dict[str, Any]:
         part = slice(X.indptr[row], X.indptr[row + 1])
-        features, values = X.indices[part], X.data[part].astype(np.float64)
-        weights = self._weights
-        contributions = values * (weights.at(best, features) - weights.at(other, features))
-        intercept = weights.intercept(best) - weights.intercept(other)
-        order = np.argsort(-np.abs(contributions), kind="stable")[:_MOST_FEATURES]
+        compared = compare(self._weights, X.indices[part], X.data[part], best, other)
+        contributions = compared.contributions
+        order = largest(contributions, _MOST_FEATURES)
         order = order[contributions[order] != 0]
-        names = [self._names[feature] for feature in features[order]]
+        intercept = compared.intercept.contribution
+        names = [self._names[feature] for feature in compared.features[order]]
         spans = self._spans.find(text, names)
         return {
             "label": self._labels[best],
@@ -118,14 +118,14 @@ class Answers:
             "features": [
                 {
                     "feature": name,
-                    "value": round(float(values[place]), _DIGITS),
+                    "value": round(float(compared.values[place]), _DIGITS),
                     "contribution": round(float(contributions[place]), _DIGITS),
                     "spans": spans[name],
                 }
                 for name, place in zip(names, order.tolist(), strict=True)
             ],
             "other_features": {
-                "count": int(features.size - order.size),
+                "count": len(contributions) - len(order),
                 "contribution": round(
                     float(contributions.sum() - contributions[order].sum()), _DIGITS
                 ),

@@ -86,6 +86,24 @@ def add_command(
     return parser
 
 
+def adder(parser: argparse._ActionsContainer) -> Callable[..., None]:
+    """Return `add_argument`, which here calls counts N and ends the help with the default."""
+
+    def add(*names: str, help: str, **options: Any) -> None:
+        if options.get("type") in (positive_int, seed):
+            options.setdefault("metavar", "N")
+        default = options.get("default")
+        if default and "(default: " not in help:
+            help += (
+                f" (default: {default:g})"
+                if isinstance(default, float)
+                else f" (default: {default})"
+            )
+        parser.add_argument(*names, help=help, **options)
+
+    return add
+
+
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add MODEL, the file to read."""
     parser.add_argument("model", metavar="MODEL", help="a file written by 'multimargin train'")

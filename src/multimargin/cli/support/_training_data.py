@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from multimargin import distributed
 from multimargin.cli.support._arguments import (
     add_columns,
+    adder,
     checked,
     names,
     positive_float,
@@ -66,40 +67,39 @@ _frequency = checked(
 
 def add_training_options(parser: argparse.ArgumentParser, *, seed_of: str) -> None:
     """Add DATA and the options of every training."""
-    add = parser.add_argument
+    add = adder(parser)
     add("data", metavar="DATA", help=_DATA_HELP)
-    add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance (default: 0.01)")
+    add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance")
     add("--no-intercept", action="store_true", help="scores without a constant term")
     add("--class-weight", choices=("balanced",), help="weigh classes by their inverse frequency")
-    add("--seed", type=seed, default=0, metavar="N", help=f"of {seed_of} (default: 0)")
+    add("--seed", type=seed, default=0, help=f"of {seed_of} (default: 0)")
 
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how DATA is read and how features are made of it."""
-    add = add_columns(parser).add_argument
+    add = adder(add_columns(parser))
     add("--numeric", type=names, metavar="A,B", help="columns with numbers, as further features")
     add("--categorical", type=names, metavar="A,B", help="columns with categories, likewise")
     _add_vectorizer_options(parser.add_argument_group("features of texts"))
-    add = parser.add_argument_group("LIBSVM text").add_argument
+    add = adder(parser.add_argument_group("LIBSVM text"))
     add(
         "--normalize",
         choices=NORMS,
         default="none",
-        help="l2: scale each sample to unit length, here and in predict and evaluate "
-        "(default: none)",
+        help="l2: scale each sample to unit length, here and in predict and evaluate",
     )
-    add("--features", type=positive_int, metavar="N", help="number of features (default: as found)")
+    add("--features", type=positive_int, help="number of features (default: as found)")
     add("--zero-based", action="store_true", help="feature numbers start at 0, not at 1")
     add(
         "--dtype",
         choices=("float32", "float64"),
         default="float32",
-        help="type of the feature values (default: float32)",
+        help="type of the feature values",
     )
 
 
 def _add_vectorizer_options(group: argparse._ArgumentGroup) -> None:
-    add = group.add_argument
+    add = adder(group)
     add(
         "--analyzer",
         choices=ANALYZERS,
@@ -119,7 +119,7 @@ def _add_vectorizer_options(group: argparse._ArgumentGroup) -> None:
         metavar="N",
         help="leave out what is in more texts (default: 1.0, all)",
     )
-    add("--max-features", type=positive_int, metavar="N", help="keep the N most frequent")
+    add("--max-features", type=positive_int, help="keep the N most frequent")
     add("--stop-words", choices=("english",), help="leave out frequent words of a language")
     add("--no-idf", action="store_true", help="do not give rare words more weight")
 
@@ -167,7 +167,7 @@ def takes_table(args: argparse.Namespace) -> bool:
 
 
 def unfitted(args: argparse.Namespace) -> MulticlassSVC:
-    """Return an estimator for the data; of its parameters, those of the features are set."""
+    """Return an estimator for the data, with the given parameters of the features."""
     if not takes_table(args):
         return MulticlassSVC()
     given = {
@@ -213,11 +213,7 @@ def read_training(
     template = unfitted(args)
     if not isinstance(template, TextClassifier):
         X, y = distributed.load(
-            args.data,
-            **recorded(args),
-            n_features=args.features,
-            n_threads=args.threads,
-            comm=comm,
+            args.data, **recorded(args), n_features=args.features, n_threads=args.threads, comm=comm
         )
         return X, y, template
     with raise_on_all(comm):

@@ -1,21 +1,21 @@
-"""What this process may use of the machine: cores, memory and ranks."""
+"""Cores, memory and ranks that this process may use."""
 
 from __future__ import annotations
 
 from multimargin.datasets._catalog import CATALOG
 from multimargin.parallel._threads import thread_count
-from reproduction.experiments._experiment import Missing, Options
-from reproduction.runner._memory import gigabytes, needed, usable
-from reproduction.runner._ranks import MPIEXEC, why_not
+from reproduction.interface._experiment import Missing, Options
+from reproduction.measuring._memory import gigabytes, needed, usable
+from reproduction.measuring._ranks import MPIEXEC, why_not
 
 
 def usable_cores(options: Options) -> int:
-    """Cores that fits may use: those asked for, and no more than there are."""
+    """Return the number of cores that fits may use: as requested, and no more than there are."""
     return max(1, min(options.threads, thread_count(-1)))
 
 
 def too_large(dataset: str, formulation: str, log_c: float) -> Missing | None:
-    """What is missing where a fit would not fit into the memory; None where it does."""
+    """Return a `Missing` if a fit would not fit into the memory; None if it would."""
     taken, memory = needed(formulation, 10.0**log_c, CATALOG[dataset]), usable()
     if taken <= memory:
         return None
@@ -27,7 +27,7 @@ def too_large(dataset: str, formulation: str, log_c: float) -> Missing | None:
 def possible_ranks(
     names: dict[int, str], cores: int
 ) -> tuple[tuple[int, ...], tuple[Missing, ...]]:
-    """Which numbers of ranks can be measured on so many cores, and what is missing for the others.
+    """Return the numbers of ranks that can be measured, and what is missing for the others.
 
     Parameters
     ----------

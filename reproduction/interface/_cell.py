@@ -13,7 +13,7 @@ UNLIKE = "unlike"
 
 @dataclass(frozen=True)
 class Cell:
-    """What is trained, on what, and when it stops.
+    """A formulation, a data set, a C, and when to stop.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """The same for the same run, in any process."""
+        """A string that is the same for the same run, in any process."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @property
@@ -57,7 +57,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Record:
-    """A cell and what was measured: numbers, words and lists that JSON can hold.
+    """A cell and its measurements: numbers, words and lists that JSON can hold.
 
     A run that failed has only the measurement "error", in words, and is tried again next time.
     """
@@ -72,5 +72,5 @@ class Record:
 
 
 def spread(values: list[float]) -> tuple[float, float, float]:
-    """Mean, lowest and highest."""
+    """Return mean, lowest and highest."""
     return sum(values) / len(values), min(values), max(values)

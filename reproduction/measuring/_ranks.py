@@ -1,4 +1,4 @@
-"""Python on several ranks: which ``mpiexec``, with which variables, and what is below a process."""
+"""Start Python on several ranks by ``mpiexec``, and find the processes below another."""
 
 from __future__ import annotations
 

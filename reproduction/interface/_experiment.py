@@ -1,4 +1,4 @@
-"""What every experiment answers: which runs it needs, how one is made, and what they show."""
+"""The interface of an experiment: which runs it needs, how one is made, and what they show."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from multimargin.datasets._catalog import CATALOG
-from reproduction.report._document import Section
-from reproduction.runner._cell import Cell, Record
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._document import Section
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks for; None takes the experiment's own choice.
+    """The options of the command line; None takes the experiment's own choice.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Missing:
-    """A data set, or something else such as an MPI, that runs would need and that is not here."""
+    """A data set, or something else such as an MPI, that runs need and this machine lacks."""
 
     name: str
     why: str
@@ -70,7 +70,7 @@ class Experiment(ABC):
 
     @abstractmethod
     def plan(self, options: Options) -> Plan:
-        """The runs to make; cheap, since it is also asked where all of them were made before."""
+        """Return the runs to make. Cheap: it is called even where all of them were made before."""
 
     @abstractmethod
     def measure(self, cell: Cell, options: Options) -> dict[str, Any]:
@@ -78,4 +78,4 @@ class Experiment(ABC):
 
     @abstractmethod
     def section(self, records: Sequence[Record], plan: Plan) -> Section:
-        """Tables and figures of what has been measured so far, next to the paper's figures."""
+        """Return tables and figures of the records, next to the paper's figures."""

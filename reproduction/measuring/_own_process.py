@@ -1,7 +1,7 @@
 """A fit measured in a process of its own, or in several ranks that ``mpiexec`` starts.
 
 What else the reproduction has in memory, and the threads of libraries, then have no part in it.
-``python -m reproduction.runner._own_process JOB`` is what is started; rank 0 prints one line of
+``python -m reproduction.measuring._own_process JOB`` is what is started; rank 0 prints one line of
 JSON.
 """
 
@@ -33,12 +33,12 @@ from multimargin.estimator._svc import MulticlassSVC
 from multimargin.parallel._agreement import allgather_value
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.parallel._mpi import world
-from reproduction.experiments._samples import training_samples
-from reproduction.experiments._training import MOST_PASSES
-from reproduction.runner._cell import UNLIKE
-from reproduction.runner._ranks import ONE_THREAD, command, descendants, environment, kill
+from reproduction.interface._cell import UNLIKE
+from reproduction.measuring._ranks import ONE_THREAD, command, descendants, environment, kill
+from reproduction.measuring._samples import training_samples
+from reproduction.measuring._training import MOST_PASSES
 
-_MODULE = "reproduction.runner._own_process"
+_MODULE = "reproduction.measuring._own_process"
 _GRACE = 5.0  # seconds for a launcher to end its ranks
 
 
@@ -53,7 +53,7 @@ class Job:
     Attributes
     ----------
     dataset : str
-        As of `reproduction.experiments._samples.training_samples`.
+        As of `reproduction.measuring._samples.training_samples`.
     folder : str
         The folder of data sets.
     parameters : mapping of str to JSON value
@@ -80,7 +80,7 @@ class Job:
 
 
 def measured_apart(job: Job, give_up_after: float | None = None) -> dict[str, Any]:
-    """Start the process, or the ranks, and wait for what they measure.
+    """Measure a fit in a new process, or on new ranks.
 
     Nothing of them is left when this returns or raises, for Ctrl-C and a full memory, too.
 
@@ -146,7 +146,7 @@ def _text(file: IO[bytes]) -> str:
 
 
 def _result(status: int, out: str, err: str) -> dict[str, Any]:
-    """The measurement among what was printed; the failure, if there is one."""
+    """Return the measurement among the printed lines; raise the failure, if there is one."""
     result: dict[str, Any] | None = None
     for line in out.splitlines():
         with contextlib.suppress(json.JSONDecodeError):
@@ -208,12 +208,12 @@ def _measure(job: Job, comm: Communicator) -> dict[str, Any]:
 
 
 def model_hash(coef: Any, comm: Communicator) -> str:
-    """A name for all bits of the weights that are not zero, dense or sparse, on one rank or many.
+    """Hash all bits of the weights that are not zero, dense or sparse, on one rank or many.
 
     Parameters
     ----------
     coef : ndarray or csr_matrix of shape (n_held, n_features)
-        The rows of this rank, which follow those of the rank before.
+        The rows of this rank; they follow the rows of the rank before.
     """
     rows = []
     sparse = sp.issparse(coef)
@@ -234,7 +234,7 @@ def model_hash(coef: Any, comm: Communicator) -> str:
 
 
 def peak_mb() -> float:
-    """The most memory this process has held, in millions of bytes."""
+    """Return the most memory that this process has held, in millions of bytes."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):

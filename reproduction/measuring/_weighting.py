@@ -1,4 +1,4 @@
-"""Texts as the paper has them: tf-idf rows of unit length."""
+"""Texts weighted as in the paper: tf-idf rows of unit length."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from multimargin.datasets._sets import SetParts, load_set
-from reproduction.experiments._training import Data
+from reproduction.measuring._training import Data
 
 
 class LastText:
-    """The set that was asked for last: runs come by set, and two may not fit in memory."""
+    """A cache of the last data set: runs come by set, and two may not fit in memory."""
 
     def __init__(self) -> None:
         self._name = ""
@@ -28,7 +28,7 @@ class LastText:
 
 
 def text_data(name: str, folder: Any) -> Data:
-    """A set of texts by name, weighted where its files hold counts.
+    """Load a set of texts by name, and weight it if its files hold counts.
 
     Parameters
     ----------
@@ -52,9 +52,9 @@ def text_data(name: str, folder: Any) -> Data:
 
 
 def weighted(parts: SetParts) -> SetParts:
-    """The same in float32, as tf-idf rows of unit length if all values are counts.
+    """Return the set in float32; if all values are counts, as tf-idf rows of unit length.
 
-    The document frequencies are those of the training samples. Other values stay as they are.
+    Document frequencies are counted on the training samples. Other values stay as they are.
     Counts should be in double precision, so that the rows do not depend on who adds them up.
     """
     X, y, X_test, y_test = parts
@@ -66,7 +66,7 @@ def weighted(parts: SetParts) -> SetParts:
 
 
 def has_counts(X: Any) -> bool:
-    """Whether all values that are stored are whole numbers above 0."""
+    """Tell whether all stored values are whole numbers above 0."""
     return bool(np.all(X.data > 0) and np.all(X.data == np.floor(X.data)))
 
 

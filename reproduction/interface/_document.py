@@ -82,7 +82,7 @@ class Axes:
 
 @dataclass(frozen=True)
 class Figure:
-    """Plots side by side; `name` is that of its file."""
+    """Plots side by side; `name` is the stem of its file."""
 
     name: str
     title: str
@@ -92,7 +92,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """All that one experiment shows."""
+    """The tables and figures of one experiment."""
 
     title: str
     introduction: str

@@ -1,4 +1,4 @@
-"""Where numbers were measured: they mean little without."""
+"""The machine and the versions by which numbers were measured."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import multimargin
 
 
 def hardware() -> dict[str, str]:
-    """Processor, cores, memory and system; no name of a host, since reports are passed on."""
+    """Return processor, cores, memory and system; no host name, since reports are passed on."""
     return {
         "processor": _processor(),
         "cores": f"{joblib.cpu_count()} for this process",
@@ -27,7 +27,7 @@ def hardware() -> dict[str, str]:
 
 
 def software() -> dict[str, str]:
-    """What takes part in the numbers, with versions."""
+    """Return the versions of the packages that affect the numbers."""
     names = ("numpy", "scipy", "scikit-learn", "mpi4py", "matplotlib")
     return {
         "multimargin": multimargin.__version__,
@@ -37,7 +37,7 @@ def software() -> dict[str, str]:
 
 
 def machine_id() -> str:
-    """A short name for this machine, the same as long as its processor, cores and memory are.
+    """Return a short name for this machine, made of its processor, cores and memory.
 
     Two machines of the same make have the same one: figures depend on that and not on who owns
     them. One of which this process may use fewer cores is another machine.
@@ -47,7 +47,7 @@ def machine_id() -> str:
 
 
 def load() -> str:
-    """What else the machine was doing: the mean queue over 1, 5 and 15 minutes."""
+    """Return the load of the machine: the mean queue over 1, 5 and 15 minutes."""
     try:
         return " ".join(f"{mean:.2f}" for mean in os.getloadavg())
     except OSError:
@@ -55,7 +55,7 @@ def load() -> str:
 
 
 def installed(name: str) -> str:
-    """The version of a package."""
+    """Return the version of a package."""
     try:
         return version(name)
     except PackageNotFoundError:
@@ -63,7 +63,7 @@ def installed(name: str) -> str:
 
 
 def package_commit() -> str:
-    """The commit that this package is of, and whether files differ from it."""
+    """Return the commit of this package, and whether files differ from it."""
     here = Path(multimargin.__file__).resolve()
     # A virtual environment may lie inside somebody else's repository, whose commit says nothing:
     # only one that has this very file among its own is asked.
@@ -78,11 +78,11 @@ def package_commit() -> str:
     folder = unquote(urlsplit(str(source.get("url", ""))).path)
     if "dir_info" in source and _git(Path(folder), "rev-parse", "HEAD") is not None:
         return f"{commit(Path(folder))} in the folder it was installed from"
-    return f"that of multimargin {multimargin.__version__} (no git repository)"
+    return f"multimargin {multimargin.__version__} (no git repository)"
 
 
 def commit(folder: Path) -> str:
-    """The commit of a repository, and whether files differ from it."""
+    """Return the commit of a repository, and whether files differ from it."""
     head = _git(folder, "rev-parse", "--short=12", "HEAD")
     if head is None:
         return "unknown (no git repository)"

@@ -1,4 +1,4 @@
-"""One fit and all that is measured of it: the same words in every experiment."""
+"""One fit and its measurements, which have the same names in every experiment."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_PASSES = 10**7
 
 @dataclass(frozen=True)
 class Data:
-    """A set as it is trained on.
+    """A data set to train and test on.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Data:
 
     @staticmethod
     def encoded(X: Any, y: Any, X_test: Any, y_test: Any) -> Data:
-        """The same with any labels."""
+        """Return data whose labels may be anything."""
         classes, codes = np.unique(y, return_inverse=True)
         unknown = np.setdiff1d(y_test, classes)
         known = np.searchsorted(classes, y_test)
@@ -112,7 +112,7 @@ def fit_and_measure(
 
 
 def scores(y_test: NDArray[np.int64], predicted: NDArray[np.int64]) -> dict[str, float]:
-    """Error, micro-F1 and macro-F1 in percent; see `fit_and_measure`."""
+    """Return error, micro-F1 and macro-F1 in percent; see `fit_and_measure`."""
     wrong, right = (
         100.0 * float(np.mean(same)) for same in (predicted != y_test, predicted == y_test)
     )

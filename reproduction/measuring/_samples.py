@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from multimargin.datasets._generator import make_hierarchical_text
 from multimargin.datasets._sets import is_there, load_set
-from reproduction.experiments._weighting import weighted
+from reproduction.measuring._weighting import weighted
 
 GENERATED_SMALL = "generator-small"
 """4,000 samples, 20,000 features and 1,000 classes of `make_hierarchical_text`."""
@@ -18,12 +18,12 @@ _GENERATED = {GENERATED_SMALL: (4_000, 20_000, 1_000)}
 
 
 def available(name: str, folder: Path) -> bool:
-    """Whether `training_samples` would find them."""
+    """Tell whether `training_samples` would find a data set."""
     return name in _GENERATED or is_there(name, folder)
 
 
 def training_samples(name: str, folder: Path) -> tuple[sp.csr_matrix, NDArray[np.int64]]:
-    """Rows as they are trained on, and classes from 0.
+    """Return the rows to train on, and their classes from 0.
 
     Counts of words, which LSHTC's files have, are weighted by tf-idf as in the paper.
 

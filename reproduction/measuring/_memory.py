@@ -1,4 +1,4 @@
-"""Whether a fit fits: what it would take, and what the machine has."""
+"""Memory: how much a fit would take, and how much the machine has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CANDIDATES = 64  # classes that a sample starts with
 
 
 def needed(formulation: str, penalty: float, size: CatalogEntry) -> int:
-    """Bytes that a fit takes beside the data, as an estimate from above.
+    """Return an upper estimate of the bytes that a fit takes beside the data.
 
     Lee-Lin-Wahba holds its weights twice in the end, and its dual variables; above C = 1 it may
     turn to conjugate gradients, with one more array of the first kind and five of the second.
@@ -37,7 +37,7 @@ _USABLE = 0.8  # of the memory
 
 
 def usable() -> int:
-    """Bytes that a fit may take here, room for others left."""
+    """Return the bytes that a fit may take here, with room left for others."""
     return int(_USABLE * available())
 
 
