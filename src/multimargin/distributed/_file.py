@@ -31,15 +31,7 @@ def save_owned(
 ) -> None:
     """Write the file that `multimargin.save_model` writes for the whole model; called by all ranks.
 
-    Parameters
-    ----------
-    model : MulticlassSVC
-        Fitted but for its coefficients, the same on all ranks.
-    owned : OwnedRows
-        The coefficients that this rank holds.
-    path, preprocessing, weights
-        As of `multimargin.save_model`.
-    comm : Communicator
+    The model has no coefficients and is the same on all ranks; `owned` are this rank's rows.
     """
     check_disk_dtype(weights)
     meta = metadata(model, preprocessing, weights)

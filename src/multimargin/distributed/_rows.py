@@ -65,14 +65,8 @@ def divide_trained(
 ) -> tuple[OwnedRows, float]:
     """Divide a trained model anew; also returns the share of its weights that is not zero.
 
-    Parameters
-    ----------
-    comm : Communicator
-    weights : Weights
-        Of the classes that this rank trained, whichever they are.
-    problem : Problem
-    sparse : bool or "auto"
-        The estimator's `sparse_coef`.
+    The weights are of the classes that this rank trained, whichever they are; `sparse` is the
+    estimator's `sparse_coef`.
     """
     coef, intercept = coefficients(weights, problem)
     stored = comm.allreduce(np.array([nonzeros(coef)], dtype=np.int64), "sum")

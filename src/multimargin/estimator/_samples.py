@@ -39,12 +39,7 @@ def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any, dic
 
 
 def check_labels(y: Any) -> None:
-    """Refuse missing and empty labels, and texts among numbers, which have no order.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise a ValueError at missing and empty labels, and at texts among numbers."""
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
     if y is None or kind in "biufSc":
         return
@@ -89,14 +84,7 @@ def problem_of(
 ) -> tuple[NDArray[Any], Problem]:
     """The classes, and the problem to solve, without samples of weight zero.
 
-    Parameters
-    ----------
-    options : FitOptions
-    X : csr_matrix of shape (n_samples, n_features)
-        As `multimargin.solvers._problem.as_core_csr` makes it.
-    y : ndarray of shape (n_samples,)
-        Labels.
-    sample_weight : array-like of shape (n_samples,) or None
+    `X` is as `multimargin.solvers._problem.as_core_csr` makes it.
     """
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:

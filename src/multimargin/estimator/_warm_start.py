@@ -47,14 +47,7 @@ def carried_over(
     Any values within the bounds are a start, so only another formulation or loss is refused,
     whose variables mean something else. A sample keeps its variables if it was there with the
     same label (`Samples`), or if the sample at its place had its label and is gone: then its
-    features were made anew.
-
-    Parameters
-    ----------
-    start : Alpha or DenseAlpha
-    before, now : Samples
-        The samples of the earlier fit, and those of `problem`.
-    problem : Problem
+    features were made anew. `before` are the samples of the earlier fit, `now` those of `problem`.
     """
     assert isinstance(start, Alpha | DenseAlpha)
     loss = start.loss if isinstance(start, DenseAlpha) else "hinge"

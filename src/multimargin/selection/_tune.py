@@ -93,22 +93,8 @@ def tune(
     >>> len(found.best().values("error"))
     3
     """
-    tuner = Tuner(
-        X,
-        y,
-        estimator=estimator,
-        formulations=formulations,
-        Cs=Cs,
-        folds=folds,
-        holdout=holdout,
-        validation=validation,
-        measure=measure,
-        top_k=top_k,
-        sample_weight=sample_weight,
-        split_seed=split_seed,
-        **parameters,
-    )
-    return tuner.run()
+    given = {name: value for name, value in locals().items() if name != "parameters"}
+    return Tuner(**given, **parameters).run()
 
 
 class Tuner:

@@ -50,16 +50,9 @@ def pack_features(features: TextFeatures, arrays: Arrays) -> dict[str, Any]:
 def unpack_features(
     path: str | os.PathLike[str], about: Any, arrays: Arrays, *, verify: bool
 ) -> TextFeatures:
-    """The features that `pack_features` wrote, with everything in them checked.
+    """The features that `pack_features` added, with everything in them checked.
 
-    Parameters
-    ----------
-    path : path-like
-        For messages.
-    about : JSON value
-    arrays : dict of str to ndarray
-    verify : bool
-        Also read all words. Without it they are checked when they are first used.
+    Words are read if `verify` is set; otherwise they are checked when they are first used.
     """
     if not isinstance(about, dict):
         damaged(path, "the features are not a JSON object")
