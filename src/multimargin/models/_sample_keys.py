@@ -33,7 +33,7 @@ class Samples:
 
     @classmethod
     def of(cls, problem: Problem, classes: NDArray[Any], raw: Keys | None) -> Samples:
-        """The samples of a problem, by `raw` keys of all given samples or else by their features."""
+        """The samples of a problem, by `raw` keys of all given ones or else by their features."""
         if raw is None:
             return cls(row_keys(problem.X), classes)
         return cls(raw if problem.rows is None else raw[problem.rows], classes)
