@@ -20,7 +20,7 @@ from multimargin.solvers.ovr._solver import OvrSolver
 from tests.solvers.active_set.rank_problems import visit_rule
 
 # Those whose block solve the engine uses; the others have solvers of their own.
-ACTIVE_SET = ["ww", "cs"]
+ACTIVE_SET = [name for name, f in FORMULATIONS.items() if f.sparse_dual]
 ISAS = [isa for isa in range(3) if _core.isa_available(isa)]
 numbers = st.floats(-3, 3)
 

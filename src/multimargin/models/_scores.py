@@ -156,13 +156,7 @@ class RowScores(Protocol):
 
 
 class ClassScores:
-    """Scores with a column per class, also of two classes.
-
-    Parameters
-    ----------
-    of_rows : RowScores
-    rows : ClassRows
-    """
+    """Scores with a column per class, also of two classes."""
 
     def __init__(self, of_rows: RowScores, rows: ClassRows) -> None:
         self._of_rows, self._rows = of_rows, rows
