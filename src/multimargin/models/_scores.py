@@ -63,17 +63,18 @@ class LinearScores:
         self._values: NDArray[Any]
         self._weights: Coefficients
         if sp.issparse(coef):
-            coef = coef.tocsr()
-            if not coef.has_canonical_format:  # a user's own; the core wants each entry once
-                coef = coef.copy()
-                coef.sum_duplicates()
-            if coef.nnz > np.iinfo(np.int32).max:
-                raise ValueError(f"coef_ has {coef.nnz} non-zeros; at most 2**31 - 1 can be used")
-            self._values = np.ascontiguousarray(coef.data, dtype=self._dtype)
+            given: Any = coef
+            csr = given.tocsr()
+            if not csr.has_canonical_format:  # a user's own; the core wants each entry once
+                csr = csr.copy()
+                csr.sum_duplicates()
+            if csr.nnz > np.iinfo(np.int32).max:
+                raise ValueError(f"coef_ has {csr.nnz} non-zeros; at most 2**31 - 1 can be used")
+            self._values = np.ascontiguousarray(csr.data, dtype=self._dtype)
             self._weights = _core.sparse_weights(
                 self._values,
-                np.ascontiguousarray(coef.indices, dtype=np.int32),
-                np.ascontiguousarray(coef.indptr, dtype=np.int32),
+                np.ascontiguousarray(csr.indices, dtype=np.int32),
+                np.ascontiguousarray(csr.indptr, dtype=np.int32),
                 self._shape[1],
                 self._intercept,
             )
