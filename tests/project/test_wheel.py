@@ -70,7 +70,7 @@ def test_all_of_the_package_is_in_it(content):
         name = f"multimargin/{path.relative_to(SOURCES).as_posix()}"
         assert name in content, f"{name} is not in the wheel"
         assert content[name] == path.read_bytes(), name
-    for name in ("py.typed", "_core.pyi", "datasets/data/wordnet_hypernyms.tsv.xz"):
+    for name in ("py.typed", "_core.pyi", "datasets/data/catalog.toml"):
         assert f"multimargin/{name}" in content
 
 
