@@ -1,4 +1,4 @@
-"""Which values of C are tried."""
+"""Values of C to try."""
 
 from __future__ import annotations
 
@@ -49,18 +49,7 @@ def check_formulation(name: Any) -> str:
 
 
 def checked_penalties(Cs: Any) -> tuple[float, ...]:
-    """Values of C in rising order.
-
-    Parameters
-    ----------
-    Cs : number or iterable of numbers
-        In any order.
-
-    Raises
-    ------
-    ValueError
-        If there are none, or one is not positive and finite or is there twice.
-    """
+    """Values of C in rising order, each positive, finite and there once; or a ValueError."""
     given = [Cs] if isinstance(Cs, Real) else list(Cs) if isinstance(Cs, Iterable) else [Cs]
     if not given:
         raise ValueError("Cs is empty: give at least one value of C, or None for the default ones")
