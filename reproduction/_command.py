@@ -19,6 +19,7 @@ from multimargin.checkpoints._lock import FolderLock
 from multimargin.cli.support._arguments import (
     add_data_folder,
     add_threads,
+    adder,
     n_jobs,
     positive_float,
     positive_int,
@@ -64,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m reproduction", description=_DESCRIPTION, epilog=_EPILOG
     )
     parser.set_defaults(run=run)
-    add = parser.add_argument
+    add = adder(parser)
     add(
         "what",
         nargs="+",
@@ -78,19 +79,15 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         default=_OUT,
         metavar="DIR",
-        help=f"folder of the results, made if it is not there (default: {_OUT})",
+        help="folder of the results, made if needed",
     )
     add("--datasets", nargs="+", default=[], metavar="NAME", help="only these data sets")
-    add("--runs", type=positive_int, metavar="N", help="repetitions over seeds")
+    add("--runs", type=positive_int, help="repetitions over seeds")
     add("--time-limit", type=positive_float, metavar="S", help="seconds for one fit")
     add_threads(parser)
-    either = parser.add_mutually_exclusive_group()
-    either.add_argument(
-        "--report-only", action="store_true", help="measure nothing; show the results in --out"
-    )
-    either.add_argument(
-        "--list", action="store_true", help="show the planned runs and what is missing, and end"
-    )
+    either = adder(parser.add_mutually_exclusive_group())
+    either("--report-only", action="store_true", help="measure nothing; show the results in --out")
+    either("--list", action="store_true", help="show the planned runs and what is missing, and end")
     return parser
 
 
@@ -142,7 +139,8 @@ def _reproduce(args: argparse.Namespace, names: list[str], options: Options) -> 
         task.section()  # better known before the runs than after them
 
     def publish() -> list[Section]:
-        return publishing.publish(everything, args.out, args.command_line)
+        found: list[Section] = publishing.publish(everything, args.out, args.command_line)
+        return found
 
     if not args.report_only:
         _measure(asked, options, args.command_line, publish)

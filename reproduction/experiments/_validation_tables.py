@@ -43,7 +43,7 @@ _NOTES = (
     "Splice: half of the paper's figures are no whole number of the 2,175 test samples, so they "
     "are means of runs that ended differently. Stopping at a projected gradient of 10⁻³ leaves "
     "several test samples to the order of visits, and the paper's two solvers differ by as much. "
-    "With two classes both formulations are the binary machine: Lee-Lin-Wahba at C equals "
+    "With two classes both formulations are the binary SVM: Lee-Lin-Wahba at C equals "
     "Weston-Watkins at C / 4. An independent interior-point solver (gap 10⁻⁹) has the same optima: "
     "16.28, 16.14 and 16.23 for Lee-Lin-Wahba, 16.09, 16.23 and 16.23 for Weston-Watkins.",
     "Letter, Lee-Lin-Wahba at log C 1: the paper's own two solvers are 25 points apart, so one of "

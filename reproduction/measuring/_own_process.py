@@ -186,7 +186,7 @@ def _measure(job: Job, comm: Communicator) -> dict[str, Any]:
         )
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu_began
     each = allgather_value(comm, {"seconds": seconds, "cpu": cpu, "peak_mb": peak_mb()})
-    coef = fitted.coef_ if job.ranks is None else fitted._share.coef
+    coef = fitted.coef_ if job.ranks is None else fitted._owned.coef
     return {
         "seconds": max(rank["seconds"] for rank in each),
         "cpu_seconds": sum(rank["cpu"] for rank in each),

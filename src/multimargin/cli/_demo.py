@@ -31,7 +31,7 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         "demo",
         run,
         help="train on WordNet definitions and ask the model",
-        description="Train a Weston-Watkins machine that tells what kind of thing a definition "
+        description="Train a Weston-Watkins SVM that tells what kind of thing a definition "
         "defines: 65,025 WordNet definitions, 12,582 classes. Then type your own definitions.",
     )
     add = arguments.adder(parser)
@@ -84,7 +84,7 @@ def _report(model: TextClassifier, data: Any) -> None:
     best, _ = model.predict_topk(X[known], _TOP)
     predict_seconds = time.perf_counter() - started
     result = measures(model.classes_, data.y_test[known], best)
-    seconds = model.history_[-1]["time"]  # of the machine, without reading words
+    seconds = model.history_[-1]["time"]  # without reading words
     state = "reached" if model.converged_ else "NOT reached"
     print_table(
         {

@@ -221,7 +221,7 @@ def _renumbered(parts: SetParts, file: Path) -> SetParts:
     """Leave out the columns without entries, where the numbers of features have gaps.
 
     The numbers in LSHTC files go far beyond the number of features (1,199,847 for 29,726), and
-    machines with dense weights would spend memory on each of them.
+    dense weights would take memory for each of them.
     """
     if not _is_lshtc(file):
         return parts
