@@ -21,8 +21,6 @@ from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._question import Question
 from multimargin.serving._spans import Spans
 
-# Features that an explanation lists; the others are summed up.
-_MOST_FEATURES = 50
 # Digits of scores in JSON: single precision has no more.
 _DIGITS = 6
 
@@ -102,7 +100,7 @@ class Answers:
         part = slice(X.indptr[row], X.indptr[row + 1])
         compared = compare(self._weights, X.indices[part], X.data[part], best, other)
         contributions = compared.contributions
-        order = largest(contributions, _MOST_FEATURES)
+        order = largest(contributions, schema.MOST_FEATURES)
         order = order[contributions[order] != 0]
         intercept = compared.intercept.contribution
         names = [self._names[feature] for feature in compared.features[order]]

@@ -12,7 +12,6 @@ from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._limits import Limits
 
 _MEMBERS = tuple(schema.Question.__annotations__)
-_DEFAULT_K = 5
 # The rest of the body is not read, so nothing can follow it.
 _CLOSE = {"connection": "close"}
 
@@ -163,7 +162,7 @@ def _text(text: Any, field: str, limits: Limits) -> str:
 
 def _k(members: dict[str, Any], limits: Limits, n_classes: int) -> int:
     most = min(limits.max_k, n_classes)
-    k = members.get("k", min(_DEFAULT_K, most))
+    k = members.get("k", min(schema.DEFAULT_K, most))
     if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= most:
         _wrong("k", f"k must be a whole number from 1 to {most}: {shown(k)}")
     return k

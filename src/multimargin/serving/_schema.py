@@ -9,6 +9,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
+DEFAULT_K = 5
+# Features that an explanation lists; the others are summed up.
+MOST_FEATURES = 50
+# Of one feature: after a hundred marks the next one says nothing new.
+MOST_SPANS = 100
+
 Count = Annotated[int, {"minimum": 0}]
 Label = Annotated[str | float | bool, "The label of a class, as in the training data."]
 Span = tuple[Count, Count]
@@ -22,7 +28,7 @@ class Question(TypedDict, total=False):
     k: Annotated[
         int,
         "How many of the best classes; fewer by default if the model has fewer.",
-        {"minimum": 1, "default": 5},
+        {"minimum": 1, "default": DEFAULT_K},
     ]
     explain: Annotated[bool, "Whether to say which features decided.", {"default": False}]
     against: Annotated[
@@ -49,8 +55,8 @@ class Feature(TypedDict):
     ]
     spans: Annotated[
         list[Span],
-        "Where it is in the text: begin and end, counted in characters (Unicode code points). At "
-        "most 100.",
+        "Where it is in the text: begin and end, counted in characters (Unicode code points). "
+        f"At most {MOST_SPANS}.",
     ]
 
 
@@ -68,7 +74,7 @@ class Explanation(TypedDict):
     against: Label
     difference: Annotated[float, "Score of label less score of against."]
     intercept: Annotated[float, "What the intercepts add to the difference."]
-    features: Annotated[list[Feature], "At most 50, the largest contributions first."]
+    features: Annotated[list[Feature], f"At most {MOST_FEATURES}, the largest contributions first."]
     other_features: OtherFeatures
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-# Of one feature: after a hundred marks the next one says nothing new.
-_MOST_SPANS = 100
+from multimargin.serving._schema import MOST_SPANS
+
 _BLANKS = re.compile(r"\s\s+")
 
 Span = tuple[int, int]
@@ -33,7 +33,7 @@ class Spans:
         found: dict[str, list[Span]] = {feature: [] for feature in features}
         for feature, begin, end in self._pieces(clean):
             spans = found.get(feature)
-            if spans is not None and len(spans) < _MOST_SPANS and begin < end:
+            if spans is not None and len(spans) < MOST_SPANS and begin < end:
                 spans.append((origin[begin], origin[end - 1] + 1))
         return found
 
