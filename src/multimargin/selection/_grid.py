@@ -1,4 +1,4 @@
-"""Which values of C are tried."""
+"""The values of C that are tried."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DECADES = 2.5
 
 
 def default_penalties(formulation: str, n_classes: int) -> tuple[float, ...]:
-    """The ten values of C that are tried where none are given, rising geometrically.
+    """Return the ten values of C that are tried by default, rising geometrically.
 
     "cs" and "ovr": 0.03 to 10, which for samples of about unit length (texts) reaches from models
     near the class means to models that fit all training samples. "ww", whose loss adds up over
@@ -41,7 +41,7 @@ def default_penalties(formulation: str, n_classes: int) -> tuple[float, ...]:
 
 
 def check_formulation(name: Any) -> str:
-    """The name of a formulation, or a ValueError."""
+    """Return the name of a formulation; raise ValueError if there is none of that name."""
     if not isinstance(name, str) or name not in FORMULATIONS:
         known = " or ".join(repr(one) for one in FORMULATIONS)
         raise ValueError(f"formulation must be {known}, got {name!r}")
