@@ -1,4 +1,4 @@
-"""Training by several ranks, and the data that they share."""
+"""Training by several ranks, and the reading of data that they share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from multimargin.distributed._data_cache import shared
 from multimargin.distributed._model import DistributedModel
-from multimargin.distributed._rows import share_trained
+from multimargin.distributed._rows import divide_trained
 from multimargin.estimator._fit import CheckpointFolder, Fit, take
 from multimargin.estimator._options import checked_options
 from multimargin.estimator._svc import MulticlassSVC
@@ -124,8 +124,8 @@ def fit(
     sample_weight : array-like of shape (n_samples,), default=None
     checkpoint : path-like, default=None
         A folder in which the state of the run is kept, for the same call to go on from after a
-        rank or a machine died, on any number of ranks; the model is that of a run that was not
-        interrupted. All ranks must see the folder. `DistributedModel.save` removes the state when
+        rank or a machine died, on any number of ranks; the model is the same as without the
+        interruption. All ranks must see the folder. `DistributedModel.save` removes the state when
         the tolerance was reached.
     checkpoint_every : float, default=60.0
         Seconds between two states.
@@ -170,14 +170,14 @@ def fit(
     watching = [fit.bar()] if spoken else []
     solved = fit.solve(watching, threads=threads, comm=comm, folder=folder)
     solution = solved.solution
-    share, density = share_trained(comm, solution.weights, fit.problem, options.sparse_coef)
+    owned, density = divide_trained(comm, solution.weights, fit.problem, options.sparse_coef)
     take(template, solved, {"classes_": fit.classes, "model_density_": density, **fit.learned})
     if comm.rank == 0:
         fit.warn_unless_converged(solution, stacklevel=3)
     if solved.checkpoints is not None and not solution.converged:
         solved.checkpoints.close()  # they stay, to go on from with other limits
-        return DistributedModel(template, share, comm)
-    return DistributedModel(template, share, comm, solved.checkpoints)
+        return DistributedModel(template, owned, comm)
+    return DistributedModel(template, owned, comm, solved.checkpoints)
 
 
 def _folder_name(folder: str | os.PathLike[str] | None) -> str:
@@ -185,7 +185,7 @@ def _folder_name(folder: str | os.PathLike[str] | None) -> str:
 
 
 def _check_local_only(model: MulticlassSVC) -> None:
-    """Refuse what would have no effect."""
+    """Refuse parameters that would have no effect."""
     if not isinstance(model, MulticlassSVC):
         raise TypeError(f"model must be a MulticlassSVC, got {type(model).__name__}")
     if model.warm_start:

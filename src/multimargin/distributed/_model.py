@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score
 
 from multimargin.checkpoints._store import Checkpoints
-from multimargin.distributed._file import save_share
-from multimargin.distributed._rows import ClassShare, collect_rows, take_rows
-from multimargin.distributed._scores import SharedScores
+from multimargin.distributed._file import save_owned
+from multimargin.distributed._rows import OwnedRows, collect_rows, take_rows
+from multimargin.distributed._scores import RankScores
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.inspection import Certificate
 from multimargin.models._coef import ClassRows
@@ -40,7 +40,7 @@ def load_model(
     n_jobs: int | None = None,
     comm: Communicator | None = None,
 ) -> DistributedModel:
-    """Open a model file, each rank a share of the classes; called by all ranks.
+    """Open a model file, each rank some of its classes; called by all ranks.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def load_model(
     """
     comm = comm or world()
     with raise_on_all(comm):
-        # One rank of a host looks for what is wrong, and says so, on behalf of all.
+        # One rank of each host looks for damage, and reports it for all.
         if comm.host.rank == 0:
             load_whole_model(path, verify=verify)
     template = load_whole_model(path).set_params(n_jobs=n_jobs)
@@ -76,7 +76,7 @@ def load_model(
 
 
 class DistributedModel:
-    """A trained model of which each rank holds a share of the classes.
+    """A trained model of which each rank holds some of the classes.
 
     Made by `fit` and `load_model`. All methods are called by all ranks, with the same arguments.
 
@@ -119,13 +119,13 @@ converged_, history_, model_density_, n_bundles_
     def __init__(
         self,
         template: MulticlassSVC,
-        share: ClassShare,
+        owned: OwnedRows,
         comm: Communicator,
         checkpoints: Checkpoints | None = None,
     ) -> None:
         self.comm = comm
         self._template = template  # fitted but for its coefficients
-        self._share = share
+        self._owned = owned
         self._checkpoints = checkpoints
         for name, value in vars(template).items():
             if name.endswith("_") and not name.startswith("_"):
@@ -179,9 +179,9 @@ converged_, history_, model_density_, n_bundles_
         preprocessing: Mapping[str, Any] | None = None,
         weights: str | None = None,
     ) -> None:
-        """Write the model to one file, atomically, each rank its share.
+        """Write the model to one file, atomically, each rank its rows.
 
-        The file is, byte for byte, what `multimargin.save_model` writes for the same model
+        The file has the same bytes as `multimargin.save_model` writes for the same model
         trained by one process with as many bundles. All ranks must see its folder. Checkpoints
         of the training are removed afterwards, if it reached its tolerance.
 
@@ -194,9 +194,9 @@ converged_, history_, model_density_, n_bundles_
         weights : {"float16", "float32"} or None, default=None
             As of `multimargin.save_model`.
         """
-        save_share(
+        save_owned(
             self._template,
-            self._share,
+            self._owned,
             path,
             self.comm,
             preprocessing=preprocessing,
@@ -208,7 +208,7 @@ converged_, history_, model_density_, n_bundles_
 
     def gather(self) -> MulticlassSVC | None:
         """The whole model as a fitted estimator on rank 0; None on the other ranks."""
-        rows = collect_rows(self.comm, self._share)
+        rows = collect_rows(self.comm, self._owned)
         if rows is None:
             return None
         whole = copy(self._template)
@@ -219,7 +219,7 @@ converged_, history_, model_density_, n_bundles_
         threads = rank_thread_count(self._template.n_jobs, self.comm)
         of_rows: RowScores
         if self.comm.size == 1:
-            of_rows = LinearScores(self._share.coef, self._share.intercept, threads)
+            of_rows = LinearScores(self._owned.coef, self._owned.intercept, threads)
         else:
-            of_rows = SharedScores(self.comm, self._share, threads)
+            of_rows = RankScores(self.comm, self._owned, threads)
         return ClassScores(of_rows, ClassRows.of(self._template))

@@ -28,8 +28,7 @@ _LOSSES = ("hinge", "squared_hinge")
 class FitOptions:
     """Parameters of one fit, made by `checked_options`.
 
-    Attributes are those of `MulticlassSVC`, but for `bias`: the value of the constant feature, 0
-    for none.
+    Named as in `MulticlassSVC`, but for `bias`: the value of the constant feature, 0 for none.
     """
 
     formulation: str
@@ -58,7 +57,7 @@ def checked_options(estimator: Any) -> FitOptions:
     Raises
     ------
     ValueError
-        At the first that is not valid; names it and says what is allowed.
+        At the first parameter that is not valid; it says what is allowed.
     """
     _check_formulation(estimator)
     _check_numbers(estimator)
@@ -88,7 +87,7 @@ def checked_options(estimator: Any) -> FitOptions:
 
 
 def _check_formulation(estimator: Any) -> None:
-    """The formulation, and parameters that only some formulations have a use for."""
+    """Check the formulation, and the parameters that only some formulations use."""
     require_one_of(estimator, "formulation", FORMULATIONS)
     formulation = FORMULATIONS[estimator.formulation]
     where = f" for formulation={estimator.formulation!r}"

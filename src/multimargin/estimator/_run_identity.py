@@ -27,16 +27,8 @@ def run_identity(
     Differences are looked for in this order. The fingerprint differs with most of the others, so
     it comes last. Limits of passes and time, threads and ranks may differ.
 
-    Parameters
-    ----------
-    options : FitOptions
-    problem : Problem
-    solver : str
-        The solver's `name`.
-    seed : int
-        Drawn from `random_state`.
-    bundles : int or None
-        As chosen, where the options leave it open.
+    `solver` is the name of the solver chosen, `seed` was drawn from the random state, and `bundles`
+    were chosen where the options leave them open.
     """
     given = options.random_state
     return {

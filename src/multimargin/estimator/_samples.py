@@ -39,12 +39,7 @@ def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any, dic
 
 
 def check_labels(y: Any) -> None:
-    """Refuse missing and empty labels, and texts among numbers, which have no order.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise a ValueError at missing and empty labels, and at texts among numbers."""
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
     if y is None or kind in "biufSc":
         return
@@ -63,16 +58,16 @@ def check_labels(y: Any) -> None:
 
 def _check_all_there(labels: NDArray[Any]) -> None:
     for row, label in enumerate(labels):
-        # The last is what NaN is; pandas' NA has no truth value.
+        # Only NaN differs from itself; pandas' NA has no truth value.
         if label is None or type(label).__name__ == "NAType" or label != label:  # noqa: PLR0124
             raise ValueError(
-                f"y contains missing labels: that of sample {row} is {label!r}, or NaN; leave "
+                f"y contains missing labels: the label of sample {row} is {label!r}, or NaN; leave "
                 "samples without a label out"
             )
 
 
 def _check_not_empty(labels: NDArray[Any]) -> None:
-    """An empty text is what readers of tables make of a label that is missing."""
+    """Refuse empty texts, which readers of tables make of missing labels."""
     if labels.dtype == object:
         empty = np.array([not label.strip() for label in labels], dtype=bool)
     else:  # without a Python object for each
@@ -89,14 +84,7 @@ def problem_of(
 ) -> tuple[NDArray[Any], Problem]:
     """The classes, and the problem to solve, without samples of weight zero.
 
-    Parameters
-    ----------
-    options : FitOptions
-    X : csr_matrix of shape (n_samples, n_features)
-        As `multimargin.solvers._problem.as_core_csr` makes it.
-    y : ndarray of shape (n_samples,)
-        Labels.
-    sample_weight : array-like of shape (n_samples,) or None
+    `X` is as `multimargin.solvers._problem.as_core_csr` makes it.
     """
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
@@ -139,7 +127,7 @@ def problem_of(
 
 
 def _check_scale(X: sp.csr_matrix, bias: float) -> None:
-    """The sum of all squares, and those of box-sized numbers, must not overflow."""
+    """Refuse values so large that the sum of all squares would overflow."""
     largest = float(np.max(np.abs(X.data), initial=0.0)) + bias
     ceiling = float(np.finfo(X.dtype).max) ** 0.5 / max(1, X.nnz + X.shape[0]) ** 0.5
     if largest > ceiling:

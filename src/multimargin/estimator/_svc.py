@@ -45,7 +45,7 @@ class MulticlassSVC(
     Parameters
     ----------
     formulation : {"ww", "cs", "llw", "ovr"}, default="ww"
-        What a sample loses. "ww", Weston-Watkins: for every class that comes within a margin of
+        The loss of a sample. "ww", Weston-Watkins: for every class that comes within a margin of
         1 of its own. "cs", Crammer-Singer: for the worst of them only. "llw", Lee-Lin-Wahba: for
         every other class that scores above -1, with scores that sum to zero. "ovr", one-vs-rest:
         every class by itself against all others. The models of "llw" and "ovr" are dense.
@@ -64,7 +64,7 @@ class MulticlassSVC(
     n_reductions : int, default=10
         How often per pass "alternating" and "extrapolated" take the mean.
     tol : float, default=0.01
-        What has to be reached, see `stopping`.
+        The tolerance to reach, see `stopping`.
     stopping : {"gap", "violation"}, default="gap"
         "gap": stop at a relative duality gap of `tol`, so that the objective is within that
         fraction of the optimum. "violation": stop when no projected gradient exceeds `tol` (as
@@ -92,16 +92,16 @@ class MulticlassSVC(
     verbose : int, default=0
         1 shows a progress bar on stderr.
     time_limit : float or None, default=None
-        Seconds after which the fit ends with what it has, and a warning with the gap. "ovr" then
-        trains all classes roughly first, and keeps samples x classes dual variables for that
-        (up to 2 GiB; beyond, the last classes may remain untrained).
+        Seconds after which the fit ends with its best model so far, and a warning with the gap.
+        "ovr" then trains all classes roughly first, and keeps samples x classes dual variables
+        for that (up to 2 GiB; beyond, the last classes may remain untrained).
     n_bundles : int or None, default=None
         Bundles of classes, which ranks hold and pass on (`multimargin.distributed`). The model
-        depends on it, where it is given, and not on the number of ranks or threads. None: what
-        is fastest, which is two per rank where there are several ranks.
+        depends on it, where it is given, and not on the number of ranks or threads. None: the
+        fastest choice, which is two per rank where there are several ranks.
     shrinking : bool, default=True
-        Whether passes leave out for a while what seems settled, which is faster; the optimum is
-        the same.
+        Whether passes leave out, for a while, variables that seem settled, which is faster; the
+        optimum is the same.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class MulticlassSVC(
     model_density_: float
 
     if TYPE_CHECKING:
-        # What scikit-learn's classes give us: it ships no types.
+        # Methods of scikit-learn's classes, which ships no types.
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...
         def set_params(self, **params: Any) -> Self: ...
         def set_callbacks(self, *callbacks: Any) -> Self: ...

@@ -50,7 +50,7 @@ class ClassRows:
 
     @classmethod
     def of(cls, model: Any) -> ClassRows:
-        """Those of a fitted model."""
+        """The rows of a fitted model."""
         formulation = FORMULATIONS.get(str(model.formulation))  # a file may say anything
         one_problem = formulation is not None and formulation.independent
         return cls(len(model.classes_), 1.0 if one_problem else 0.5)

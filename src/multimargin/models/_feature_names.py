@@ -1,37 +1,14 @@
-"""What the columns of a model are called."""
+"""The names of a model's features, the columns of ``coef_``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 
-def feature_names(model: Any) -> NDArray[np.object_]:
-    """The name of each column of ``model.coef_``.
-
-    Parameters
-    ----------
-    model : MulticlassSVC
-        Fitted.
-
-    Returns
-    -------
-    ndarray of object of shape (n_features,)
-        The words (and columns) of a text model, the column names of the data frame that the model
-        was trained on, or "feature 0", "feature 1", ... where there are no names. A model that was
-        trained on a LIBSVM file counts as that file does, mostly from 1.
-    """
-    known = _known_names(model)
-    if known is not None:
-        return np.asarray(known, dtype=object)
-    first = _first_number(model)
-    return np.array([f"feature {first + j}" for j in range(_columns(model))], dtype=object)
-
-
 def names_of(model: Any, features: NDArray[Any]) -> list[str]:
-    """The names of some columns; makes no list of all of them where there are no names.
+    """The names of some features; makes no list of all of them where there are no names.
 
     Parameters
     ----------
@@ -39,10 +16,17 @@ def names_of(model: Any, features: NDArray[Any]) -> list[str]:
         Fitted.
     features : ndarray of int of shape (n,)
         Columns of ``model.coef_``.
+
+    Returns
+    -------
+    list of str
+        The words (and columns) of a text model, the column names of the data frame that the model
+        was trained on, or "feature 0", "feature 1", ... where there are no names. A model that was
+        trained on a LIBSVM file counts as that file does, mostly from 1.
     """
     known = _known_names(model)
     if known is None:
-        first = _first_number(model)
+        first = 1 if getattr(model, "preprocessing_", {}).get("zero_based") is False else 0
         return [f"feature {first + int(j)}" for j in features]
     return [str(known[int(j)]) for j in features]
 
@@ -53,11 +37,11 @@ def has_feature_names(model: Any) -> bool:
 
 
 def _known_names(model: Any) -> Any:
-    """What the model says, or None."""
+    """The names that the model has for its features, or None."""
     features = getattr(model, "features_", None)
     names = getattr(model, "feature_names_in_", None) if features is None else _listed(model)
     # Names of something else, such as of the columns that a text was in, are no help.
-    return names if names is not None and len(names) == _columns(model) else None
+    return names if names is not None and len(names) == model.coef_.shape[1] else None
 
 
 def _listed(model: Any) -> Any:
@@ -66,13 +50,3 @@ def _listed(model: Any) -> Any:
     if kept is None or kept[0] is not model.features_:
         kept = model._listed_names = (model.features_, model.features_.get_feature_names_out())
     return kept[1]
-
-
-def _columns(model: Any) -> int:
-    return int(model.coef_.shape[1])
-
-
-def _first_number(model: Any) -> int:
-    """What the first feature is called in the file that the model was trained on."""
-    recorded = getattr(model, "preprocessing_", {})
-    return 1 if recorded.get("zero_based") is False else 0

@@ -45,7 +45,7 @@ def export_onnx(
     Parameters
     ----------
     model : MulticlassSVC or TextClassifier
-        Of a `TextClassifier` the linear part is written: its inputs are what
+        The linear part of a `TextClassifier` is written: its inputs are the features that
         ``model.features_.transform(texts)`` makes, since no ONNX operator cuts texts into words
         exactly as training does. The names of the features are in the metadata.
     path : path-like
@@ -58,7 +58,7 @@ def export_onnx(
         Write the best classes in place of all scores: outputs ``labels`` and ``scores`` of shape
         (n, top_k), best first. By default ``label``, of shape (n,), and ``scores``, of shape
         (n, n_classes). Labels are int64, or strings, or float64 as in `classes_`. For two classes
-        the two scores are those of `predict_topk`.
+        the two scores are the ones of `predict_topk`.
 
     Raises
     ------

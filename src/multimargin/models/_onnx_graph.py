@@ -125,7 +125,7 @@ class Graph:
             producer_name="multimargin",
             producer_version=__version__,
         )
-        made.ir_version = 8  # what came with the operators, so that older runtimes read it too
+        made.ir_version = 8  # as old as the operators, so that older runtimes read it too
         helper.set_model_props(made, metadata)
         content: bytes = made.SerializeToString()
         return content

@@ -1,4 +1,4 @@
-"""Models without their small weights, and what that costs."""
+"""Dropping the small weights of a model, and the cost of it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Model = TypeVar("Model", bound=LinearModel)
 SHARES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
 _TRIES = 12  # of the bisection for `max_loss`: the share is then known to a few per cent
 _LEAST_SHARE = 1e-3
-# What is true of the trained model only. The dual objective is a bound for the optimum, whatever
-# the weights are.
+# Attributes that hold for the weights as trained only. The dual objective bounds the optimum,
+# whatever the weights are.
 _OF_TRAINING = (
     "primal_objective_",
     "dual_gap_",
@@ -42,7 +42,7 @@ _OF_TRAINING = (
 
 @dataclass(frozen=True)
 class PruningCost:
-    """One line of a table: what is left of a model at a threshold, and how well it predicts.
+    """The size of a pruned model, and how well it predicts.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class PruningCost:
     nonzeros : int
         Weights that are kept.
     bytes : int
-        What the coefficients take on disk.
+        Size of the coefficients on disk.
     error : float or None
         Share of the samples whose label is not predicted; None without labels.
     agreement : float or None
-        Share of the samples for which the prediction is that of the whole model.
+        Share of the samples for which the whole model predicts the same.
     """
 
     keep: float
@@ -147,7 +147,7 @@ def pruning_costs(
     keep: Iterable[float] = SHARES,
     weights: str | None = None,
 ) -> list[PruningCost]:
-    """What is left of a model, and of its accuracy, when small weights are dropped.
+    """Measure size and accuracy of a model at several thresholds.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def pruning_costs(
     keep : iterable of float
         Shares of the weights, one line each.
     weights : {"float16", "float32"} or None, default=None
-        The type of the weights on disk: accuracy is that of weights rounded to it.
+        The type of the weights on disk, to which they are rounded before predicting.
 
     Returns
     -------
@@ -232,7 +232,7 @@ def rounded(model: Model, weights: str | None) -> Model:
 
 
 def coefficient_bytes(coef: Any, weights: str | None) -> int:
-    """What they take in a model file."""
+    """Bytes that coefficients take in a model file."""
     itemsize = int(coef.dtype.itemsize)
     if weights is not None:
         itemsize = min(itemsize, np.dtype(weights).itemsize)
@@ -307,7 +307,7 @@ def _sorted_sizes(model: LinearModel) -> NDArray[Any]:
 
 
 def _threshold_of(sizes: NDArray[Any], keep: float) -> float:
-    """The smallest of the weights to keep."""
+    """The smallest weight to keep."""
     if len(sizes) == 0 or keep >= 1:
         return 0.0
     return float(sizes[max(1, round(keep * len(sizes))) - 1])

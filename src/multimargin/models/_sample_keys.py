@@ -1,4 +1,4 @@
-"""Samples known by 64-bit keys, to find those of an earlier fit again."""
+"""64-bit keys of samples, by which a fit knows the samples of an earlier one."""
 
 from __future__ import annotations
 
@@ -33,15 +33,7 @@ class Samples:
 
     @classmethod
     def of(cls, problem: Problem, classes: NDArray[Any], raw: Keys | None) -> Samples:
-        """The samples of a problem.
-
-        Parameters
-        ----------
-        problem : Problem
-        classes : ndarray of shape (n_classes,)
-        raw : ndarray of uint64 or None
-            Keys of all samples that were given; None: keys are made from the features.
-        """
+        """The samples of a problem, by `raw` keys of all given ones or else by their features."""
         if raw is None:
             return cls(row_keys(problem.X), classes)
         return cls(raw if problem.rows is None else raw[problem.rows], classes)

@@ -33,13 +33,13 @@ def save_model(
     preprocessing : dict of JSON values, default=None
         What was done to the samples before training, such as ``{"normalize": "l2"}``, to be
         found again as `preprocessing_` of the loaded model. The `multimargin` command applies
-        ``normalize`` by itself; `MulticlassSVC.predict` does not. By default what
-        `model.preprocessing_` says, if the model has that attribute.
+        ``normalize`` by itself; `MulticlassSVC.predict` does not. By default
+        `model.preprocessing_`, if the model has that attribute.
     weights : {"float16", "float32"} or None, default=None
         The type of the weights on disk; None: as trained. "float16" has three digits and takes a
         third less for a sparse model, half for a dense one. Such weights are float32 again once
-        loaded, in a copy that processes do not share; what was certified of the weights before,
-        such as `converged_` and `dual_gap_`, is not kept.
+        loaded, in a copy that processes do not share; the certificate of the weights before
+        rounding, such as `converged_` and `dual_gap_`, is not kept.
     dual : bool, default=False
         Whether to keep the dual variables, for a `fit` of the loaded model to start from. Needs
         a model that was fitted with ``warm_start=True``.
@@ -51,7 +51,7 @@ def save_model(
     ModelFileError
         If the model has class labels that are neither numbers nor strings.
     OSError
-        If the file cannot be written; what was at `path` before is still there.
+        If the file cannot be written; an earlier file at `path` is still there.
 
     Examples
     --------

@@ -109,7 +109,7 @@ def path(
 
 
 def point_of(fit: WarmFit, scores: dict[str, Any] | None) -> PathPoint:
-    """What is reported of a fit."""
+    """The point of a path that a fit makes."""
     model = fit.model
     return PathPoint(
         C=float(model.C),

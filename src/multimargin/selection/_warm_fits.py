@@ -1,4 +1,4 @@
-"""Fits of the same samples for one C after the other, each from the one before."""
+"""Fits of the same samples for one C after another, each from the one before."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_ALPHA_BYTES = 2**30
 
 @dataclass(frozen=True)
 class WarmFit:
-    """One fitted model, how long that took, and what it rests on if that is known."""
+    """A fitted model, its solution, the time it took, and its support if that is known."""
 
     model: MulticlassSVC
     solution: Solution
@@ -38,7 +38,7 @@ class WarmFits:
     """Samples that were checked and made features of once, to be fitted many times.
 
     Rising C is the cheap order: a model of small C leans on more classes than the next one, so
-    that a scan finds little outside of what is active. Falling C took 1.3 to 2.5 times as long
+    that a scan finds little outside of the active set. Falling C took 1.3 to 2.5 times as long
     for "ww" and "cs" on 150 classes, and as long on 1,139.
 
     Parameters
@@ -67,7 +67,7 @@ class WarmFits:
         self._threads = thread_count(options.n_jobs)
         self._base = Fit.of(self._learner, options, X, y, sample_weight)
         self._samples = None
-        if options.warm_start:  # models are to be fitted further, as those of `fit`
+        if options.warm_start:  # models can be fitted further, as after `fit`
             keys = self._learner._raw_keys(X)
             self._samples = Samples.of(self._base.problem, self.classes, keys)
 
@@ -92,7 +92,7 @@ class WarmFits:
         Cs : tuple of float
             Rising, for the sake of speed.
         formulation : str, default=None
-            By default that of the template.
+            By default the template's.
         warm : bool, default=True
             Whether each fit starts from the one before.
         """

@@ -46,7 +46,7 @@ class TextClassifier(MulticlassSVC):
     ngram_range : tuple (shortest, longest), default=(1, 1)
         How many words or characters make a feature.
     min_df, max_df : int or float, default=1 and 1.0
-        Leave out what is in fewer or in more texts: a number of them (int) or a share (float).
+        Leave out words in fewer or in more texts: a number of texts (int) or a share (float).
     max_features : int or None, default=None
         Keep this many of the most frequent ones.
     lowercase : bool, default=True

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from multimargin.io._array_file import damaged
 from multimargin.models.file._disk_dtype import from_disk, to_disk
-
-Arrays = dict[str, NDArray[Any]]
+from multimargin.models.file._strings import Arrays
 
 
 def pack_coef(coef: Any, arrays: Arrays, weights: str | None) -> dict[str, Any]:
@@ -80,7 +79,7 @@ def _check_csr(
     indices: NDArray[Any],
     indptr: NDArray[Any],
 ) -> None:
-    """Check what can be checked without reading all of the file."""
+    """Check the parts of a CSR matrix without reading all of the file."""
     if (
         data.dtype.kind != "f"
         or indices.dtype != indptr.dtype

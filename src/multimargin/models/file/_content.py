@@ -12,11 +12,12 @@ from multimargin.io._array_file import damaged
 from multimargin.io._version import __version__
 from multimargin.models._coef import row_count
 from multimargin.models._feature_major import FeatureMajorCache
-from multimargin.models.file._coef import Arrays, pack_coef, unpack_coef
+from multimargin.models.file._coef import pack_coef, unpack_coef
 from multimargin.models.file._disk_dtype import check_disk_dtype, keeps_digits
 from multimargin.models.file._dual import pack_dual, unpack_dual
 from multimargin.models.file._labels import pack_labels, unpack_labels
 from multimargin.models.file._params import decoded, encoded, encoded_params, set_params
+from multimargin.models.file._strings import Arrays
 
 KIND = "linear-multiclass"
 
@@ -117,7 +118,7 @@ def check_metadata(path: str | os.PathLike[str], meta: dict[str, Any]) -> None:
 def metadata(
     model: Any, preprocessing: Mapping[str, Any] | None, weights: str | None
 ) -> dict[str, Any]:
-    """The metadata of a model but for its coefficients and names, which ranks may share."""
+    """The metadata of a model, without its coefficients and names."""
     if preprocessing is None:
         preprocessing = getattr(model, "preprocessing_", None)
     params = model.get_params(deep=False)

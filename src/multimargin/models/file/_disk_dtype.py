@@ -11,7 +11,7 @@ STORED = ("float16", "float32")
 
 
 def keeps_digits(weights: str | None) -> bool:
-    """Whether weights on disk are what was certified, but for the last bits of float32."""
+    """Whether weights on disk are the certified ones, but for the last bits of float32."""
     return weights != "float16"
 
 
@@ -23,7 +23,7 @@ def check_disk_dtype(weights: str | None) -> None:
 
 
 def to_disk(values: NDArray[Any], weights: str | None) -> NDArray[Any]:
-    """Weights as they lie on the disk.
+    """Weights in the type that they have on disk.
 
     Raises
     ------
@@ -53,10 +53,10 @@ def to_disk(values: NDArray[Any], weights: str | None) -> NDArray[Any]:
 
 
 def from_disk(values: NDArray[Any]) -> NDArray[Any]:
-    """Weights of a file as predictions use them: float16 as a read-only copy in float32."""
+    """Weights of a file in the type of predictions: float16 as a read-only copy in float32."""
     if values.dtype.itemsize != 2:
         return values
-    # Not to be written to, like those that are mapped.
+    # Read-only, as mapped ones are.
     wide = values.astype(np.float32)
     wide.flags.writeable = False
     return wide

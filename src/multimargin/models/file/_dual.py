@@ -10,12 +10,12 @@ import numpy as np
 from multimargin.formulations import FORMULATIONS
 from multimargin.io._array_file import damaged
 from multimargin.models._sample_keys import Samples
-from multimargin.models.file._coef import Arrays
+from multimargin.models.file._strings import Arrays
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
 
 def pack_dual(model: Any, arrays: Arrays) -> dict[str, Any]:
-    """Add the dual variables of a model to the arrays; return what JSON holds of them."""
+    """Add the dual variables of a model to the arrays, and return their metadata."""
     alpha, samples = getattr(model, "_warm_alpha", None), getattr(model, "_warm_samples", None)
     if alpha is None or samples is None:
         raise ValueError(
@@ -36,8 +36,7 @@ def unpack_dual(
 ) -> None:
     """Let the next fit of the model start from the dual variables of the file.
 
-    All of them are looked at: compiled code trusts them. Memory beyond the model's is that of the
-    keys and variables, mapped.
+    All of them are checked, since compiled code trusts them. They stay mapped.
     """
     keys, box, value = (arrays[f"dual.{name}"] for name in ("keys", "box", "value"))
     n, n_classes = len(keys), len(model.classes_)
@@ -66,7 +65,7 @@ def unpack_dual(
     else:
         y, formulation = arrays["dual.y"], FORMULATIONS.get(str(about["formulation"]))
         if formulation is None:
-            _damaged(path, f"those of a formulation {about['formulation']!r}, which is not known")
+            _damaged(path, f"of the unknown formulation {about['formulation']!r}")
         rows = formulation.weight_rows(n_classes)
         if y.dtype != np.int32 or y.shape != (n,) or value.shape != (n, rows):
             _damaged(path, f"shape {value.shape} for {n} samples and {n_classes} classes")

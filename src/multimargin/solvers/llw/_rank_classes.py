@@ -66,9 +66,7 @@ class Share:
         self.numbers = range(ranks[comm.rank], ranks[comm.rank + 1])
         self._cuts = cuts[self.numbers.start : self.numbers.stop + 1]
         self.classes = np.arange(self._cuts[0], self._cuts[-1], dtype=np.int32)
-        self.engine: _core.LeeLinWahba = problem.core(
-            "LeeLinWahba", n_classes=problem.n_classes, cuts=self._cuts, **options
-        )
+        self.engine = _core.lee_lin_wahba(problem.samples, cuts=self._cuts, **options)
 
     # ------------------------------------------------------------ sums over all classes
 
@@ -105,7 +103,7 @@ class Share:
         rows = self._everywhere(
             [
                 (r.half_norm, r.loss, r.alpha, r.violation, r.margin, r.free)
-                for r in self.engine.look_bundles(self._weight_sums())
+                for r in self.engine.certify_bundles(self._weight_sums())
             ],
             6,
         )

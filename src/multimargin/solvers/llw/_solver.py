@@ -20,6 +20,7 @@ import numpy as np
 from multimargin import _core
 from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._best_so_far import ZERO
+from multimargin.solvers._core_types import LeeLinWahba
 from multimargin.solvers._solution import DenseAlpha, Solution, Start, Weights, squared_norms
 from multimargin.solvers.llw._hard_margin import HardMargin
 
@@ -49,14 +50,14 @@ class LlwSolver(BaseSolver):
         work = 3.0 * problem.X.nnz * problem.n_classes + problem.X.shape[1] * problem.n_classes
         self._scan_seconds = work / (_MULTIPLY_ADDS * self._threads * self._comm.size)
         self._hard: HardMargin | None = None
-        self._engine: _core.LeeLinWahba
+        self._engine: LeeLinWahba
         self._prepare(threads=self._threads, seed=self._seed, isa=self._isa)
 
     def _prepare(self, **options: Any) -> None:
         """Make the compiled solver of all classes with these options."""
         problem = self._problem
         self._hard = HardMargin(problem) if np.isinf(problem.box[0]) else None
-        self._engine = problem.core("LeeLinWahba", n_classes=problem.n_classes, **options)
+        self._engine = _core.lee_lin_wahba(problem.samples, **options)
 
     def _begin(self, start: Start | None) -> bool:
         """Take the start, if there is one; returns whether there is."""
@@ -101,7 +102,7 @@ class LlwSolver(BaseSolver):
         return self._seen_now()
 
     def _seen_now(self) -> Any:
-        return self._engine.look()
+        return self._engine.certify()
 
     def _reached(self) -> bool:
         return self._stopping.reached(self._history[-1])
@@ -225,7 +226,7 @@ class BlockSolver(LlwSolver):
         variables' deviations from their mean, which are no longer in balance. No record is made
         before the choice, since the primal of a bad start says nothing about the optimum.
         """
-        seen = self._engine.look()
+        seen = self._engine.certify()
         gap, primal = seen.loss + 2 * seen.half_norm - seen.alpha, seen.loss + seen.half_norm
         if self._hard is not None or gap <= _GOOD_START * primal:
             return ""
@@ -234,7 +235,7 @@ class BlockSolver(LlwSolver):
         dual = multiple * (seen.alpha - multiple * seen.half_norm)
         self._engine.assign(np.zeros_like(start.value, dtype=self._problem.X.dtype))
         ended_by = self._first_passes()
-        now = self._engine.look()
+        now = self._engine.certify()
         if dual > now.alpha - now.half_norm:
             alpha = start.scaled_to(self._problem)
             alpha *= multiple
@@ -288,7 +289,7 @@ class BlockSolver(LlwSolver):
         goes_on = self._hard.goes_on if self._hard is not None else lambda _: True
         found = self._interior_point(goes_on)
         if found is not None:
-            now = self._engine.look()
+            now = self._engine.certify()
             if found[1].sum() > now.alpha - now.half_norm:
                 self._engine.assign(found[0])
             if self._hard is not None and not found[2] <= self._stopping.tol:

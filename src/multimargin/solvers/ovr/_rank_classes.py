@@ -12,6 +12,7 @@ from multimargin import _core
 from multimargin.checkpoints._store import Checkpoint
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._partition import divided, stretches
+from multimargin.solvers._core_types import OneVsRest
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Weights, csr_weights, stacked_weights
 
@@ -37,7 +38,7 @@ class Lines:
         The last round in which this rank solved a line.
     """
 
-    def __init__(self, engine: _core.OneVsRest, problem: Problem, comm: Communicator) -> None:
+    def __init__(self, engine: OneVsRest, problem: Problem, comm: Communicator) -> None:
         self._engine, self._problem, self._comm = engine, problem, comm
         self._lanes = engine.lanes
         lines = -(-problem.weight_rows // self._lanes)
@@ -197,7 +198,7 @@ class Lines:
         self._allgather(self.classes.tolist())
 
 
-def _row(report: _core.MachineReport) -> tuple[float, ...]:
+def _row(report: _core.BinaryReport) -> tuple[float, ...]:
     return (
         report.primal,
         report.dual,

@@ -41,9 +41,9 @@ class OvrSolver(BaseSolver):
         super().__init__(*args, **kwargs)
         problem = self._problem
         two = problem.n_classes == 2
-        self._engine: _core.OneVsRest = problem.core(
-            "OneVsRest",
-            machines=problem.weight_rows,
+        self._engine = _core.one_vs_rest(
+            problem.samples,
+            problems=problem.weight_rows,
             first_class=1 if two else 0,
             loss=problem.loss,
             threads=self._threads,
