@@ -132,7 +132,7 @@ def test_box_qp_knows_its_bounds():
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
-def test_two_classes_are_the_binary_machine_at_twice_the_penalty(C):
+def test_two_classes_are_the_binary_svm_at_twice_the_penalty(C):
     X, y, box = problem(12, n=40, n_classes=2, C=C)
     X = with_intercept(X, 2.0)
     W, _, primal, _ = solve_ww_qp(X, y, box)
@@ -143,7 +143,7 @@ def test_two_classes_are_the_binary_machine_at_twice_the_penalty(C):
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
-def test_binary_machine_agrees_with_liblinear(C):
+def test_binary_svm_agrees_with_liblinear(C):
     X, y, box = problem(13, n=40, n_classes=2, C=C)
     peer = LinearSVC(loss="hinge", C=2.0, intercept_scaling=2.0, tol=1e-9, max_iter=10**6)
     peer.fit(X, y, sample_weight=box)
