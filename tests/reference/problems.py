@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tests.reference.ww import box_of, with_intercept
+from tests.reference.ww import box_of, with_intercept, wrong_classes
 
 LOSSES = ["hinge", "squared_hinge"]
 PENALTIES = [1e-3, 0.1, 1.0, 100.0, 1e4]
@@ -30,11 +30,10 @@ def shares(rng, shape):
     return np.clip(rng.uniform(-1.0, 2.0, size=shape), 0.0, 1.0)
 
 
-def snapped(alpha, upper):
-    """``alpha`` on its bounds: an interior point ends next to them."""
-    near = 1e-6 * upper
-    alpha = np.where(alpha < near, 0.0, alpha)
-    return np.where(alpha > upper - near, upper, alpha)
+def feasible_pairs(rng, y, box, n_classes):
+    """Random dual variables of all classes but the own, a third of them at either bound."""
+    share = shares(rng, (len(y), n_classes))
+    return np.where(wrong_classes(y, n_classes), share * box[:, None], 0.0)
 
 
 def primal_by_loops(W, X, y, box, n_classes, loss):

@@ -11,7 +11,6 @@ from tests.reference.ovr import (
     ovr_gap,
     ovr_gradient,
     ovr_hessian,
-    ovr_kkt,
     ovr_margins,
     ovr_primal,
     ovr_signs,
@@ -25,7 +24,6 @@ from tests.reference.problems import (
     primal_by_loops,
     problem,
     shares,
-    snapped,
 )
 from tests.reference.ww import with_intercept
 
@@ -81,33 +79,11 @@ def test_ovr_gap_is_a_sum_over_the_samples(seed, loss):
     assert gap >= 0.0
 
 
-def test_ovr_dual_refuses_points_outside_the_box():
-    X, y, box = problem(6)
-    signs = ovr_signs(y, 4)
-    alpha = np.zeros(signs.shape)
-    alpha[0, 1] = 1.01 * box[0]
-    with pytest.raises(ValueError, match="feasible"):
-        ovr_dual(alpha, X, signs, box)
-    assert np.isfinite(ovr_dual(alpha, X, signs, box, "squared_hinge")), "it has no upper bound"
-    with pytest.raises(ValueError, match="feasible"):
-        ovr_dual(-alpha, X, signs, box, "squared_hinge")
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 6])
 @pytest.mark.parametrize("C", PENALTIES)
-@pytest.mark.parametrize("loss", LOSSES)
-def test_ovr_qp_has_no_gap_and_meets_kkt(n_classes, C, loss):
-    X, y, box = problem(int(10 * C) + n_classes, n=30, n_classes=n_classes, C=C)
-    signs = ovr_signs(y, n_classes)
-    _, alpha, primal, dual = solve_ovr_qp(X, signs, box, loss)
-    assert primal - dual <= 1e-9 * primal
-    gap = (primal - dual) / primal
-    assert ovr_gap(alpha, X, signs, box, loss) == pytest.approx(gap, abs=1e-14)
-    upper = box if loss == "hinge" else squared_hinge_ceiling(box)
-    at_bounds = snapped(alpha, upper[:, None])
-    assert ovr_kkt(at_bounds, X, signs, box, loss) <= 1e-2
-    if loss == "squared_hinge":
-        assert np.all(alpha < 0.9 * upper[:, None]), "the ceiling must not bind"
+def test_the_ceiling_of_the_squared_hinge_does_not_bind(C):
+    X, y, box = problem(int(10 * C) + 3, n=30, n_classes=3, C=C)
+    alpha = solve_ovr_qp(X, ovr_signs(y, 3), box, "squared_hinge")[1]
+    assert np.all(alpha < 0.9 * squared_hinge_ceiling(box)[:, None])
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -5,10 +5,10 @@ import pytest
 import scipy.optimize
 from sklearn.svm import LinearSVC
 
+from tests.reference.problems import feasible_pairs, problem
 from tests.reference.qp import solve_box_qp
 from tests.reference.ww import (
     block_solve_reference,
-    box_of,
     margins,
     solve_binary_hinge,
     solve_ww_qp,
@@ -24,25 +24,10 @@ from tests.reference.ww import (
 )
 
 
-def problem(seed, n=18, d=5, n_classes=4, C=1.0):
-    """A random problem with every class present, one empty row and weights."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.7)
-    X[n // 2] = 0.0
-    y = np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=n - n_classes)])
-    return X, y, box_of(y, C, sample_weight=rng.uniform(0.2, 2.0, size=n))
-
-
-def feasible(rng, y, box, n_classes):
-    """A random point of the box with a third of its coordinates at either bound."""
-    share = np.clip(rng.uniform(-1.0, 2.0, size=(len(y), n_classes)), 0.0, 1.0)
-    return np.where(wrong_classes(y, n_classes), share * box[:, None], 0.0)
-
-
 def test_primal_and_weights_agree_with_loops():
     X, y, box = problem(0)
     rng = np.random.default_rng(1)
-    alpha = feasible(rng, y, box, 4)
+    alpha = feasible_pairs(rng, y, box, 4)
     W = np.zeros((4, X.shape[1]))
     for i in range(len(y)):
         for c in range(4):
@@ -58,7 +43,7 @@ def test_primal_and_weights_agree_with_loops():
 
 def test_margins_are_the_gradient_of_the_dual():
     X, y, box = problem(2)
-    alpha = 0.5 * feasible(np.random.default_rng(3), y, box, 4) + 0.1 * box[:, None]
+    alpha = 0.5 * feasible_pairs(np.random.default_rng(3), y, box, 4) + 0.1 * box[:, None]
     alpha[np.arange(len(y)), y] = 0.0
     m = margins(weights_from_alpha(alpha, X, y), X, y)
     step = 1e-6
@@ -72,7 +57,7 @@ def test_margins_are_the_gradient_of_the_dual():
 
 def test_hessian_gives_the_dual():
     X, y, box = problem(4)
-    alpha = feasible(np.random.default_rng(5), y, box, 4)
+    alpha = feasible_pairs(np.random.default_rng(5), y, box, 4)
     a = alpha[wrong_classes(y, 4)]
     quadratic = a.sum() - 0.5 * a @ ww_hessian(X, y, 4) @ a
     assert quadratic == pytest.approx(ww_dual(alpha, X, y, box), rel=1e-11)
@@ -82,7 +67,7 @@ def test_hessian_gives_the_dual():
 def test_gap_is_the_sum_of_complementarity(seed):
     """P - D = sum (u - a) max(0, m) + a max(0, -m): never negative, and what a violation costs."""
     X, y, box = problem(seed)
-    alpha = feasible(np.random.default_rng(seed), y, box, 4)
+    alpha = feasible_pairs(np.random.default_rng(seed), y, box, 4)
     W = weights_from_alpha(alpha, X, y)
     m = margins(W, X, y)
     terms = (box[:, None] - alpha) * np.maximum(0.0, m) + alpha * np.maximum(0.0, -m)
@@ -91,28 +76,6 @@ def test_gap_is_the_sum_of_complementarity(seed):
     assert gap == pytest.approx(expected, rel=1e-9)
     violation = ww_kkt(alpha, X, y, box)
     assert 0.0 <= gap <= violation * box.sum() * 3
-
-
-def test_dual_refuses_points_outside_the_box():
-    X, y, box = problem(6)
-    alpha = np.zeros((len(y), 4))
-    alpha[0, 1] = 1.01 * box[0]
-    with pytest.raises(ValueError, match="feasible"):
-        ww_dual(alpha, X, y, box)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3, 5, 10])
-@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-def test_qp_has_no_gap_and_meets_kkt(n_classes, C):
-    X, y, box = problem(int(10 * C) + n_classes, n=30, n_classes=n_classes, C=C)
-    _, alpha, primal, dual = solve_ww_qp(X, y, box)
-    assert primal - dual <= 1e-9 * primal
-    assert ww_gap(alpha, X, y, box) == pytest.approx((primal - dual) / primal, abs=1e-14)
-    # An interior point ends next to the bounds, not on them.
-    near = 1e-6 * box[:, None]
-    snapped = np.where(alpha < near, 0.0, alpha)
-    snapped = np.where(alpha > box[:, None] - near, box[:, None], snapped)
-    assert ww_kkt(snapped, X, y, box) <= 1e-3
 
 
 def test_qp_agrees_with_lbfgsb():
@@ -162,14 +125,6 @@ def test_block_solve_with_equal_entries_and_all_negative():
     np.testing.assert_array_equal(block_solve_reference(np.array([-1.0, -2.0]), 10.0), 0.0)
 
 
-def test_zero_box_drops_a_sample():
-    X, y, box = problem(11)
-    box[5] = 0.0
-    keep = np.arange(len(y)) != 5
-    expected = solve_ww_qp(X[keep], y[keep], box[keep], n_classes=4)[2]
-    assert solve_ww_qp(X, y, box)[2] == pytest.approx(expected, rel=1e-8)
-
-
 def test_box_qp_knows_its_bounds():
     np.testing.assert_allclose(
         solve_box_qp(np.eye(3), np.array([0.5, 1.5, 0.0])), [0.5, 1.0, 0.0], atol=1e-7
@@ -177,7 +132,7 @@ def test_box_qp_knows_its_bounds():
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
-def test_two_classes_are_the_binary_machine_at_twice_the_penalty(C):
+def test_two_classes_are_the_binary_svm_at_twice_the_penalty(C):
     X, y, box = problem(12, n=40, n_classes=2, C=C)
     X = with_intercept(X, 2.0)
     W, _, primal, _ = solve_ww_qp(X, y, box)
@@ -188,7 +143,7 @@ def test_two_classes_are_the_binary_machine_at_twice_the_penalty(C):
 
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
-def test_binary_machine_agrees_with_liblinear(C):
+def test_binary_svm_agrees_with_liblinear(C):
     X, y, box = problem(13, n=40, n_classes=2, C=C)
     peer = LinearSVC(loss="hinge", C=2.0, intercept_scaling=2.0, tol=1e-9, max_iter=10**6)
     peer.fit(X, y, sample_weight=box)

@@ -1,4 +1,4 @@
-"""How far a model is from the optimum, computed anew."""
+"""The distance of a model from the optimum, computed anew."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from multimargin.solvers._solution import Alpha, DenseAlpha
 
 @dataclass(frozen=True)
 class Certificate:
-    """Between which values the optimum lies: `MulticlassSVC.certify`.
+    """Two values between which the optimum lies, as `MulticlassSVC.certify` returns them.
 
     Attributes
     ----------
@@ -29,8 +29,7 @@ class Certificate:
     gap : float
         ``(primal - dual) / max(|primal|, |dual|)``; 1 where the primal is infinite.
     dual_recomputed : bool
-        Whether `dual` was computed from the dual variables. Otherwise it is what the model says,
-        `dual_objective_`.
+        Whether `dual` was computed from the dual variables. Otherwise it is `dual_objective_`.
     """
 
     primal: float
@@ -70,7 +69,7 @@ def certified(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None)
 def _origin(
     alpha: Alpha | DenseAlpha, before: Samples, now: Samples, problem: Problem
 ) -> NDArray[np.int64]:
-    """For each sample its place among those that the dual variables belong to."""
+    """Return, for each sample, its place among the samples of the dual variables."""
     origin = matched(before.keys, alpha.labels(), now.keys, problem.y)
     new, n_before = int(np.count_nonzero(origin < 0)), len(before.keys)
     if new or len(origin) != n_before:

@@ -1,4 +1,4 @@
-"""How far each sample is from being taken for another class."""
+"""Margins and losses of samples: how far each is from being taken for another class."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _MOST_AT_A_TIME = 2**22
 
 @dataclass(frozen=True)
 class Margins:
-    """The margin and the loss of each sample: `margins`.
+    """The margin and the loss of each sample, as `margins` returns them.
 
     Attributes
     ----------
     margin : ndarray of shape (n_samples,)
-        Score of the sample's class less that of its best rival: negative for an error. In the
-        scores of `predict_topk`.
+        Score of the sample's class less the score of its best rival, as `predict_topk` gives
+        them: negative for an error.
     rival : ndarray of shape (n_samples,)
         The best other class.
     score, rival_score : ndarray of shape (n_samples,)
     loss : ndarray of shape (n_samples,)
-        What the sample loses by the model's formulation, before it is multiplied by C and weights.
+        Loss by the model's formulation, not yet multiplied by C and weights.
     """
 
     margin: NDArray[np.float64]
@@ -46,7 +46,7 @@ class Margins:
         return float((self.margin < 0).mean())
 
     def hardest(self, k: int = 10) -> NDArray[np.intp]:
-        """The samples of the smallest margins.
+        """Return the samples of the smallest margins.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class Margins:
         return order
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it.
+        """Return all of it as JSON can hold it.
 
         Returns
         -------

@@ -1,8 +1,8 @@
 """Primal and dual objective of a model, from its weights and dual variables alone.
 
-NumPy and SciPy in double precision, and nothing that models are trained with: who does not believe
-a solver reads this file and `multimargin.formulations`, which has the formulas. Classes are taken
-a block at a time, so that no array of samples x classes or features x classes is made.
+NumPy and SciPy in double precision, and nothing that models are trained with. To check a solver,
+read this file and `multimargin.formulations`, which has the formulas. Classes are taken some at a
+time, so that no array of samples x classes or features x classes is made.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _ROUNDING = 1 - 1e-15  # keeps a scaled sum below its bound
 
 
 def primal_objective(coef: Any, intercept: NDArray[Any], problem: Problem) -> float:
-    """The primal objective of weights.
+    """Return the primal objective of weights.
 
     Parameters
     ----------
     coef : ndarray or csr_matrix of shape (n_classes, n_features), or (1, n_features) for two
-        As `coef_` has them. Those of Lee-Lin-Wahba have to sum to zero over the classes, and
-        their mean, which no prediction depends on, is taken off before anything else.
+        As `coef_` has them. Where they have to sum to zero over the classes (Lee-Lin-Wahba),
+        their mean, which no prediction depends on, is taken off first.
     intercept : ndarray of shape (n_classes,) or (1,)
         As `intercept_` has it.
     problem : Problem
@@ -40,8 +40,8 @@ def primal_objective(coef: Any, intercept: NDArray[Any], problem: Problem) -> fl
     Returns
     -------
     float
-        For the hard margin, where nothing may be lost: of the weights times what makes them obey;
-        infinite if nothing does.
+        For the hard margin: of the weights scaled to obey the constraints; infinite if no scale
+        makes them.
     """
     weights = _Weights(coef, intercept, problem)
     own = _own_scores(weights, problem) if problem.facts.relative else None
@@ -65,15 +65,15 @@ def primal_objective(coef: Any, intercept: NDArray[Any], problem: Problem) -> fl
 
 
 def dual_objective(alpha: Alpha | DenseAlpha, origin: NDArray[np.int64], problem: Problem) -> float:
-    """The dual objective of dual variables, made feasible.
+    """Return the dual objective of dual variables, made feasible.
 
-    What exceeds its bounds by rounding, or because the bounds are others, is cut off.
+    Values that exceed their bounds, by rounding or because the bounds are others, are cut off.
 
     Parameters
     ----------
     alpha : Alpha or DenseAlpha
     origin : ndarray of int of shape (n_samples,)
-        Which of its samples is the one at this place in `problem`.
+        For each sample of `problem` its place among those of `alpha`.
     problem : Problem
         In double precision.
     """
@@ -82,7 +82,7 @@ def dual_objective(alpha: Alpha | DenseAlpha, origin: NDArray[np.int64], problem
         gain, norm2 = _ragged(alpha, origin, empty, problem)
     else:
         gain, norm2 = _dense(alpha, origin, empty, problem)
-    # No weights change what these lose: their variables are as large as they may be.
+    # No weights change the loss of these: their variables are as large as they may be.
     lost = problem.facts.zero_loss(problem.n_classes) * float(problem.box[empty].sum())
     return gain + lost - 0.5 * norm2
 
@@ -150,7 +150,7 @@ def _empty_rows(problem: Problem) -> NDArray[np.bool_]:
 def _ragged(
     alpha: Alpha, origin: NDArray[np.int64], empty: NDArray[np.bool_], problem: Problem
 ) -> tuple[float, float]:
-    """Sum of the variables of few classes per sample, and squared norm of what they make."""
+    """Return the sum of sparse dual variables, and the squared norm of their weights."""
     shape = (len(origin), problem.n_classes)
     kept: Any = sp.csr_matrix((alpha.value.astype(np.float64), alpha.cls, alpha.pair), shape)
     kept = kept[origin]
@@ -172,7 +172,7 @@ def _ragged(
 def _dense(
     alpha: DenseAlpha, origin: NDArray[np.int64], empty: NDArray[np.bool_], problem: Problem
 ) -> tuple[float, float]:
-    """The same of variables of all classes; the squared hinge adds its squares to the norm."""
+    """Return the same of dense variables; the squared hinge adds its squares to the norm."""
     facts, bound = problem.facts, problem.box[:, None] if problem.loss == "hinge" else np.inf
 
     def feasible(some: slice) -> Floats:
@@ -198,7 +198,7 @@ def _dense(
 
 
 def _squared_norm(share: Any, problem: Problem) -> float:
-    """Of the weights that have these shares of the samples, shape (n_samples, classes)."""
+    """Return the squared norm of the weights with these shares (n_samples, classes)."""
     W: Any = problem.X.T @ share
     values = W if isinstance(W, np.ndarray) else W.data
     constant = problem.bias * np.asarray(share.sum(axis=0)).reshape(-1)

@@ -21,7 +21,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class SupportSet:
-    """The dual variables that are not zero, of a fitted model: `support_set`.
+    """The non-zero dual variables of a fitted model, as `support_set` returns them.
 
     Each says that a sample pushes against a class. Without the samples that have none, the model
     would be the same.
@@ -38,10 +38,10 @@ class SupportSet:
     alpha : ndarray of shape (n_pairs,)
         How hard: positive.
     at_bound : ndarray of bool of shape (n_pairs,)
-        Whether it cannot be larger: the sample violates its margin. For Crammer-Singer, whether
-        those of the sample together cannot.
+        Whether it is as large as it may be: the sample violates its margin. For Crammer-Singer,
+        whether the sum over the sample's classes is.
     n_samples : int
-        That the model was trained on, those of weight zero included if these were told.
+        Training samples, with those of weight zero if their labels were given.
     classes : ndarray of shape (n_classes,)
     """
 
@@ -59,7 +59,7 @@ class SupportSet:
 
     @property
     def samples(self) -> NDArray[np.intp]:
-        """Places of the samples that have a part in the model, in their order."""
+        """Places of the samples that have a part in the model, ascending."""
         return np.unique(self.sample)
 
     def per_sample(self) -> NDArray[np.float64]:
@@ -73,14 +73,14 @@ class SupportSet:
         return np.asarray(total, dtype=np.float64)
 
     def per_class(self) -> dict[str, NDArray[Any]]:
-        """What holds up each class, and what pushes against it.
+        """Count and add up the samples that hold up each class, and those against it.
 
         Returns
         -------
         dict of ndarray of shape (n_classes,)
             ``samples``: samples of the class in the support set; ``alpha``: the sum of their dual
-            variables; ``rivals`` and ``rival_alpha``: the same of the samples of other classes
-            that push against it.
+            variables; ``rivals`` and ``rival_alpha``: the same for samples of other classes that
+            push against it.
         """
         own, other = self._places(self.label), self._places(self.against)
         n, foreign = len(self.classes), own != other
@@ -93,7 +93,7 @@ class SupportSet:
         }
 
     def of_class(self, label: Any) -> SupportSet:
-        """The part that has to do with a class: its samples, and those that push against it.
+        """Return the part of one class: its samples, and those that push against it.
 
         Parameters
         ----------
@@ -118,7 +118,7 @@ class SupportSet:
         )
 
     def coefficients(self) -> sp.csr_matrix[Any]:
-        """How much of each sample is in the weights of each class.
+        """Return how much of each sample is in the weights of each class.
 
         ``coefficients().T @ X`` are the weights of all classes (for one-vs-rest with two classes,
         of the second alone).
@@ -133,7 +133,7 @@ class SupportSet:
         return facts.coefficients(self.sample, own, other, self.alpha, shape)
 
     def weights(self, X: Any, *, bias: float = 0.0) -> tuple[Any, NDArray[np.float64]]:
-        """The weights that these dual variables make, as ``coef_`` and ``intercept_`` have them.
+        """Return the weights that these dual variables make, as ``coef_`` and ``intercept_``.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class SupportSet:
         return coef, intercept
 
     def as_dict(self) -> dict[str, Any]:
-        """Counts, and what is known of each pair, as JSON can hold it.
+        """Return counts and pairs as JSON can hold them.
 
         Returns
         -------
@@ -221,13 +221,14 @@ def support_set(
     model : MulticlassSVC
         Fitted with ``warm_start=True``, which keeps the dual variables.
     y : array-like of shape (n_samples,), default=None
-        The labels that it was trained on, to be checked. Needed where samples or classes had the
-        weight zero: they took no part, and without `y` places count only those that did.
+        The labels that it was trained on, to be checked. Needed where samples or classes had
+        weight zero: without `y`, places do not count these.
     sample_weight : array-like of shape (n_samples,), default=None
         The weights that it was trained with.
     tol : float, default=1e-3
-        Dual variables below this share of their bound (of the largest of all, where there is no
-        bound) count as zero, and those as near to it as at it: some solvers only come near.
+        Dual variables below this fraction of their bound (of the largest variable, where there is
+        no bound) count as zero, and those as near to the bound as at it: some solvers only come
+        near.
 
     Returns
     -------
@@ -268,7 +269,7 @@ def support_set(
 def _pairs(
     alpha: Any, tol: float
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """Sample, own class, other class and value of each dual variable that is not zero."""
+    """Return sample, own class, other class and value of each non-zero dual variable."""
     least = tol * _bounds(alpha, largest=float(alpha.value.max(initial=0)))
     if isinstance(alpha, Alpha):
         first, size = alpha.pair[:-1], np.diff(alpha.pair)
@@ -285,7 +286,7 @@ def _pairs(
 
 
 def _bounds(alpha: Any, largest: float = np.inf) -> NDArray[np.float64]:
-    """The bound of each sample's dual variables; ``largest`` where there is none."""
+    """Return the bound of each sample's dual variables; ``largest`` where there is none."""
     box = np.asarray(alpha.box, dtype=np.float64)
     if isinstance(alpha, DenseAlpha) and alpha.loss == "squared_hinge":
         return np.full(len(box), largest)
@@ -307,7 +308,7 @@ def _at_bound(
 def _trained_on(
     model: Any, alpha: Any, n: int, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> NDArray[np.intp]:
-    """Places, in the data given to fit, of the samples that took part."""
+    """Return the places of the samples that took part, in the data given to fit."""
     if y is None:
         if sample_weight is not None:
             raise ValueError("sample_weight was given without y: pass the labels as well")

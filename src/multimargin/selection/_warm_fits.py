@@ -106,8 +106,7 @@ class WarmFits:
 
     def _affordable(self, formulation: str) -> bool:
         problem = replace(self._base.problem, formulation=formulation)
-        size = len(problem.y) * problem.weight_rows * problem.X.dtype.itemsize
-        return problem.facts.sparse_dual or size <= _MOST_ALPHA_BYTES
+        return problem.facts.sparse_dual or problem.dense_alpha_bytes <= _MOST_ALPHA_BYTES
 
     def _fit(self, formulation: str, C: float, start: Start | None, keep: bool) -> WarmFit:
         model, base = self._at(formulation, C), self._base

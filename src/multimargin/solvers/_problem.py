@@ -87,6 +87,11 @@ class Problem:
         return self.facts.weight_rows(self.n_classes)
 
     @property
+    def dense_alpha_bytes(self) -> int:
+        """The size of the dual variables of all samples and weight vectors."""
+        return int(len(self.y) * self.weight_rows * self.X.dtype.itemsize)
+
+    @property
     def own_row(self) -> NDArray[np.int32]:
         """The weight vector of each sample's class; -1 for the first of two that have one."""
         return self.y if self.weight_rows == self.n_classes else self.y - 1

@@ -134,6 +134,11 @@ class DenseAlpha:
     own: OwnPart | None = None
     """Where classes are independent: the part of each class's own samples in its weights."""
 
+    @staticmethod
+    def of(problem: Problem, value: NDArray[Any]) -> DenseAlpha:
+        """Return the dual variables `value` of a problem."""
+        return DenseAlpha(problem.formulation, problem.loss, problem.y, value, problem.box)
+
     @property
     def support(self) -> int:
         """Pairs of a sample and a class that hold the model up."""

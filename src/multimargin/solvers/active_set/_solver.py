@@ -261,7 +261,7 @@ class ActiveSetSolver(BaseSolver):
                 return "time_limit"
             if self._judge(phase, result):
                 return ""
-            if self._checkpoints is not None and self._checkpoints.due():
+            if self._checkpoint_due():
                 self._write_checkpoint(phase)
 
     def _judge(self, phase: Phase, result: Report) -> bool:
@@ -359,13 +359,13 @@ class ActiveSetSolver(BaseSolver):
             least_coupling=self._least_coupling,
             tried_interior_point=self._tried_interior_point,
             best=self._best_so_far.places(self._history),
-            seconds=time.monotonic() - self._began,
+            seconds=self._seconds(),
         )
         self._checkpoints.write({"position": position, **numbers.to_json()}, {**parts, **others})
 
     def _resumed(self) -> Phase | None:
         """The phase that the last checkpoint was written in, if there is one."""
-        found = None if self._checkpoints is None else self._checkpoints.read()
+        found = self._last_checkpoint()
         if found is None:
             return None
         self._workspace.resume(found.common["position"], found)

@@ -172,10 +172,9 @@ class LlwSolver(BaseSolver):
         )
 
     def _kept_alpha(self) -> DenseAlpha | None:
-        problem = self._problem
         if not self._keep_alpha or self._comm.size > 1:
             return None
-        return DenseAlpha(problem.formulation, problem.loss, problem.y, self._alpha(), problem.box)
+        return DenseAlpha.of(self._problem, self._alpha())
 
     # ------------------------------------------------------------ measures of passes
 

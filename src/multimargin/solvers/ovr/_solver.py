@@ -76,23 +76,21 @@ class OvrSolver(BaseSolver):
         return self._solution(ended_by)
 
     def _kept_alpha(self) -> DenseAlpha | None:
-        problem = self._problem
         if self._alpha is None or self._comm.size > 1:
             return None
-        return DenseAlpha(problem.formulation, problem.loss, problem.y, self._alpha, problem.box)
+        return DenseAlpha.of(self._problem, self._alpha)
 
     def _first_alpha(self, start: Start | None) -> NDArray[Any] | None:
         """Return the first dual variables of the classes held; None where they are not kept."""
         problem, tol, timed = self._problem, self._stopping.tol, self._limits.time_limit is not None
         alpha = None
-        size = len(problem.y) * problem.weight_rows * problem.X.dtype.itemsize
         if isinstance(start, DenseAlpha):
             alpha = start.scaled_to(problem)
             if self._comm.size > 1:
                 alpha = np.ascontiguousarray(alpha[:, self._lines.classes])
         elif (
             self._keep_alpha
-            or (timed and size <= _MOST_ALPHA_BYTES)
+            or (timed and problem.dense_alpha_bytes <= _MOST_ALPHA_BYTES)
             or self._may_use_interior_point()
         ):
             alpha = self._no_alpha()
