@@ -1,4 +1,4 @@
-"""Slow NumPy twins of the Crammer-Singer (CS) machine, and a solver to certify them.
+"""Slow NumPy twins of Crammer-Singer (CS), and a solver to certify them.
 
 Primal  P(W) = 1/2 sum_c |w_c|^2 + sum_i u_i max(0, max_{c != y_i} m_ic)
 Dual    D(a) = sum_ic a_ic - 1/2 sum_c |w_c(a)|^2,   a_ic >= 0,   sum_c a_ic <= u_i

@@ -1,4 +1,4 @@
-"""Slow NumPy twins of the Lee-Lin-Wahba (LLW) machine: the formulas, and solvers to certify them.
+"""Slow NumPy twins of Lee-Lin-Wahba (LLW): the formulas, and solvers to certify them.
 
 Primal  P(W) = 1/2 sum_c |w_c|^2 + sum_i u_i sum_{c != y_i} max(0, g_ic)   s.t.  sum_c w_c = 0
 Dual    D(a) = sum_ic a_ic - 1/2 sum_c |w_c(a)|^2,   0 <= a_ic <= u_i,   a_{i,y_i} = 0

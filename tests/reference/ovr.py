@@ -1,4 +1,4 @@
-"""Slow NumPy twins of the one-vs-rest (OVR) machine: the formulas, and solvers to certify them.
+"""Slow NumPy twins of one-vs-rest (OVR): the formulas, and solvers to certify them.
 
 One binary problem b per class, with signs z_ib = +1 where y_i = b and -1 elsewhere. Two classes
 are ONE binary problem, whose positive class is the second.

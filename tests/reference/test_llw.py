@@ -197,7 +197,7 @@ def test_llw_all_at_the_bound_when_c_is_small():
 
 @pytest.mark.parametrize("C", [0.05, 1.0, 20.0])
 def test_llw_of_two_classes_is_the_binary_machine_at_half_the_penalty(C):
-    """With w_1 = -w_0 = v: |v|^2 + sum u hinge(v) is twice the hinge machine at box u / 2."""
+    """With w_1 = -w_0 = v: |v|^2 + sum u hinge(v) is twice the hinge problem at box u / 2."""
     X, y, box = problem(12, n=40, n_classes=2, C=C)
     X = with_intercept(X, 2.0)
     W, _, primal, _ = solve_llw_qp(X, y, box)

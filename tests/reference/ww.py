@@ -1,4 +1,4 @@
-"""Slow NumPy twins of the Weston-Watkins (WW) machine: the formulas, and solvers to certify them.
+"""Slow NumPy twins of Weston-Watkins (WW): the formulas, and solvers to certify them.
 
 Primal  P(W) = 1/2 sum_c |w_c|^2 + sum_i u_i sum_{c != y_i} max(0, m_ic)
 Dual    D(a) = sum_ic a_ic - 1/2 sum_c |w_c(a)|^2,   0 <= a_ic <= u_i,   a_{i,y_i} = 0
@@ -9,7 +9,7 @@ with    m_ic = 1 - (w_{y_i} - w_c).x_i              (also the gradient of D)
 Nothing here imports multimargin: the package is tested against this file, never with its own help.
 Every function takes dense float64 arrays: ``X`` (n, d) with the constant feature already appended
 (see `with_intercept`), ``y`` (n,) of class indices 0..K-1, ``box`` (n,), ``W`` (K, d), ``alpha``
-(n, K). A WW problem of two classes is the binary hinge machine with twice the penalty (see
+(n, K). A WW problem of two classes is the binary hinge problem with twice the penalty (see
 `solve_binary_hinge`).
 """
 

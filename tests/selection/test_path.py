@@ -97,7 +97,7 @@ def test_the_norm_kept_with_the_dual_variables(data):
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_own_and_other_samples_grow_as_far_as_the_dual_does(data, loss, classes):
-    """No other two factors in reach make a better start of one-vs-rest machines."""
+    """No other two factors in reach make a better start of one-vs-rest."""
     X, y, *_ = data
     few = y < classes
     X, y = X[few], y[few]

@@ -1,4 +1,4 @@
-"""The league from checkpoints: interrupted at any moment, gone on with on any number of ranks."""
+"""The round robin from checkpoints: interrupted at any moment, resumed on any number of ranks."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The league: every round a matching, every pair exactly once, for odd and even numbers."""
+"""The round robin: every round a matching, every pair exactly once, for odd and even numbers."""
 
 import doctest
 import itertools
@@ -15,17 +15,17 @@ from multimargin.solvers.active_set._round_robin import bundle_classes, schedule
 
 @pytest.mark.parametrize("n", [*range(1, 40), 99, 100, 255, 256, 301])
 def test_rounds_are_a_1_factorization(n):
-    league = rounds(n)
-    assert len(league) == (n - 1 if n % 2 == 0 else n if n > 1 else 0)
-    for r, pairs in enumerate(league):
+    all_rounds = rounds(n)
+    assert len(all_rounds) == (n - 1 if n % 2 == 0 else n if n > 1 else 0)
+    for r, pairs in enumerate(all_rounds):
         teams = list(itertools.chain.from_iterable(pairs))
-        assert len(teams) == len(set(teams)), "a team plays twice in one round"
+        assert len(teams) == len(set(teams)), "a team meets twice in one round"
         assert len(teams) == n - n % 2, "more than one team sits out"
         for a, b in pairs:
             assert a < b
             assert match_class(n, a, r) == b
             assert match_class(n, b, r) == a
-    met = list(itertools.chain.from_iterable(league))
+    met = list(itertools.chain.from_iterable(all_rounds))
     assert sorted(met) == list(itertools.combinations(range(n), 2))
 
 

@@ -92,7 +92,7 @@ def test_a_rank_holds_a_share(no_interior_point):
 
 def test_only_certificates_travel(no_interior_point):
     found = solve(some_problem(n_classes=160), OvrSolver, 4)
-    # Six numbers and its name for each machine, to three others.
+    # Six numbers and its name for each class, to three others.
     assert max(found.bytes_sent) <= 3 * 40 * 7 * 8 + 1000
 
 
