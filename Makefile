@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 WHEELS := build/wheels
-SOURCES := $(shell find src CMakeLists.txt pyproject.toml README.md LICENSE -type f -not -name '*.pyc')
+SOURCES := $(shell find src CMakeLists.txt pyproject.toml README.md LICENSE -type f -not -name '*.pyc' -not -name '_core.*')
 # Tests that run at a time. Many start threads or ranks of their own.
 TEST_JOBS ?= 2
 # With bytecode: to compile the tests anew takes ten seconds of each worker.
@@ -19,10 +19,10 @@ help:
 	@echo "make test      install into .venv and run all tests"
 	@echo "make test-fast most of them in a minute: without ranks, servers, browsers and long fits"
 	@echo "make wheel     build the wheel in build/wheels"
-	@echo "make lint      ruff, mypy and clang-format"
+	@echo "make lint      ruff, mypy, import-linter and clang-format"
 	@echo "make docs      the documentation, in build/docs/html, with every example run"
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers"
-	@echo "make reproduce the tables and figures of the paper, next to ours, in reproduction/report.html"
+	@echo "make reproduce the tables and figures of the paper, next to ours, in build/reproduction/report.html"
 	@echo "make bench     multimargin next to its peers, then its bars, on this machine"
 
 check-tools:
@@ -71,10 +71,15 @@ test: $(VENV)/.installed-test $(VENV)/chromium/chromium.json
 test-fast: $(VENV)/.installed-test
 	@$(PYTEST) -n $(TEST_JOBS) -m "not slow"
 
-lint: $(VENV)/.installed-lint
+# mypy reads the sources, and beside them the types of the compiled module, which the build writes.
+src/multimargin/_core.pyi: $(VENV)/.installed-lint
+	@cp $(VENV)/lib/python3*/site-packages/multimargin/_core.pyi $@
+
+lint: $(VENV)/.installed-lint src/multimargin/_core.pyi
 	@$(BIN)/ruff check src tests benchmarks reproduction examples docs
 	@$(BIN)/ruff format --check src tests benchmarks reproduction examples docs
 	@$(BIN)/mypy
+	@PYTHONPATH=src $(BIN)/lint-imports
 	@$(BIN)/clang-format --dry-run --Werror $$(find src tests -name '*.cpp' -o -name '*.hpp')
 
 format: $(VENV)/.installed-lint
@@ -139,7 +144,7 @@ bench: $(VENV)/.installed-bench peers
 # DATA is the folder of the data sets; those that are not there are named, and the rest runs. An
 # hour on two cores; what was measured is kept, so it can be interrupted and goes on.
 reproduce: $(VENV)/.installed-reproduce
-	@$(BIN)/multimargin reproduce all --out reproduction $(if $(DATA),--data "$(DATA)")
+	@$(BIN)/python -m reproduction all $(if $(DATA),--data "$(DATA)")
 
 clean:
 	rm -rf $(VENV) build docs/gallery docs/api/generated

@@ -5,5 +5,5 @@ bars, ``python -m benchmarks.curves`` the gap over time and the growth with clas
 non-zeros, ``python -m benchmarks.scaling`` the curve over threads, ``python -m benchmarks.scale``
 the sizes of the LSHTC sets, ``python -m benchmarks.svmlight_reader`` the data reader.
 ``python -m benchmarks.stress`` measures nothing: it tries to break the certificate. The paper's
-own tables are made by ``multimargin reproduce``.
+own tables are made by ``python -m reproduction``.
 """

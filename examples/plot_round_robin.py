@@ -12,9 +12,9 @@ a century.
 # %%
 # The circle method
 # -----------------
-# One team sits in the middle, the others around it. In round ``r`` the middle plays team ``r``, and
-# everybody else plays the team across that line. Turn the line, and the next round is there; after
-# ``n - 1`` rounds everybody has played everybody once.
+# One team stands in the middle, the others around it. In round ``r`` the middle meets team ``r``,
+# and everybody else meets the team across that line. Turn the line, and the next round is there;
+# after ``n - 1`` rounds everybody has met everybody once.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,12 +22,12 @@ import numpy as np
 from multimargin import match_class, rounds
 
 TEAMS = 8
-meetings = rounds(TEAMS)
+circle = rounds(TEAMS)
 angle = np.pi / 2 - 2 * np.pi * np.arange(TEAMS - 1) / (TEAMS - 1)
 place = np.vstack([np.column_stack([np.cos(angle), np.sin(angle)]), [[0, 0]]])
 
 figure, axes = plt.subplots(2, 4, figsize=(10, 5.4))
-for r, (pairs, ax) in enumerate(zip(meetings, axes.flat, strict=False)):
+for r, (pairs, ax) in enumerate(zip(circle, axes.flat, strict=False)):
     ax.add_patch(plt.Circle((0, 0), 1, fill=False, color="#dddddd", linewidth=1))
     for number, pair in enumerate(pairs):
         ax.plot(*place[list(pair)].T, color=f"C{number}", linewidth=4, solid_capstyle="round")
@@ -40,7 +40,7 @@ axes.flat[-1].axis("off")
 axes.flat[-1].text(
     0.5,
     0.5,
-    f"{len(meetings)} rounds\nof {TEAMS // 2} matches:\nall {TEAMS * (TEAMS - 1) // 2} pairs, once",
+    f"{len(circle)} rounds\nof {TEAMS // 2} matches:\nall {TEAMS * (TEAMS - 1) // 2} pairs, once",
     ha="center",
     va="center",
     transform=axes.flat[-1].transAxes,
@@ -58,9 +58,9 @@ for r, pairs in enumerate(rounds(5)):
 # Bundles of classes are the teams
 # --------------------------------
 # Ten thousand classes would be ten thousand teams. Instead classes are put into *bundles*, those
-# that are easily confused into the same one, and bundles meet: in the meeting of A and B all that
-# is active between their classes is worked on. What lies within a bundle needs no meeting. Each
-# square of this table is a meeting; its number is its round.
+# that are easily confused into the same one, and bundles meet: in the meeting of A and B all pairs
+# that are active between their classes are worked on. Pairs within a bundle are worked on in one of
+# its meetings. Each square of this table is a meeting; its number is its round.
 
 BUNDLES = 8
 table = np.full((BUNDLES, BUNDLES), np.nan)
@@ -88,25 +88,25 @@ plt.show()
 # %%
 # Ranks
 # -----
-# Over MPI the meetings of a round are its *matches*, and every rank has the same few of them in
-# each round. From one round to the next a match keeps one of its two bundles and passes the other
-# one on, so that as little as possible is sent. With twice as many bundles as ranks (the default) a
-# rank has one match: two bundles at a time, never the whole model. The schedule depends on the
-# number of bundles alone, which is why the model is the same, bit by bit, for any number of ranks.
+# Over MPI every meeting has a *match*, and a rank has some of the matches. From one round to the
+# next a match keeps one of its two bundles and passes the other one on, so that messages are as few
+# as possible. With twice as many bundles as ranks (the default) a rank has one match: two bundles
+# at a time, never the whole model. The order of meetings depends on the number of bundles alone,
+# which is why the model is the same, bit by bit, for any number of ranks.
 #
-# Follow a colour: it is one bundle on its way. (``schedule`` is what the package itself calls; it
-# is not part of the public interface.)
+# Follow a colour: it is one bundle on its way. (The package itself uses ``schedule``, which is not
+# part of the public interface.)
 
 from multimargin.solvers.active_set._round_robin import schedule
 
 RANKS = 4
-all_rounds = schedule(2 * RANKS)
+matches = schedule(2 * RANKS)
 colours = plt.get_cmap("tab10").colors
 
 figure, ax = plt.subplots(figsize=(10, 4.2))
 where = {}
-for r, matches in enumerate(all_rounds):
-    for match, pair in enumerate(matches):
+for r, meetings in enumerate(matches):
+    for match, pair in enumerate(meetings):
         for half, bundle in enumerate(pair):
             x, y = r, -(match + 0.36 * half)
             if bundle in where:
@@ -124,8 +124,8 @@ for r, matches in enumerate(all_rounds):
             ax.add_patch(box)
             ax.text(x, y, str(bundle), ha="center", va="center", color="white", zorder=4)
 ax.set(
-    xticks=range(len(all_rounds)),
-    xticklabels=[f"round {r}" for r in range(len(all_rounds))],
+    xticks=range(len(matches)),
+    xticklabels=[f"round {r}" for r in range(len(matches))],
     yticks=[-(rank + 0.18) for rank in range(RANKS)],
     yticklabels=[f"rank {rank}" for rank in range(RANKS)],
     title=f"{2 * RANKS} bundles on {RANKS} ranks: thick lines are messages",

@@ -34,17 +34,18 @@ SLOW = (
     "selection/test_path.py::test_a_path_equals_cold_fits[llw",
     "serving/test_page.py",
     "serving/test_serve_command.py",
-    "solvers/active_set/test_cs_optimum.py",
+    "serving/test_slow_clients.py",
+    "solvers/active_set/test_meeting.py",
     "solvers/active_set/test_rank_checkpoints.py",
+    "solvers/active_set/test_rank_ends.py",
     "solvers/active_set/test_rank_workspace.py",
     "solvers/active_set/test_solver.py::test_every_plan",
-    "solvers/active_set/test_ww_optimum.py",
-    "solvers/llw/test_optimum.py",
     "solvers/llw/test_ranks.py",
-    "solvers/ovr/test_optimum.py",
     "solvers/ovr/test_ranks.py",
     "solvers/test_certificates.py::test_alternation",
     "solvers/test_certificates.py::test_max_iter_is_a_limit[llw",
+    "solvers/test_optimum.py",
+    "solvers/test_optimum_runs.py",
 )
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from benchmarks.common.machine import machine
-from multimargin.cli.support._common import positive_float, seed
-from multimargin.cli.support._common import positive_int as positive
+from multimargin.cli.support._arguments import positive_float, seed
+from multimargin.cli.support._arguments import positive_int as positive
 from multimargin.io._atomic import atomic_write, check_writable
 
 __all__ = [

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import SHIPPED, SetUnavailableError, file_of, load_set
-from reproduction.experiments._weighting import weighted
+from reproduction.measuring._weighting import weighted
 
 ROOT = Path(__file__).resolve().parents[2]
 

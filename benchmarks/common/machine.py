@@ -8,7 +8,7 @@ import multimargin
 from benchmarks.common.data import ROOT
 from benchmarks.common.ranks import launcher
 from benchmarks.peers._folder import versions
-from reproduction.runner._machine import commit, hardware, installed, load, software
+from reproduction.measuring._machine import commit, hardware, installed, load, software
 
 
 def machine() -> dict[str, str]:

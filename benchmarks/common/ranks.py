@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from benchmarks.common.data import ROOT
-from reproduction.runner._ranks import (
+from reproduction.measuring._ranks import (
     MPIEXEC,
     ONE_THREAD,
     command,

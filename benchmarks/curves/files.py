@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from benchmarks.common.command_line import write_json
 from benchmarks.curves.runs import Course
 from multimargin.io._atomic import atomic_write
-from reproduction.report._document import Figure, Table
+from reproduction.interface._document import Figure, Table
 
 
 class Curve(Protocol):

@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.common.data import GENERATED_SMALL, LSHTC, WORDNET, in_folder
 from benchmarks.curves.contenders import PROBLEMS, Contender, for_gap
 from benchmarks.curves.runs import Course
-from reproduction.report._document import Axes, Column, Entry, Figure, Line, Row, Table
+from reproduction.interface._document import Axes, Column, Entry, Figure, Line, Row, Table
 
 NAME = "gap"
 # Seconds: a ladder ends at the first run that takes longer. LIBLINEAR's default tolerance takes

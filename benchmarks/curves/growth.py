@@ -15,7 +15,7 @@ from benchmarks.common.data import by_sizes
 from benchmarks.curves.contenders import Contender, for_growth, reference
 from benchmarks.curves.power_law import PowerLaw, fit
 from benchmarks.curves.runs import Course, Point
-from reproduction.report._document import Axes, Column, Entry, Figure, Line, Row, Table
+from reproduction.interface._document import Axes, Column, Entry, Figure, Line, Row, Table
 
 NAME = "growth"
 TARGET = 0.01

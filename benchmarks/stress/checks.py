@@ -11,7 +11,6 @@ import numpy as np
 from benchmarks.stress.optimum import bracket
 from benchmarks.stress.problem import Step
 from multimargin import MulticlassSVC
-from multimargin.estimator._samples import problem_of
 from multimargin.inspection import Certificate
 from multimargin.solvers._problem import Problem, as_core_csr
 
@@ -65,7 +64,7 @@ def _same(one: Any, other: Any) -> bool:
 def _problem(model: MulticlassSVC, step: Step) -> Problem:
     data = step.samples
     features = as_core_csr(model._checked(data.given())).astype(np.float64)
-    return problem_of(model, features, data.y, data.weight)[1]
+    return model._problem(features, data.y, data.weight)[1]
 
 
 def _not_finite(model: MulticlassSVC) -> Iterator[Finding]:
@@ -113,8 +112,7 @@ def _worse_than_before(model: MulticlassSVC, problem: Problem) -> Iterator[Findi
         best = min(record["primal"] for record in model.history_)
         if primal > best + _SLACK * abs(best):
             yield Finding("primal was smaller", f"{primal:.6g}, was {best:.6g} (gap {gap:.3g})")
-    per_sample = {"cs": 1, "ovr": problem.machines}.get(problem.formulation, problem.n_classes - 1)
-    nothing = per_sample * float(problem.box.sum())
+    nothing = problem.facts.zero_loss(problem.n_classes) * float(problem.box.sum())
     if primal - model.dual_objective_ > nothing * (1 + _SLACK):
         text = f"primal {primal:.6g}, dual {model.dual_objective_:.6g}, zero weights {nothing:.6g}"
         yield Finding("worse than nothing", text)

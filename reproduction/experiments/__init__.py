@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from reproduction.experiments._experiment import Experiment
+from reproduction.interface._experiment import Experiment
 
 
 def _of(module: str, name: str) -> Callable[[], Experiment]:
-    """Imported only when it is asked for: the other commands need none of it."""
+    """Import an experiment only when it is asked for."""
 
     def make_one() -> Experiment:
-        kind: type[Experiment] = getattr(import_module(f"reproduction.{module}"), name)
+        kind: type[Experiment] = getattr(import_module(f"reproduction.experiments.{module}"), name)
         return kind()
 
     return make_one
@@ -28,5 +28,5 @@ EXPERIMENTS: dict[str, Callable[[], Experiment]] = {
 
 
 def make(name: str) -> Experiment:
-    """A new experiment, with nothing loaded."""
+    """Return a new experiment, with nothing loaded."""
     return EXPERIMENTS[name]()

@@ -1,19 +1,19 @@
-"""Lee-Lin-Wahba at large C on LSHTC-small: the range that the paper found too slow to go beyond."""
+"""Lee-Lin-Wahba at large C on LSHTC-small, where the paper's solver became too slow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from reproduction.experiments._experiment import Experiment, Options, Plan
 from reproduction.experiments._lshtc_sets import SMALL, Shown, generated, present
 from reproduction.experiments._repeated import NOT_REACHED, Key, Repeated, by_key, our_line
 from reproduction.experiments._stops import EXPLANATION, STOPS, WORDS, limited, parameters, runs
-from reproduction.experiments._training import fit_and_measure
-from reproduction.experiments._weighting import LastText
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
+from reproduction.interface._experiment import Experiment, Options, Plan
+from reproduction.measuring._training import fit_and_measure
+from reproduction.measuring._weighting import LastText
 from reproduction.paper import llw as paper
-from reproduction.report._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
-from reproduction.runner._cell import Cell, Record
 
 _TITLES: dict[paper.Measure, str] = {
     "test_error": "Error",

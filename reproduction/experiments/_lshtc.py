@@ -6,22 +6,22 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from multimargin.datasets._catalog import CATALOG
-from reproduction.experiments._experiment import Experiment, Missing, Options, Plan
 from reproduction.experiments._lshtc_sets import SHOWN, Shown, generated, present
 from reproduction.experiments._lshtc_tables import lshtc_section
 from reproduction.experiments._stops import STOPS, limited, parameters, runs
-from reproduction.experiments._training import fit_and_measure
-from reproduction.experiments._weighting import LastText
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._document import Section
+from reproduction.interface._experiment import Experiment, Missing, Options, Plan
+from reproduction.measuring._memory import gigabytes, needed, usable
+from reproduction.measuring._training import fit_and_measure
+from reproduction.measuring._weighting import LastText
 from reproduction.paper.lshtc import FORMULATIONS, LOG_C
-from reproduction.report._document import Section
-from reproduction.runner._cell import Cell, Record
-from reproduction.runner._memory import gigabytes, needed, usable
 
 _LARGE = 100_000_000  # samples x classes, from which a fit takes minutes
 
 
 class Lshtc(Experiment):
-    """The paper's two LSHTC tables, on its sets where they are there, and on stand-ins."""
+    """The paper's two LSHTC tables, on its own sets if they are present, and on stand-ins."""
 
     name = "lshtc"
     on_request = generated(SHOWN)
@@ -53,7 +53,7 @@ class Lshtc(Experiment):
 
 
 def _cells(shown: Shown, options: Options) -> Iterator[Cell]:
-    """All seeds 0 first, so that an interrupted run has whole tables."""
+    """Yield the runs, all with seed 0 first: an interrupted run then has whole tables."""
     size = CATALOG[shown.name]
     large = size.n_train * size.n_classes >= _LARGE
     limit = limited(options, large=large)
@@ -67,7 +67,7 @@ def _cells(shown: Shown, options: Options) -> Iterator[Cell]:
 
 
 def _too_large(shown: Shown, fits: dict[tuple[str, int], int], memory: int) -> Iterator[Missing]:
-    """One entry per formulation that does not fit into the memory for some C."""
+    """Yield one entry for each formulation that does not fit into the memory for some C."""
     for formulation in FORMULATIONS:
         sizes = {c: size for (f, c), size in fits.items() if f == formulation and size > memory}
         if sizes:

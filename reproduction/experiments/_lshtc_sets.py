@@ -1,4 +1,4 @@
-"""The sets of the LSHTC experiments: the paper's, and those that stand in for them."""
+"""The data sets of the LSHTC experiments: the paper's, and stand-ins for them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import is_there
-from reproduction.experiments._experiment import Missing, Options
+from reproduction.interface._experiment import Missing, Options
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A set of the tables.
+    """A data set of the tables.
 
     Attributes
     ----------
@@ -57,12 +57,12 @@ SHOWN = (
 
 
 def generated(shown: Iterable[Shown]) -> tuple[str, ...]:
-    """The names of those that are made where they are asked for."""
+    """Return the names of the sets that are generated."""
     return tuple(item.name for item in shown if CATALOG[item.name].made)
 
 
 def present(shown: Iterable[Shown], options: Options) -> tuple[list[Shown], list[Missing]]:
-    """Those that are asked for and on the disk, and those that are asked for and are not."""
+    """Return the requested sets that are on the disk, and the requested sets that are missing."""
     there, missing = [], []
     for item in shown:
         if not options.wanted(item.name):

@@ -1,4 +1,4 @@
-"""The LSHTC tables and figures in the paper's arrangement, its figures beside ours."""
+"""The LSHTC tables and figures, arranged as in the paper, its figures beside ours."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from reproduction.experiments._lshtc_sets import SHOWN, Shown
 from reproduction.experiments._repeated import NOT_REACHED, Key, Repeated, by_key, our_line
 from reproduction.experiments._stops import EXPLANATION, GAP, PAPER, STOPS, WORDS
-from reproduction.paper import lshtc as paper
-from reproduction.report._document import (
+from reproduction.interface._cell import Record
+from reproduction.interface._document import (
     Axes,
     Column,
     Entry,
@@ -19,7 +19,7 @@ from reproduction.report._document import (
     Table,
     Tone,
 )
-from reproduction.runner._cell import Record
+from reproduction.paper import lshtc as paper
 
 _NAMES = {"ovr": "OVR", "cs": "CS", "ww": "WW", "llw": "LLW"}
 _TITLES: dict[paper.Measure, str] = {
@@ -34,7 +34,7 @@ Results = Mapping[Key, Repeated]
 
 
 def lshtc_section(records: Sequence[Record]) -> Section:
-    """All that has been measured so far, and the paper's figures."""
+    """Return tables and figures of the records, beside the paper's figures."""
     results = by_key(records)
     sets = _sets(results)
     return Section(
@@ -56,7 +56,7 @@ def lshtc_section(records: Sequence[Record]) -> Section:
 
 
 def _sets(results: Results) -> list[Shown]:
-    """What was measured, and the paper's sets whose figures would not be seen otherwise."""
+    """Return the measured sets, and the paper's sets that no measured set stands for."""
     measured = {key[0] for key in results}
     seen = {shown.paper for shown in SHOWN if shown.name in measured}
     return [
@@ -75,7 +75,7 @@ def _paired(
     measures: tuple[paper.Measure, paper.Measure],
     together: bool,
 ) -> Table:
-    """Two measures side by side.
+    """Return a table of two measures side by side.
 
     ``together``: the best of the first is bold in both, as in the paper's table of errors and
     densities; else each has its own.
@@ -98,7 +98,7 @@ def _paired(
 
 
 def _mark_notes(results: Results, sets: list[Shown]) -> tuple[str, ...]:
-    """What the marks of differences mean, where there are any."""
+    """Explain the marks of differences, if there are any."""
     own = [shown for shown in sets if not shown.stand_in]
     if not any(_is_measured(results, shown, stop) for shown in own for stop in STOPS):
         return ()
@@ -172,7 +172,7 @@ def _our_rows(
 def _difference_rows(
     results: Results, shown: Shown, stop: str, measures: tuple[paper.Measure, paper.Measure]
 ) -> list[Row]:
-    """Ours minus the paper's, where both are there."""
+    """Return ours minus the paper's, where there are both."""
 
     def entry(measure: paper.Measure, formulation: str, log_c: int) -> Entry:
         ours = results.get((shown.name, formulation, float(log_c), stop))
@@ -203,7 +203,7 @@ def _rows(
     figure: Callable[[paper.Measure, str, int], float | None],
     entry: Callable[[paper.Measure, str, int], Entry],
 ) -> list[Row]:
-    """One row per C, the best of every column in bold."""
+    """Return one row per C, the best of every column in bold."""
     bold = set()
     for measure in measures:
         ranked_by = measures[0] if together else measure
@@ -234,7 +234,7 @@ def _bold(entry: Entry, bold: bool) -> Entry:
 
 
 def best_log_c(figures: Mapping[int, float | None], measure: paper.Measure) -> int | None:
-    """Where a measure is best, the smallest C of equals; errors are best low, F1 scores high."""
+    """Return the C of the best measure, the smallest of equals; low errors and high F1 are best."""
     known = {log_c: figure for log_c, figure in figures.items() if figure is not None}
     if not known:
         return None

@@ -1,12 +1,12 @@
-"""What the runs of the same thing with different seeds have measured together."""
+"""Measurements of runs that differ in their seed alone, taken together."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from reproduction.report._document import Entry, Line
-from reproduction.runner._cell import Record, spread
+from reproduction.interface._cell import Record, spread
+from reproduction.interface._document import Entry, Line
 
 NOT_REACHED = "†"
 """After a figure of a run that ended before its tolerance."""
@@ -16,7 +16,7 @@ Key = tuple[str, str, float, str]
 
 
 class Repeated:
-    """The runs that differ in their seed alone.
+    """Runs that differ in their seed alone.
 
     Where one was made again with another time limit, the one that reached its tolerance counts,
     or else the one with the smaller gap.
@@ -41,7 +41,7 @@ class Repeated:
 
     @property
     def reached(self) -> bool:
-        """Whether all of them reached their tolerance."""
+        """Whether all runs reached their tolerance."""
         return all(run["converged"] for run in self._runs)
 
     def values(self, measure: str) -> list[float]:
@@ -51,7 +51,7 @@ class Repeated:
         return spread(self.values(measure))[0]
 
     def entry(self, measure: str, *, scale: float = 1.0, digits: int = 2) -> Entry:
-        """Mean and, where runs differ, half of what lies between the lowest and the highest."""
+        """Return the mean and, where runs differ, half of their range."""
         if not self._runs:
             failed = bool(self._failures)
             note = self._failures[-1] if failed else "not run"
@@ -63,7 +63,7 @@ class Repeated:
         return Entry(text + ("" if self.reached else NOT_REACHED), "ours", self.note())
 
     def note(self) -> str:
-        """What a reader has to know of these figures; nothing if all went as planned."""
+        """Return what a reader has to know about these figures; "" if all went as planned."""
         if self.reached:
             return ""
         gap, seconds = max(self.values("gap")), max(self.values("seconds"))
@@ -75,7 +75,7 @@ def _rank(measured: Mapping[str, Any]) -> tuple[bool, float]:
 
 
 def by_key(records: Iterable[Record]) -> dict[Key, Repeated]:
-    """The records of an experiment, those of different seeds together."""
+    """Return the records of an experiment, grouped over seeds."""
     found: dict[Key, list[Record]] = {}
     for record in records:
         cell = record.cell
@@ -85,7 +85,7 @@ def by_key(records: Iterable[Record]) -> dict[Key, Repeated]:
 
 
 def our_line(label: str, series: str, measure: str, found: Mapping[float, Repeated | None]) -> Line:
-    """A measure over log C, where it is known: the means, and what lies between the runs."""
+    """Return the curve of a measure over log C: the means, and the range of the runs."""
     values = {log_c: runs.values(measure) for log_c, runs in found.items() if runs}
     return Line(
         label=label,

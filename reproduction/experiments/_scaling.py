@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler, normalize
 
 from multimargin.datasets._sets import SetParts
-from reproduction.experiments._training import Data
+from reproduction.measuring._training import Data
 
 Scaling = Literal["unit norm", "unit variance", "as in the files"]
 
@@ -36,7 +36,7 @@ _SPLIT_SEED = 0
 
 
 def scaled(name: str, parts: SetParts) -> Data:
-    """A set as the paper trains on it.
+    """Return a data set scaled as in the paper.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def scaled(name: str, parts: SetParts) -> Data:
 
 
 def split(X: Any, y: Any) -> tuple[Any, Any, Any, Any]:
-    """Training and test samples and labels; the same for the same number of samples."""
+    """Split into training and test samples; the same way for the same number of samples."""
     order = np.random.default_rng(_SPLIT_SEED).permutation(len(y))
     test, train = np.split(order, [round(TEST_SHARE * len(y))])
     test.sort()
@@ -67,6 +67,6 @@ def split(X: Any, y: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def unit_variance(X: Any, X_test: Any) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """Columns divided by the standard deviation of the training samples; not centred."""
+    """Divide columns by the standard deviation of the training samples; do not centre them."""
     scaler = StandardScaler(with_mean=False).fit(X)
     return sp.csr_matrix(scaler.transform(X)), sp.csr_matrix(scaler.transform(X_test))

@@ -8,14 +8,14 @@ from statistics import median
 from typing import Any
 
 from multimargin.datasets._catalog import CATALOG
-from reproduction.experiments._experiment import Experiment, Missing, Options, Plan
-from reproduction.experiments._samples import GENERATED_SMALL, available
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
+from reproduction.interface._experiment import Experiment, Missing, Options, Plan
+from reproduction.measuring._machine import machine_id
+from reproduction.measuring._own_process import Job, OwnProcessError, measured_apart
+from reproduction.measuring._resources import possible_ranks, too_large, usable_cores
+from reproduction.measuring._samples import GENERATED_SMALL, available
 from reproduction.paper import speedup as paper
-from reproduction.report._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
-from reproduction.runner._cell import Cell, Record
-from reproduction.runner._machine import machine_id
-from reproduction.runner._own_process import Job, OwnProcessError, measured_apart
-from reproduction.runner._resources import possible_ranks, too_large, usable_cores
 
 RUNS = 3
 RANKS = (1, 2, 4)
@@ -109,7 +109,7 @@ class Speedup(Experiment):
 
 
 def _choose(formulation: str, options: Options) -> tuple[str | None, list[Missing]]:
-    """The data set for a formulation, and what is missing for the paper's own."""
+    """Choose the data set of a formulation; also return what is missing for the paper's own."""
     chosen, missing = None, []
     for name in _DATASETS[formulation]:
         if chosen is not None or not options.wanted(name):
@@ -125,7 +125,7 @@ def _choose(formulation: str, options: Options) -> tuple[str | None, list[Missin
 
 
 def _turn(formulation: str, dataset: str, ranks: tuple[int, ...], cores: int) -> list[Cell]:
-    """Every curve once: cores 1, 2, 4, ..., shared evenly by the ranks."""
+    """Yield the runs of every curve: on 1, 2, 4, ... cores, divided evenly among the ranks."""
     counts = [1 << k for k in range(cores.bit_length())]
     return [
         Cell(
@@ -180,7 +180,7 @@ class Group:
         return f"{words} (stand-in for LSHTC-large)" if self.stand_in else words
 
     def seconds(self, ranks: int, threads: int) -> dict[int, float]:
-        """By seed."""
+        """Return the seconds by seed."""
         return {
             record.cell.seed: float(record.measured["seconds"])
             for record in self.of(ranks, threads)
@@ -193,7 +193,7 @@ class Group:
                 yield record
 
     def curve(self, ranks: int) -> list[Point]:
-        """By rising cores."""
+        """Return the points of a curve by rising cores."""
         threads = {
             r.cell.options["threads"] for r in self.records if r.cell.options["ranks"] == ranks
         }
@@ -213,7 +213,7 @@ class Group:
         return Point(ranks, threads, (median(taken), min(taken), max(taken)), speedup, memory)
 
     def bits(self) -> list[tuple[str, int, bool]]:
-        """Curves that should give the same bits, their runs, and whether they did."""
+        """Return the curves that should give the same bits, their runs, and whether they did."""
         kinds = [RANKS] if self.formulation == "llw" else [RANKS[:1], RANKS[1:]]
         found = []
         for kind in kinds:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from reproduction.experiments._experiment import Options
+from reproduction.interface._cell import Cell
+from reproduction.interface._experiment import Options
 from reproduction.paper.lshtc import EPSILON, RUNS
-from reproduction.runner._cell import Cell
 
 PAPER, GAP = "paper", "gap"
 
@@ -34,7 +34,7 @@ EXPLANATION = (
 
 
 def parameters(cell: Cell, options: Options) -> dict[str, Any]:
-    """The estimator's for one run."""
+    """Return the parameters of the estimator for one run."""
     return {
         "formulation": cell.formulation,
         "C": cell.penalty,
@@ -46,7 +46,7 @@ def parameters(cell: Cell, options: Options) -> dict[str, Any]:
 
 
 def _stopping(cell: Cell) -> dict[str, Any]:
-    """What ends a fit.
+    """Return the parameters that end a fit.
 
     A sample of Crammer-Singer loses at most C, however many classes there are, so that small C
     leaves next to nothing of W in the objective: on lshtc1-dryrun-task2 with C = 0.001, 6.5% of
@@ -60,13 +60,13 @@ def _stopping(cell: Cell) -> dict[str, Any]:
 
 
 def limited(options: Options, *, large: bool = False) -> dict[str, float]:
-    """The time limit as a part of a cell: with a longer one, a run may come further."""
+    """Return the time limit as part of a cell: with a longer limit, a run may come further."""
     own = LARGE_TIME_LIMIT if large else TIME_LIMIT
     return {"time_limit": own if options.time_limit is None else options.time_limit}
 
 
 def runs(stop: str, options: Options, *, large: bool = False) -> int:
-    """Repetitions: the paper's number, but one where the gap leaves the seeds little to say.
+    """Return the number of repetitions: the paper's, but one where the gap leaves seeds no say.
 
     Sets that take minutes for each fit have one, too, unless more are asked for.
     """

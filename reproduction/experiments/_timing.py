@@ -8,14 +8,14 @@ from statistics import median
 from typing import Any
 
 from multimargin.datasets._catalog import CATALOG
-from reproduction.experiments._experiment import Experiment, Missing, Options, Plan
-from reproduction.experiments._samples import available
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
+from reproduction.interface._experiment import Experiment, Missing, Options, Plan
+from reproduction.measuring._machine import machine_id
+from reproduction.measuring._own_process import Job, measured_apart
+from reproduction.measuring._resources import possible_ranks, too_large, usable_cores
+from reproduction.measuring._samples import available
 from reproduction.paper import timing as paper
-from reproduction.report._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
-from reproduction.runner._cell import Cell, Record
-from reproduction.runner._machine import machine_id
-from reproduction.runner._own_process import Job, measured_apart
-from reproduction.runner._resources import possible_ranks, too_large, usable_cores
 
 RUNS = 1
 TIME_LIMIT = 600.0
@@ -103,7 +103,7 @@ class Timing(Experiment):
 
 
 def _choose(panel: str, options: Options) -> tuple[str | None, list[Missing]]:
-    """The data set of a panel, and whether the paper's own is missing."""
+    """Choose the data set of a panel; also return whether the paper's own is missing."""
     missing: list[Missing] = []
     for name in _DATASETS[panel]:
         if not options.wanted(name):
@@ -117,7 +117,7 @@ def _choose(panel: str, options: Options) -> tuple[str | None, list[Missing]]:
 def _turn(
     dataset: str, ranks: tuple[int, ...], cores: int, limit: float
 ) -> tuple[list[Cell], list[Missing]]:
-    """Every method at every C, as far as there is memory for it."""
+    """Yield the runs of every method at every C that fits into the memory."""
     cells, missing = [], []
     for log_c in paper.LOG_C:
         for formulation, count in _METHODS.values():
@@ -154,7 +154,7 @@ class Time:
 
 @dataclass(frozen=True)
 class Panel:
-    """What was measured for a panel of the figure, on one data set, machine and number of cores."""
+    """Measurements for a panel of the figure, on one data set, machine and number of cores."""
 
     paper_set: str
     dataset: str = ""
@@ -198,7 +198,7 @@ def _what(cell: Cell) -> tuple[str, int, float]:
 
 
 def _panels(records: Sequence[Record]) -> list[Panel]:
-    """In the paper's order; one without records where nothing was measured."""
+    """Return the panels in the paper's order, without records where nothing was measured."""
     panels: list[Panel] = []
     for paper_set, datasets in _DATASETS.items():
         found: dict[tuple[int, str, int], list[Record]] = {}

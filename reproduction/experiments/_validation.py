@@ -1,4 +1,4 @@
-"""Validation: errors and densities of small data sets, next to those of the paper's two solvers.
+"""Validation: errors and densities of small data sets, next to the paper's two solvers.
 
 Each model is trained to two ends: to the optimum, certified by a small duality gap, and as the
 paper does, by passes alone until no projected gradient exceeds 1e-3. The latter depends on the
@@ -16,20 +16,20 @@ import numpy as np
 
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import file_of, is_there, load_set
-from reproduction.experiments._experiment import Experiment, Missing, Options, Plan
 from reproduction.experiments._scaling import scaled
-from reproduction.experiments._training import Data, fit_and_measure
 from reproduction.experiments._validation_tables import OPTIMUM, STOPPED, section
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._document import Section
+from reproduction.interface._experiment import Experiment, Missing, Options, Plan
+from reproduction.measuring._training import Data, fit_and_measure
 from reproduction.paper import validation as paper
-from reproduction.report._document import Section
-from reproduction.runner._cell import Cell, Record
 
 OPTIMUM_GAP = 1e-6
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What is spent on each model of a set, unless the command line says otherwise.
+    """The effort for each model of a set, unless the command line says otherwise.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Validation(Experiment):
         return section(records, plan)
 
     def _data(self, name: str, options: Options) -> Data:
-        """The set in double precision; only the last one is kept."""
+        """Return the set in double precision; only the last one is kept."""
         if self._loaded is None or self._loaded[:2] != (name, options.data):
             self._loaded = None  # before the next one takes its memory
             parts = load_set(name, options.data, dtype=np.float64, n_threads=options.threads)

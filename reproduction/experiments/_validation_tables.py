@@ -1,4 +1,4 @@
-"""What the validation shows: the paper's table with ours beside it, deviations, densities, gaps."""
+"""Tables of the validation: the paper's with ours beside it, deviations, densities, gaps."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from multimargin.datasets._catalog import CATALOG
-from reproduction.experiments._experiment import Plan
+from reproduction.interface._cell import Record, spread
+from reproduction.interface._document import Column, Entry, Row, Section, Table, Tone
+from reproduction.interface._experiment import Plan
 from reproduction.paper import validation as paper
-from reproduction.report._document import Column, Entry, Row, Section, Table, Tone
-from reproduction.runner._cell import Record, spread
 
 OPTIMUM, STOPPED = "optimum", "paper"  # the two ends
 _HALF_DIGIT = 0.0051  # the paper's figures have two digits
@@ -60,7 +60,7 @@ _OWN_SPLIT_NOTE = (
 
 @dataclass
 class Ours:
-    """What was measured of one model: at the optimum, and by seed with the paper's stopping."""
+    """Measurements of one model: at the optimum, and by seed with the paper's stopping."""
 
     optimum: Mapping[str, Any] | None = None
     stopped: dict[int, Mapping[str, Any]] = field(default_factory=dict)
@@ -75,7 +75,7 @@ Model = tuple[str, str, int]  # set, formulation, log10 C
 
 
 def collected(records: Sequence[Record], plan: Plan) -> dict[Model, Ours]:
-    """The records by model. Of runs with several time limits the planned one counts, or the last.
+    """Return the records by model. Of several time limits the planned one counts, else the last.
 
     Failed runs have measured nothing and are left out.
     """
@@ -96,7 +96,7 @@ def collected(records: Sequence[Record], plan: Plan) -> dict[Model, Ours]:
 
 
 def mark(model: Model, stated: float, ours: Ours) -> tuple[Tone, str]:
-    """How one of the paper's errors compares with ours: a tone, and a note where one is needed.
+    """Compare one of the paper's errors with ours: return a tone, and a note where one is needed.
 
     "equal": the same, to the digit, as at the optimum. "near": not so, but between the lowest and
     the highest error of all our runs; or, where the test samples are others, within two standard
@@ -128,7 +128,7 @@ def _compared(
 
 
 def _standard_error(name: str, stated: float, measured: Mapping[str, Any]) -> float:
-    """In points, of the difference that other test samples make; 0 where they are the same."""
+    """Return the standard error, in points, due to other test samples; 0 for the same samples."""
     variance = stated * (100 - stated)
     if measured["own_split"]:
         return math.sqrt(variance * (1 / measured["n_test"] + 1 / CATALOG[name].n_test))
@@ -136,7 +136,7 @@ def _standard_error(name: str, stated: float, measured: Mapping[str, Any]) -> fl
 
 
 def section(records: Sequence[Record], plan: Plan) -> Section:
-    """Four tables, all arranged as the paper's."""
+    """Return four tables, all arranged as in the paper."""
     models = collected(records, plan)
     own_split = {
         paper.SETS[model[0]]: None
@@ -187,7 +187,7 @@ def _table(
     cells: Cells,
     notes: tuple[str, ...] = (),
 ) -> Table:
-    """A line for each set and C; where none of a set would have an entry, the set is left out."""
+    """Return a table with a row for each set and C; leave out sets that would have no entry."""
     columns = [Column("log C")]
     columns += [Column(t, _TITLES[f]) for f in paper.FORMULATIONS for t in titles]
     rows = []
@@ -305,7 +305,7 @@ def _early(runs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _value(runs: Sequence[Mapping[str, Any]], what: str) -> Entry:
-    """The mean of percentages and, where they differ, the lowest and the highest."""
+    """Return the mean of percentages and, where they differ, the lowest and the highest."""
     if not runs:
         return _NOTHING
     mean, low, high = spread([run[what] for run in runs])

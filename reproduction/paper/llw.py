@@ -31,11 +31,11 @@ at log C = 4 only; at 2 and 3 it holds for the row called Macro F1.
 
 
 def value(log_c: float, measure: Measure) -> float:
-    """The figure that is printed in this row, in percent."""
+    """Return the figure that is printed in this row, in percent."""
     return _ROWS[measure][LOG_C.index(int(log_c))]
 
 
 def meant(log_c: float, measure: Measure) -> float:
-    """The figure that belongs to this row, in percent: the swapped ones put back."""
+    """Return the figure that belongs to this row, in percent: swapped rows put back."""
     other: dict[Measure, Measure] = {"micro_f1": "macro_f1", "macro_f1": "micro_f1"}
     return value(log_c, other.get(measure, measure) if log_c in SWAPPED else measure)

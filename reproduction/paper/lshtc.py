@@ -140,7 +140,7 @@ one table has a figure where the other has '*'.
 
 
 def value(data_set: str, formulation: str, log_c: float, measure: Measure) -> float | None:
-    """The paper's figure in percent; None where it has none.
+    """Return the paper's figure in percent; None where it has none.
 
     Parameters
     ----------

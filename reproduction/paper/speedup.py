@@ -27,5 +27,5 @@ SPEEDUP: dict[str, dict[int, dict[int, float]]] = {
 
 
 def curve(formulation: str, ranks: int) -> str:
-    """The name in the figure's legend, such as "WW-MPI-2"."""
+    """Return the name in the figure's legend, such as "WW-MPI-2"."""
     return f"{formulation.upper()}-MC" if ranks == 1 else f"{formulation.upper()}-MPI-{ranks}"

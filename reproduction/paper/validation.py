@@ -30,7 +30,7 @@ SETS = {
 
 
 class Figures(NamedTuple):
-    """What the paper states of one solver, in percent."""
+    """The paper's figures for one solver, in percent."""
 
     error: float
     density: float

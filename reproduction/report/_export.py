@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from multimargin.io._atomic import atomic_write
-from reproduction.experiments._experiment import Plan
-from reproduction.runner._cell import Cell
+from reproduction.interface._cell import Cell
+from reproduction.interface._experiment import Plan
 from reproduction.runner._store import Kept, Session
 
 _CELL = [field.name for field in fields(Cell) if field.name != "options"]

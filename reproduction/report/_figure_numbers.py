@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import math
 
-from reproduction.report._document import Axes, Column, Entry, Figure, Line, Row, Table
+from reproduction.interface._document import Axes, Column, Entry, Figure, Line, Row, Table
 
 
 def points(line: Line) -> list[tuple[float, float, float, float]]:
-    """x, y, lowest and highest of every point that is there; without a spread both are y."""
+    """Return x, y, lowest and highest of every known point; without a spread both are y."""
     low, high = line.low or line.y, line.high or line.y
     every = zip(line.x, line.y, low, high, strict=True)
     return [point for point in every if math.isfinite(point[0]) and math.isfinite(point[1])]
 
 
 def label(line: Line) -> str:
-    """The name of a curve, which tells the paper's from ours."""
+    """Return the name of a curve, which tells the paper's from ours."""
     if line.source == "paper" and "paper" not in line.label.lower():
         return f"{line.label} (paper)"
     return line.label
 
 
 def numbers(figure: Figure, axes: Axes) -> Table:
-    """A plot as a table: a row for each x, a column for each curve."""
+    """Return a plot as a table: a row for each x, a column for each curve."""
     by_x = [{point[0]: point for point in points(line)} for line in axes.lines]
     positions = sorted(set().union(*by_x)) if by_x else []
     rows = (Row((Entry(f"{x:g}"), *(_entry(curve.get(x)) for curve in by_x))) for x in positions)
@@ -44,5 +44,5 @@ def _entry(point: tuple[float, float, float, float] | None) -> Entry:
 
 
 def _number(value: float) -> str:
-    """Four figures, but no powers of ten where people count seconds."""
+    """Write four digits, but no powers of ten where people count seconds."""
     return f"{value:,.0f}" if 1e4 <= abs(value) < 1e9 else f"{value:.4g}"

@@ -10,7 +10,7 @@ from html import escape
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from reproduction.report._document import Axes, Figure, Line
+from reproduction.interface._document import Axes, Figure, Line
 from reproduction.report._figure_numbers import label, points
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _SETTINGS: dict[Any, Any] = {
 class Drawing:
     """A figure as files, and as one ``<svg>`` element per plot for a page.
 
-    The elements share no ids, with each other or with those of other figures, and take the
+    The elements share no ids, with each other or with other figures, and take the
     colours of the page.
     """
 
@@ -56,7 +56,7 @@ class Drawing:
 
 
 def why_not() -> str:
-    """Why nothing can be drawn here, with the remedy; empty if it can."""
+    """Return why figures cannot be drawn here, with the remedy; "" if they can."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
@@ -85,7 +85,7 @@ def draw(figure: Figure) -> Drawing:
 
 
 def _styles(lines: Iterable[Line]) -> dict[str, tuple[str, str]]:
-    """Colour and marker of each series, the same in all plots of a figure."""
+    """Return colour and marker of each series, the same in all plots of a figure."""
     series = dict.fromkeys(line.series for line in lines)
     return {
         name: (PALETTE[i % len(PALETTE)], _MARKERS[i % len(_MARKERS)])
@@ -94,7 +94,7 @@ def _styles(lines: Iterable[Line]) -> dict[str, tuple[str, str]]:
 
 
 def _sheet(plots: tuple[Axes, ...], styles: dict[str, tuple[str, str]], width: float) -> Sheet:
-    """Plots, each of a width in inches, above one legend."""
+    """Draw plots, each of a width in inches, above one legend."""
     from matplotlib.figure import Figure as Sheet
 
     labels = {label(line) for axes in plots for line in axes.lines}
@@ -157,7 +157,7 @@ def _curve(canvas: Canvas, line: Line, colour: str, marker: str) -> Any:
 
 
 def _ticks(canvas: Canvas, axes: Axes) -> None:
-    """Numbers as people write them: 16 and not 2⁴, 1000 and not 10³."""
+    """Write numbers as people do: 16 and not 2⁴, 1000 and not 10³."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     for axis, scale in ((canvas.xaxis, axes.x_scale), (canvas.yaxis, axes.y_scale)):
@@ -186,7 +186,7 @@ def _saved(sheet: Sheet, kind: str, **options: Any) -> bytes:
 
 
 def _inline(svg: str, prefix: str, axes: Axes) -> str:
-    """The element alone, with ids that nothing else in the page has, in the page's colours."""
+    """Return the element alone, with ids unique in the page, in the page's colours."""
     element = svg[svg.index("<svg") :]
     element = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
     element = re.sub(r'\bid="', f'id="{prefix}-', element)

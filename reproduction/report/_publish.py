@@ -1,4 +1,4 @@
-"""From results to files: CSV and JSON for programs, figures and one HTML page for people."""
+"""Write results: CSV and JSON for programs, figures and one HTML page for people."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from pathlib import Path
 
 import multimargin
 from multimargin.io._atomic import atomic_write
-from reproduction.report._document import Figure, Section
+from reproduction.interface._document import Figure, Section
+from reproduction.measuring._machine import package_commit
 from reproduction.report._export import write_csv, write_json
-from reproduction.report._html import slug
+from reproduction.report._page import Chapter, Report, page, slug
 from reproduction.report._plots import Drawing, draw, why_not
-from reproduction.report._report import Chapter, Report, page
-from reproduction.runner._machine import package_commit
 from reproduction.runner._store import Session, now
 from reproduction.runner._task import Task
 
@@ -22,7 +21,7 @@ _GENERATOR = b'<meta name="generator" content="multimargin '
 
 
 def check_ours(out: Path) -> None:
-    """Refuse a folder with files of our names that somebody else has written.
+    """Refuse a folder whose files of these names are not from this package.
 
     Raises
     ------
@@ -89,7 +88,7 @@ def publish(tasks: Sequence[Task], out: Path, command: str) -> list[Section]:
 
 
 def _sessions(tasks: Sequence[Task]) -> tuple[Session, ...]:
-    """Those that any result is of, in order of time; one may have measured several experiments."""
+    """Return the sessions of the results in order of time; each may have several experiments."""
     found = {kept.session.id: kept.session for task in tasks for kept in task.results()}
     return tuple(sorted(found.values(), key=lambda session: session.started))
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import groupby
 from textwrap import wrap
 
-from reproduction.report._document import Entry, Section, Table, Tone
+from reproduction.interface._document import MANY_NOTES, Entry, Section, Table, Tone
 from reproduction.report._figure_numbers import numbers
-from reproduction.report._html import MANY_NOTES, NOTHING
 
 # Of an entry that is compared with the paper's; the legend of every report has them too.
 MARKS: dict[Tone, str] = {"equal": "=", "near": "~", "differs": "!="}
@@ -17,7 +16,7 @@ _WIDTH = 100
 
 
 def section_text(section: Section) -> str:
-    """All that an experiment shows: its tables, and the numbers of its figures as tables."""
+    """Return the tables of an experiment, and the numbers of its figures as tables."""
     tables = [*section.tables]
     tables += [numbers(figure, axes) for figure in section.figures for axes in figure.plots]
     parts = [_underlined(section.title, "="), *(table_text(table) for table in tables)]
@@ -27,7 +26,7 @@ def section_text(section: Section) -> str:
 
 
 def table_text(table: Table) -> str:
-    """A table with its title above and its notes below."""
+    """Return a table with its title above and its notes below."""
     entries = [entry for row in table.rows for entry in row.entries if entry.note]
     many = len({entry.note for entry in entries}) > MANY_NOTES
     notes: dict[str, int] = {}
@@ -60,15 +59,14 @@ def table_text(table: Table) -> str:
 
 
 def _cell(entry: Entry, notes: dict[str, int], many: bool) -> tuple[str, str]:
-    """Its words and its mark; the same note has the same number throughout a table.
+    """Return the text of an entry and its mark; the same note has the same number in a table.
 
     Of many notes, only those that say why something is missing are shown.
     """
-    text = entry.text or (NOTHING if entry.tone == "missing" else "")
     mark = MARKS.get(entry.tone, "")
     if entry.note and (entry.tone == "missing" or not many):
         mark += f"[{notes.setdefault(entry.note, len(notes) + 1)}]"
-    return text, mark
+    return entry.shown, mark
 
 
 def _joined(text: str, mark: str, room: int) -> str:
@@ -76,7 +74,7 @@ def _joined(text: str, mark: str, room: int) -> str:
 
 
 def _groups(table: Table, widths: list[int]) -> list[str]:
-    """The headings above those of columns; widens columns whose heading needs more room."""
+    """Return the headings of column groups; widen columns whose heading needs more room."""
     found = []
     at = 0
     for name, columns in groupby(column.group for column in table.columns):
@@ -91,7 +89,7 @@ def _groups(table: Table, widths: list[int]) -> list[str]:
 
 
 def _aligned(texts: list[str], widths: list[int]) -> str:
-    """The first column to the left, numbers to the right."""
+    """Align the first column to the left, numbers to the right."""
     first, *rest = (
         text.rjust(width) if i else text.ljust(width)
         for i, (text, width) in enumerate(zip(texts, widths, strict=True))

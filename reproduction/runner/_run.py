@@ -1,4 +1,4 @@
-"""The loop: make every run that is not there yet, and keep what it measured at once."""
+"""The loop over runs: make every run that is missing, and keep its result at once."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tqdm import tqdm
 
 from multimargin.datasets._sets import SetDiffersWarning, files_in_words
 from reproduction.experiments import make
-from reproduction.experiments._experiment import Experiment, Options
-from reproduction.runner._cell import UNLIKE, Cell, Record
+from reproduction.interface._cell import UNLIKE, Cell, Record
+from reproduction.interface._experiment import Experiment, Options
 from reproduction.runner._store import Session
 from reproduction.runner._task import Task
 
@@ -23,7 +23,7 @@ _FIGURES = 4  # of a run's measurements, how many its line of progress names
 def run(
     task: Task, options: Options, session: Callable[[], Session], say: Callable[[str], None]
 ) -> None:
-    """Make the runs of an experiment that are not there.
+    """Make the missing runs of an experiment.
 
     Whatever ends this, every run that had ended by then is on disk.
 
@@ -69,7 +69,7 @@ def run(
 
 
 def _above_bar(show: Callable[..., None], differing: list[str]) -> Callable[..., None]:
-    """Warnings, too, go above the bar and not through it; those of data sets are collected."""
+    """Show warnings above the progress bar; collect the warnings of data sets."""
 
     def shown(*args: Any, **options: Any) -> None:
         if issubclass(args[1], SetDiffersWarning):
@@ -106,7 +106,7 @@ def _outcome(record: Record) -> str:
 
 
 def plan_lines(tasks: Sequence[Task]) -> list[str]:
-    """How many runs there are, how many are there, and what is missing for others."""
+    """Return lines about planned and finished runs, and about what is missing for others."""
     lines = []
     for task in tasks:
         left, failed, total = len(task.to_make()), len(task.failed()), len(task.cells)

@@ -1,4 +1,4 @@
-"""What was measured, on disk from the moment it is known.
+"""Results on disk, from the moment they are known.
 
 One file per experiment, of JSON lines, that only grows: a line for every start of the command
 that measured something (a session), and one for every run, which names its session. A file can be
@@ -20,8 +20,8 @@ import numpy as np
 
 import multimargin
 from multimargin.io._atomic import sync_folder
-from reproduction.runner._cell import Cell, Record
-from reproduction.runner._machine import (
+from reproduction.interface._cell import Cell, Record
+from reproduction.measuring._machine import (
     hardware,
     load,
     machine_id,
@@ -61,7 +61,7 @@ class Session:
 
 @dataclass(frozen=True)
 class Kept:
-    """A record with what the store knows of it.
+    """A record with its session, time and data.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Kept:
 
 
 def now() -> str:
-    """The time of day, with its zone, to the second."""
+    """Return the time of day, with its zone, to the second."""
     return datetime.now().astimezone().isoformat(timespec="seconds")
 
 
@@ -118,7 +118,7 @@ class Store:
         return dict(self._latest)
 
     def done(self, cell: Cell, data: str = "") -> bool:
-        """Whether the run is never made again.
+        """Tell whether a run need not be made again.
 
         It succeeded, by this version of the package, on files like those that are there now,
         `data`, where both are known.
@@ -197,7 +197,7 @@ class Store:
             )
 
     def _take(self, line: bytes) -> bool:
-        """Add what a line says; False if it says nothing."""
+        """Add the content of a line; return False if it is not readable."""
         try:
             content = json.loads(line)
             if isinstance(content["session"], dict):
@@ -238,7 +238,7 @@ T = TypeVar("T")
 
 
 def _checked(read: T, types: dict[str, Any]) -> T:
-    """The same, if it is what this package writes; people edit files."""
+    """Return the value if its types are right; people edit files."""
     for name, kind in types.items():
         if not isinstance(getattr(read, name), kind):
             raise TypeError(f"{name} is {getattr(read, name)!r}")

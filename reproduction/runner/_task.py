@@ -1,4 +1,4 @@
-"""One experiment in one folder of results: what it plans, and what of it is there."""
+"""An experiment in a folder of results: its planned runs, and those that are done."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import files_in_words
 from reproduction.experiments import EXPERIMENTS, make
-from reproduction.experiments._experiment import Experiment, Options, Plan
-from reproduction.report._document import Section
-from reproduction.runner._cell import Cell
+from reproduction.interface._cell import Cell
+from reproduction.interface._document import Section
+from reproduction.interface._experiment import Experiment, Options, Plan
 from reproduction.runner._store import Kept, Store
 
 
@@ -47,29 +47,29 @@ class Task:
         return {cell.key: cell for cell in self.plan.cells}
 
     def to_make(self) -> list[Cell]:
-        """The planned runs that are not there, failed, or are another version's or other data's."""
+        """Return the planned runs that are missing, failed, or of another version or other data."""
         return [cell for cell in self.cells.values() if not self.is_done(cell)]
 
     def is_done(self, cell: Cell) -> bool:
-        """Whether a planned run is there, made of the data that are there now."""
+        """Tell whether a planned run is done, on the present data."""
         return self.store.done(cell, files_in_words(cell.dataset, self.data))
 
     def failed(self) -> list[Kept]:
-        """The planned runs whose last attempt failed."""
+        """Return the planned runs whose last attempt failed."""
         return [kept for kept in self._planned() if kept.record.failed]
 
     def done(self) -> int:
-        """How many of the planned runs there is a result of, by any version."""
+        """Count the planned runs that have a result, by any version."""
         return sum(not kept.record.failed for kept in self._planned())
 
     def results(self) -> list[Kept]:
-        """All results: the planned ones in the plan's order, then those of other plans."""
+        """Return all results: planned runs in the order of the plan, then other runs."""
         cells = self.cells
         latest = self.store.latest
         return [*self._planned(), *(kept for key, kept in latest.items() if key not in cells)]
 
     def section(self) -> Section:
-        """What the experiment shows of all results.
+        """Return tables and figures of all results.
 
         Raises
         ------
@@ -91,7 +91,7 @@ class Task:
 
 
 def tasks(names: Collection[str], options: Options, out: Path) -> list[Task]:
-    """The experiments that are asked for, and those of which there are results, in order.
+    """Return the requested experiments, and all others that have results, in order.
 
     Raises
     ------

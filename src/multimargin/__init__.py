@@ -3,18 +3,18 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from multimargin.io._version import __version__
+
 if TYPE_CHECKING:
     from multimargin.estimator._svc import MulticlassSVC
     from multimargin.io._svmlight import DataFileError, dump_svmlight, load_svmlight
-    from multimargin.models._file import ModelFileError, load_model, save_model
     from multimargin.models._onnx_export import export_onnx
     from multimargin.models._pruning import PruningCost, prune, pruning_costs
+    from multimargin.persistence import ModelFileError, load_model, save_model
     from multimargin.selection import path, tune
     from multimargin.solvers.active_set._round_robin import match_class, rounds
     from multimargin.tables import read_table
     from multimargin.text import TextClassifier
-
-__version__ = "0.1.0"
 
 __all__ = [
     "DataFileError",
@@ -41,11 +41,11 @@ __all__ = [
 # answer to Ctrl-C while NumPy, SciPy and scikit-learn are still being loaded.
 _HOMES = {
     "estimator._svc": ("MulticlassSVC",),
-    "models._file": ("ModelFileError", "load_model", "save_model"),
     "models._onnx_export": ("export_onnx",),
     "models._pruning": ("PruningCost", "prune", "pruning_costs"),
     "solvers.active_set._round_robin": ("match_class", "rounds"),
     "io._svmlight": ("DataFileError", "dump_svmlight", "load_svmlight"),
+    "persistence": ("ModelFileError", "load_model", "save_model"),
     "selection": ("path", "tune"),
     "tables": ("read_table",),
     "text": ("TextClassifier",),

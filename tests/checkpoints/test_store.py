@@ -145,10 +145,10 @@ def test_shares_of_two_writes_are_not_mixed(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"formulation": "cs"}, r'its formulation is "ww", that of this run is "cs"'),
-        ({"C": float("inf"), "seed": 4}, r"its C is 1.0, that of this run is Infinity"),
-        ({"seed": 4}, r"its seed is 3, that of this run is 4"),
-        ({"bundles": 8}, r"its bundles is not given, that of this run is 8"),
+        ({"formulation": "cs"}, r'its formulation is "ww", but "cs" in this run'),
+        ({"C": float("inf"), "seed": 4}, r"its C is 1.0, but Infinity in this run"),
+        ({"seed": 4}, r"its seed is 3, but 4 in this run"),
+        ({"bundles": 8}, r"its bundles is not given, but 8 in this run"),
     ],
 )
 def test_another_run_is_refused(tmp_path, change, words):

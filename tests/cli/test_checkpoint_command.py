@@ -7,7 +7,7 @@ import pytest
 
 from multimargin.checkpoints._store import Checkpoints
 from multimargin.cli import main
-from multimargin.cli.support._common import duration
+from multimargin.cli.support._arguments import duration
 from tests.support.every_formulation import MODELS, write_data
 
 RESUMED = "multimargin: going on from the checkpoint in state"

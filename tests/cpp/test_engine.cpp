@@ -23,27 +23,25 @@ struct Plan {
   Formulation formulation = Formulation::weston_watkins;
 };
 
-template <class T>
-VisitRule<T> rule_of(const Plan& plan, bool everything) {
-  return {T(0), T(-1), everything, static_cast<T>(plan.coupling)};
-}
+// When a sample may wait for its next visit.
+struct Quiet {
+  double gap, violation;
+};
 
-// Nobody rests: every pass visits all samples.
-template <class T>
-Quiet<T> never_quiet() {
-  return {-std::numeric_limits<T>::infinity(), T(-1)};
-}
+// Nobody waits: every pass visits all samples.
+constexpr Quiet kNever{-std::numeric_limits<double>::infinity(), -1};
 
 template <class T, class I>
 std::unique_ptr<Engine<T, I>> make_engine(const Problem<T, I>& p, double bias, Isa isa, int threads,
                                           Formulation formulation = Formulation::weston_watkins) {
-  return std::make_unique<Engine<T, I>>(p.X.view(), p.y.data(), p.box.data(), p.n_classes,
-                                        static_cast<T>(bias), formulation, isa, threads, 42);
+  return std::make_unique<Engine<T, I>>(p.samples(static_cast<T>(bias)), formulation, isa, threads,
+                                        42);
 }
 
 template <class T, class I>
-PassReport pass(Engine<T, I>& engine, const Plan& plan, bool everything, const Quiet<T>& quiet) {
-  return engine.pass_batches(plan.batch, rule_of<T>(plan, everything), quiet);
+PassReport pass(Engine<T, I>& engine, const Plan& plan, bool everything, const Quiet& quiet) {
+  return engine.run_pass(
+      rule_in<T>({plan.batch, everything, 0, -1, plan.coupling, quiet.gap, quiet.violation}));
 }
 
 double relative_gap(const ScanReport& scan) { return (scan.primal - scan.dual) / scan.primal; }
@@ -57,16 +55,16 @@ double slack(double value) {
 // Dual variables lie in their boxes, or share them, and slot 0 holds their sum.
 template <class T, class I>
 void check_alpha(const Problem<T, I>& p, const ActiveSet<T>& active, Formulation formulation) {
-  const auto& pair = active.pair();
+  const auto& begin = active.slot_begin();
   for (std::size_t i = 0; i < p.y.size(); ++i) {
-    CHECK(active.cls()[pair[i]] == p.y[i]);
+    CHECK(active.cls()[begin[i]] == p.y[i]);
     T sum = 0;
-    for (std::int64_t s = pair[i] + 1; s < pair[i + 1]; ++s) {
+    for (std::int64_t s = begin[i] + 1; s < begin[i + 1]; ++s) {
       CHECK(active.alpha()[s] >= 0 && active.alpha()[s] <= p.box[i]);
       CHECK(active.cls()[s] != p.y[i]);
       sum += active.alpha()[s];
     }
-    CHECK(active.alpha()[pair[i]] == sum);
+    CHECK(active.alpha()[begin[i]] == sum);
     if (formulation == Formulation::crammer_singer)
       CHECK(sum <= p.box[i] * (1 + 8 * std::numeric_limits<T>::epsilon()));
   }
@@ -127,7 +125,7 @@ Solved<T> solve(const Problem<T, I>& p, double bias, Isa isa, int threads, const
   const auto engine = make_engine(p, bias, isa, threads, plan.formulation);
   engine->start_from_centroids(4, 200);
   Solved<T> result;
-  const Quiet<T> quiet{static_cast<T>(1e-7), T(0)};
+  const Quiet quiet{1e-7, 0};
   ScanReport scan;
   for (int round = 0; round < 60; ++round) {
     for (int k = 0; k < 6; ++k) {
@@ -175,7 +173,7 @@ void dual_rises(double bias, const Plan& plan, int threads) {
   double before = engine->scan(3, T(0)).dual;
   const double first = before;
   for (int k = 0; k < 15; ++k) {
-    pass(*engine, plan, true, never_quiet<T>());
+    pass(*engine, plan, true, kNever);
     engine->recompute();
     check_alpha(p, engine->active(), plan.formulation);
     const double dual = engine->scan(3, T(0)).dual;
@@ -195,11 +193,11 @@ void abort_is_clean(int threads) {
     int asked = 0;
     team.set_abort([&] { return asked++ == n; });
     try {
-      PairLists lists =
+      SlotLists lists =
           nearest_centroids(p.X.view(), p.y.data(), p.n_classes, 6, 500, 0, p.X.view().rows, team);
       std::vector<T> alpha(lists.cls.size(), T(0));
       ActiveSet<T> active;
-      active.assign(std::move(lists.pair), std::move(lists.cls), std::move(alpha));
+      active.assign(std::move(lists.slot_begin), std::move(lists.cls), std::move(alpha));
       active.lay_out(p.X.view(), p.n_classes, team);
       active.recompute(p.X.view(), T(1), team);
     } catch (const Aborted&) {
@@ -219,7 +217,7 @@ void stop_leaves_consistent_state(const Plan& plan, int threads) {
     engine->start_from_centroids(6, 500);
     bool stopping = true;
     engine->set_stop([&] { return stopping; });
-    const PassReport ended = pass(*engine, plan, true, never_quiet<T>());
+    const PassReport ended = pass(*engine, plan, true, kNever);
     CHECK(!ended.complete && ended.visits > 0);
     check_alpha(p, engine->active(), plan.formulation);
     stopping = false;
@@ -227,7 +225,7 @@ void stop_leaves_consistent_state(const Plan& plan, int threads) {
     engine->recompute();
     const double exact = engine->scan(3, T(0)).dual;
     CHECK(std::abs(moved - exact) <= slack<T>(exact) + slack<T>(engine->scan(3, T(0)).primal));
-    CHECK(pass(*engine, plan, true, never_quiet<T>()).complete);
+    CHECK(pass(*engine, plan, true, kNever).complete);
     CHECK(engine->scan(3, T(0)).dual > exact);
   }
 }
@@ -242,7 +240,7 @@ void stop_is_seen_by_all(int threads) {
   int asked = 0, ended = 0;
   engine->set_stop([&] { return ++asked % 2 == 0; });
   while (asked < 8)  // about every 10 ms
-    ended += !pass(*engine, Plan{2, 1.0}, true, never_quiet<T>()).complete;
+    ended += !pass(*engine, Plan{2, 1.0}, true, kNever).complete;
   CHECK(ended <= asked / 2);
   engine->set_stop(nullptr);
   engine->recompute();
@@ -254,7 +252,7 @@ void stop_is_seen_by_all(int threads) {
   CHECK(!engine->scan(3, T(0)).complete || threads > 1);
   engine->set_stop(nullptr);
   engine->merge_found();
-  CHECK(pass(*engine, Plan{8, 1.0}, true, never_quiet<T>()).complete);
+  CHECK(pass(*engine, Plan{8, 1.0}, true, kNever).complete);
 }
 
 // Degenerate shapes: no rows, nothing but empty rows, two classes, one sample.
@@ -275,7 +273,7 @@ void small_problems(Formulation formulation) {
         const auto engine = make_engine(p, bias, best_isa(), threads, formulation);
         engine->start_from_centroids(2, 100);
         for (int k = 0; k < 30; ++k) {
-          pass(*engine, Plan{2, 1.0}, true, never_quiet<T>());
+          pass(*engine, Plan{2, 1.0}, true, kNever);
           engine->recompute();
           engine->scan(2, T(0));
           engine->merge_found();

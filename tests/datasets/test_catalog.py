@@ -12,7 +12,7 @@ import pytest
 from multimargin.datasets import SetUnavailableError, load_set
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import SetDiffersWarning, default_folder, file_of, is_there
-from reproduction.experiments._experiment import Options
+from reproduction.interface._experiment import Options
 from tests.support.paths import SHARED
 
 NINE = [

@@ -27,7 +27,7 @@ def scattering(kind):
         def run(self, start=None):
             solution = super().run(start)
             if self._ranks is not None and self._ranks.size > 1:
-                held = scattered(self._ranks, self._problem.machines)
+                held = scattered(self._ranks, self._problem.weight_rows)
                 whole = solution.weights
                 solution.weights = Weights(whole.coef[held], whole.constant[held], held)
             return solution

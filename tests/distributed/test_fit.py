@@ -198,7 +198,7 @@ def test_a_model_file_is_divided(sparse_coef, k, tmp_path):
         assert model.dual_gap_ == plain.dual_gap_
         np.testing.assert_array_equal(model.predict(X), plain.predict(X))
         model.save(tmp_path / "again")
-        return model._share.coef.shape[0]
+        return model._owned.coef.shape[0]
 
     held = run_ranks(3, work)
     assert sum(held) == (1 if k == 2 else k)

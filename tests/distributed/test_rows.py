@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from multimargin.distributed._rows import collect_rows, cut_evenly, share_rows, take_rows
-from multimargin.distributed._scores import SharedScores
+from multimargin.distributed._rows import collect_rows, cut_evenly, divide_rows, take_rows
+from multimargin.distributed._scores import RankScores
 from multimargin.models._scores import LinearScores
 from tests.distributed.scattered_weights import scattered
 from tests.support.rank_threads import run_ranks
@@ -46,14 +46,14 @@ def test_rows_come_together_in_order(rows, ranks, given_sparse, kept_sparse, see
     def work(comm):
         held = scattered(comm, rows, seed)
         mine = coef[held] if given_sparse else coef[held].toarray()
-        share = share_rows(comm, mine, intercept[held], held, sparse=kept_sparse)
-        begin, end = share.range_of(comm.rank)
-        assert share.rows == rows
-        assert sp.issparse(share.coef) == kept_sparse
-        part = share.coef.toarray() if kept_sparse else share.coef
+        owned = divide_rows(comm, mine, intercept[held], held, sparse=kept_sparse)
+        begin, end = owned.range_of(comm.rank)
+        assert owned.rows == rows
+        assert sp.issparse(owned.coef) == kept_sparse
+        part = owned.coef.toarray() if kept_sparse else owned.coef
         np.testing.assert_array_equal(part, coef[begin:end].toarray())
-        np.testing.assert_array_equal(share.intercept, intercept[begin:end])
-        return collect_rows(comm, share)
+        np.testing.assert_array_equal(owned.intercept, intercept[begin:end])
+        return collect_rows(comm, owned)
 
     whole, *others = run_ranks(ranks, work)
     assert others == [None] * (ranks - 1)
@@ -72,8 +72,8 @@ def test_the_form_is_decided_by_the_whole_model():
     def work(comm):
         held = np.arange(0, 2) if comm.rank == 0 else np.arange(2, 3000)
         held = held.astype(np.int32)
-        share = share_rows(comm, coef[held], np.zeros(len(held)), held, sparse="auto")
-        return sp.issparse(share.coef), share.range_of(comm.rank)
+        owned = divide_rows(comm, coef[held], np.zeros(len(held)), held, sparse="auto")
+        return sp.issparse(owned.coef), owned.range_of(comm.rank)
 
     answers = run_ranks(2, work)
     assert [sparse for sparse, _ in answers] == [True, True]
@@ -86,7 +86,7 @@ def test_a_row_that_nobody_holds_is_noticed():
 
     def work(comm):
         held = np.array([0, 1, 2] if comm.rank == 0 else [2, 4, 5], dtype=np.int32)
-        share_rows(comm, coef[held], intercept[held], held, sparse=True)
+        divide_rows(comm, coef[held], intercept[held], held, sparse=True)
 
     with pytest.raises(RuntimeError, match="no rank holds row 3"):
         run_ranks(2, work)
@@ -107,7 +107,7 @@ def test_best_classes_are_those_of_one_process(ranks, sparse, dtype, monkeypatch
     expected = {k: LinearScores(coef, intercept, 1).top(X, k) for k in (1, 4, rows)}
 
     def work(comm):
-        scores = SharedScores(comm, take_rows(comm, coef, intercept), threads=1)
+        scores = RankScores(comm, take_rows(comm, coef, intercept), threads=1)
         return {k: scores.top(X, k) for k in expected}
 
     for found in run_ranks(ranks, work):
@@ -122,7 +122,7 @@ def test_more_ranks_than_classes():
     expected = LinearScores(coef, intercept, 1).top(X, 3)
 
     def work(comm):
-        return SharedScores(comm, take_rows(comm, coef, intercept), threads=1).top(X, 3)
+        return RankScores(comm, take_rows(comm, coef, intercept), threads=1).top(X, 3)
 
     for found in run_ranks(5, work):
         np.testing.assert_array_equal(found[0], expected[0])

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from multimargin import ModelFileError, MulticlassSVC, TextClassifier, load_model, save_model
 from multimargin.cli import main
-from multimargin.estimator._sample_keys import matched, row_keys, text_keys
 from multimargin.estimator._warm_start import Samples, carried_over
 from multimargin.formulations import LeeLinWahba
 from multimargin.io._array_file import read_arrays, write_arrays
+from multimargin.models._sample_keys import matched, row_keys, text_keys
 from multimargin.solvers._problem import Problem
 
 FITS = [(name, "hinge") for name in ("ww", "cs", "llw", "ovr")] + [("ovr", "squared_hinge")]
@@ -50,7 +50,7 @@ def test_keys_are_those_of_values():
 def test_keys_do_not_depend_on_how_many_are_made_at_once(monkeypatch):
     X = sp.random(50, 30, 0.3, format="csr", random_state=0)
     keys = row_keys(X)
-    monkeypatch.setattr("multimargin.estimator._sample_keys._ENTRIES_AT_ONCE", 7)
+    monkeypatch.setattr("multimargin.models._sample_keys._ENTRIES_AT_ONCE", 7)
     assert np.array_equal(row_keys(X), keys)
     assert np.array_equal(row_keys(X[7:]), keys[7:])
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multimargin import MulticlassSVC, TextClassifier, load_model, save_model
-from multimargin.estimator._feature_names import feature_names
 from multimargin.inspection import TopFeatures
+from multimargin.models._feature_names import names_of
 
 FORMULATIONS = ["ww", "cs", "llw", "ovr"]
 WORDS = ["red", "green", "round", "sour", "sweet", "hard", "soft", "old"]
@@ -176,7 +176,8 @@ def test_texts_and_tables():
     model = TextClassifier(text="t", numeric="size", random_state=0).fit(table, y)
     found = model.explain({"t": "red hard", "size": 3})
     assert {c.feature for c in found.contributions} == {"red", "hard", "size"}
-    assert feature_names(model).tolist() == model.features_.get_feature_names_out().tolist()
+    listed = model.features_.get_feature_names_out().tolist()
+    assert names_of(model, np.arange(len(listed))) == listed
 
 
 def test_bad_input_says_what_is_wrong():
@@ -223,7 +224,7 @@ def test_mapped_and_indexed_models_say_the_same(tmp_path, sparse, dtype):
     mapped = load_model(tmp_path / "m")
     expected = [model.explain(X[i], n_best=9) for i in range(30)]
     assert [mapped.explain(X[i], n_best=9) for i in range(30)] == expected
-    assert (mapped._asked_again._weights is not None) == sparse  # by feature from now on
+    assert (mapped._feature_major._weights is not None) == sparse  # by feature from now on
     for n_best in (2, 5, 9):
         for i in range(30):
             labels, scores = model.predict_topk(X[i], n_best)

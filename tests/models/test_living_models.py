@@ -22,9 +22,9 @@ from multimargin import (
 )
 from multimargin.cli import main
 from multimargin.io._array_file import read_arrays
-from multimargin.models._disk_dtype import to_disk
+from multimargin.models._feature_major import SplitColumns
 from multimargin.models._scores import LinearScores
-from multimargin.models._split_columns import SplitColumns
+from multimargin.models.file._disk_dtype import to_disk
 
 ISAS = [isa for isa in range(3) if _core.isa_available(isa)]
 
@@ -58,14 +58,14 @@ def asked_often(path, X):
     model = load_model(path)
     for i in range(12):
         model.predict(X[i])
-    assert model._asked_again._weights is not None
+    assert model._feature_major._weights is not None
     return model
 
 
 def test_weights_by_feature_give_the_same_bits(fitted, path):
     _, X, _ = fitted
     plain, often = load_model(path), asked_often(path, X)
-    assert plain._asked_again._weights is None
+    assert plain._feature_major._weights is None
     assert plain.decision_function(X).tobytes() == often.decision_function(X).tobytes()
     for one, other in zip(plain.predict_topk(X, 4), often.predict_topk(X, 4), strict=True):
         assert np.array_equal(one, other)
@@ -85,27 +85,16 @@ def test_all_forms_of_weights_give_the_same_bits(isa, dtype, classes):
     assert 0 < split.n_dense < 40
     given = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "isa": isa, "threads": 2}
     by_class = np.empty((50, classes), dtype)
-    _core.scores_sparse(
-        **given,
-        coef=coef.data,
-        coef_indices=coef.indices,
-        coef_indptr=coef.indptr,
-        intercept=intercept,
-        cols=40,
-        out=by_class,
-    )
+    weights = _core.sparse_weights(coef.data, coef.indices, coef.indptr, 40, intercept)
+    _core.scores(**given, weights=weights, out=by_class)
     by_feature, dense = np.empty_like(by_class), np.empty_like(by_class)
-    _core.scores_by_feature(
-        **given,
-        coef=split.lists.data,
-        coef_classes=split.lists.indices,
-        coef_indptr=split.lists.indptr,
-        slot=split.slot,
-        matrix=split.matrix,
-        intercept=intercept,
-        out=by_feature,
+    lists = split.lists
+    weights = _core.weights_by_feature(
+        lists.data, lists.indices, lists.indptr, split.slot, split.matrix, intercept
     )
-    _core.scores_dense(**given, coef=coef.toarray(), intercept=intercept, out=dense)
+    _core.scores(**given, weights=weights, out=by_feature)
+    weights = _core.dense_weights(coef.toarray(), intercept)
+    _core.scores(**given, weights=weights, out=dense)
     assert by_class.tobytes() == by_feature.tobytes() == dense.tobytes()
     np.testing.assert_allclose(by_class, X @ coef.toarray().T + intercept, atol=1e-5)
 
@@ -132,7 +121,7 @@ def test_copies_and_pickles_leave_the_second_form_behind(fitted, path):
     _, X, _ = fitted
     model = asked_often(path, X)
     for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
-        assert twin._asked_again._weights is None
+        assert twin._feature_major._weights is None
         assert np.array_equal(twin.predict(X), model.predict(X))
 
 

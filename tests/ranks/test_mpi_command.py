@@ -140,10 +140,9 @@ def test_exit_status_when_the_tolerance_is_not_reached(folder):
     assert not load_model(folder / "early").converged_
 
 
-def test_the_example_of_the_readme(folder, tmp_path):
-    readme = (ROOT / "README.md").read_text()
-    section = readme[readme.index("## On a cluster") :]
-    code = re.search(r"```python\n(.*?)```", section, re.S)[1]
+def test_the_example_of_the_cluster_page(folder, tmp_path):
+    page = (ROOT / "docs" / "cluster.md").read_text()
+    code = re.search(r"```python\n(.*?)```", page, re.S)[1]
     assert len(code.strip().splitlines()) < 10
     (tmp_path / "train.py").write_text(code)
     for name in ("train.svm", "test.svm"):

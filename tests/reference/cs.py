@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from tests.reference.ww import _room, margins, weights_from_alpha, wrong_classes, ww_hessian
+from tests.reference.qp import one_blas_thread, room
+from tests.reference.ww import margins, weights_from_alpha, wrong_classes, ww_hessian
 
 
 def cs_primal(W, X, y, box):
@@ -70,10 +71,11 @@ def solve_cs_qp(X, y, box, n_classes=None, max_gap=1e-8):
     return W, alpha, primal, dual
 
 
+@one_blas_thread
 def _solve_simplex_qp(H, gain, groups, tol=1e-11, max_iter=200):
     """Maximise ``gain'x - 1/2 x'Hx`` over ``x >= 0``, each of the equal groups adding up to <= 1.
 
-    Mehrotra's predictor and corrector, as `reference.solve_box_qp` has it for boxes.
+    Mehrotra's predictor and corrector, as `qp.solve_box_qp` has it for boxes.
     """
     width = len(gain) // groups
     M = np.kron(np.eye(groups), np.ones(width))
@@ -125,4 +127,4 @@ class _Point(NamedTuple):
 
     def longest(self, steps):
         """Longest step in [0, 1] that keeps everything positive."""
-        return min(map(_room, (self.x, self.slack, self.z, self.v), steps))
+        return min(map(room, (self.x, self.slack, self.z, self.v), steps))

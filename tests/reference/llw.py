@@ -17,7 +17,7 @@ the constant feature appended, ``W`` (K, d), ``alpha`` (n, K).
 import numpy as np
 import scipy.optimize
 
-from tests.reference.qp import solve_large_box_qp
+from tests.reference.qp import solve_box_qp
 from tests.reference.ww import wrong_classes
 
 
@@ -140,7 +140,7 @@ def solve_llw_qp(X, y, box, n_classes=None, max_gap=1e-8):
     mask = wrong_classes(y, n_classes)
     alpha = np.zeros(mask.shape)
     upper = np.broadcast_to(box[:, None], mask.shape)[mask]
-    alpha[mask] = solve_large_box_qp(llw_hessian(X, y, n_classes), upper)
+    alpha[mask] = solve_box_qp(llw_hessian(X, y, n_classes), upper)
     W = llw_weights(alpha, X, y)
     primal, dual = llw_primal(W, X, y, box), llw_dual(alpha, X, y, box)
     if not primal - dual <= max_gap * abs(primal):

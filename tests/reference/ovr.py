@@ -17,7 +17,7 @@ The gradient of D is m_ib - q_i a_ib. Nothing here imports multimargin. Arrays a
 
 import numpy as np
 
-from tests.reference.qp import solve_large_box_qp
+from tests.reference.qp import solve_box_qp
 from tests.reference.ww import dense
 
 
@@ -131,9 +131,7 @@ def solve_ovr_qp(X, signs, box, loss="hinge", max_gap=1e-8):
         The optimum lies between them; they differ by at most ``max_gap`` of the primal.
     """
     upper = box if loss == "hinge" else squared_hinge_ceiling(box)
-    alpha = np.column_stack(
-        [solve_large_box_qp(ovr_hessian(X, z, box, loss), upper) for z in signs.T]
-    )
+    alpha = np.column_stack([solve_box_qp(ovr_hessian(X, z, box, loss), upper) for z in signs.T])
     W = ovr_weights(alpha, X, signs)
     primal, dual = ovr_primal(W, X, signs, box, loss), ovr_dual(alpha, X, signs, box, loss)
     if not primal - dual <= max_gap * abs(primal):

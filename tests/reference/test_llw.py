@@ -27,8 +27,7 @@ from tests.reference.problems import (
     shares,
     snapped,
 )
-from tests.reference.qp import solve_large_box_qp
-from tests.reference.ww import solve_binary_hinge, solve_box_qp, with_intercept, wrong_classes
+from tests.reference.ww import solve_binary_hinge, with_intercept, wrong_classes
 
 
 def llw_feasible(rng, y, box, n_classes):
@@ -148,10 +147,9 @@ def test_llw_qp_has_no_gap_and_meets_kkt(n_classes, C):
     assert llw_kkt(snapped(alpha, box[:, None]), X, y, box) <= 1e-2
 
 
-def test_llw_qp_agrees_with_the_first_interior_point_and_lbfgsb():
+def test_llw_qp_agrees_with_lbfgsb():
     X, y, box = problem(8, n=20, n_classes=3)
     Q, upper = llw_hessian(X, y, 3), np.repeat(box, 2)
-    first, second = solve_box_qp(Q, upper), solve_large_box_qp(Q, upper)
     found = scipy.optimize.minimize(
         lambda a: (0.5 * a @ Q @ a - a.sum(), Q @ a - 1.0),
         np.zeros(len(upper)),
@@ -162,8 +160,6 @@ def test_llw_qp_agrees_with_the_first_interior_point_and_lbfgsb():
     )
     dual = solve_llw_qp(X, y, box)[3]
     assert -found.fun == pytest.approx(dual, rel=1e-8)
-    for a in [first, second]:
-        assert a.sum() - 0.5 * a @ Q @ a == pytest.approx(dual, rel=1e-9)
 
 
 def test_llw_qp_agrees_with_block_ascent():

@@ -5,12 +5,12 @@ import pytest
 import scipy.optimize
 from sklearn.svm import LinearSVC
 
+from tests.reference.qp import solve_box_qp
 from tests.reference.ww import (
     block_solve_reference,
     box_of,
     margins,
     solve_binary_hinge,
-    solve_box_qp,
     solve_ww_qp,
     weights_from_alpha,
     with_intercept,

@@ -1,4 +1,4 @@
-"""Slow NumPy twins of Weston-Watkins (WW): the formulas, and solvers to certify them.
+"""Slow NumPy twins of the Weston-Watkins (WW) SVM: the formulas, and solvers to certify them.
 
 Primal  P(W) = 1/2 sum_c |w_c|^2 + sum_i u_i sum_{c != y_i} max(0, m_ic)
 Dual    D(a) = sum_ic a_ic - 1/2 sum_c |w_c(a)|^2,   0 <= a_ic <= u_i,   a_{i,y_i} = 0
@@ -9,13 +9,14 @@ with    m_ic = 1 - (w_{y_i} - w_c).x_i              (also the gradient of D)
 Nothing here imports multimargin: the package is tested against this file, never with its own help.
 Every function takes dense float64 arrays: ``X`` (n, d) with the constant feature already appended
 (see `with_intercept`), ``y`` (n,) of class indices 0..K-1, ``box`` (n,), ``W`` (K, d), ``alpha``
-(n, K). A WW problem of two classes is the binary hinge problem with twice the penalty (see
+(n, K). A WW problem of two classes is the binary hinge SVM with twice the penalty (see
 `solve_binary_hinge`).
 """
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse
+
+from tests.reference.qp import solve_box_qp
 
 
 def dense(X):
@@ -131,60 +132,6 @@ def ww_hessian(X, y, n_classes):
     unit = np.eye(n_classes)
     direction = unit[np.asarray(y)[rows]] - unit[classes]
     return (X @ X.T)[np.ix_(rows, rows)] * (direction @ direction.T)
-
-
-def solve_box_qp(Q, upper, tol=1e-11, max_iter=200):
-    """Maximise ``1'a - 1/2 a'Qa`` over ``0 <= a <= upper`` by a primal-dual interior point.
-
-    Mehrotra's predictor and corrector; the dense system costs p^3 for p variables, which is what
-    keeps this to tiny problems. Returns ``a``, which the caller certifies by a duality gap.
-    """
-    a = np.zeros(len(upper))
-    live = upper > 0.0
-    # In units of the box every variable lives in [0, 1], whatever C is.
-    scale = upper[live]
-    H = Q[np.ix_(live, live)] * scale[:, None] * scale[None, :]
-    x = np.full(len(scale), 0.5)
-    z, v = scale.copy(), scale.copy()  # multipliers of x >= 0 and x <= 1
-    best, best_gap = x, np.inf
-    for _ in range(max_iter):
-        gradient = H @ x - scale
-        # P - D at this very point, multipliers or not: sum (1 - x) max(0, -g) + x max(0, g).
-        gap = (1.0 - x) @ np.maximum(0.0, -gradient) + x @ np.maximum(0.0, gradient)
-        if gap < best_gap:
-            best, best_gap = x, gap
-        size = max(1e-300, abs(scale @ x - 0.5 * x @ H @ x))
-        mu = (z @ x + v @ (1.0 - x)) / (2.0 * max(1, len(x)))
-        # The second test ends a run that rounding keeps from the first.
-        if gap <= tol * size or mu * len(x) <= 1e-4 * tol * size:
-            break
-        residual = gradient - z + v
-        factor = scipy.linalg.cho_factor(H + np.diag(z / x + v / (1.0 - x)))
-        target_z, target_v = -z * x, -v * (1.0 - x)
-        dx, dz, dv = _newton(factor, residual, x, z, v, target_z, target_v)
-        step = min(_room(x, dx), _room(1.0 - x, -dx), _room(z, dz), _room(v, dv))
-        ahead = (z + step * dz) @ (x + step * dx) + (v + step * dv) @ (1.0 - x - step * dx)
-        centre = mu * (ahead / (2.0 * len(x)) / mu) ** 3
-        dx, dz, dv = _newton(
-            factor, residual, x, z, v, target_z + centre - dz * dx, target_v + centre + dv * dx
-        )
-        step = 0.995 * min(_room(x, dx), _room(1.0 - x, -dx), _room(z, dz), _room(v, dv))
-        x, z, v = x + step * dx, z + step * dz, v + step * dv
-    a[live] = np.clip(best * scale, 0.0, scale)
-    return a
-
-
-def _newton(factor, residual, x, z, v, target_z, target_v):
-    """One step of ``z x -> target_z``, ``v (1-x) -> target_v``, ``residual -> 0``."""
-    right = -residual + target_z / x - target_v / (1.0 - x)
-    dx = scipy.linalg.cho_solve(factor, right)
-    return dx, (target_z - z * dx) / x, (target_v + v * dx) / (1.0 - x)
-
-
-def _room(value, change):
-    """Longest step in [0, 1] that keeps ``value + step * change`` at or above 0."""
-    shrinking = change < 0.0
-    return min(1.0, np.min(-value[shrinking] / change[shrinking], initial=1.0))
 
 
 def solve_ww_qp(X, y, box, n_classes=None, max_gap=1e-8):

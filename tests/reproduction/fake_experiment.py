@@ -3,8 +3,8 @@
 from typing import ClassVar
 
 from reproduction import experiments as _experiments
-from reproduction.experiments._experiment import Experiment, Missing, Plan
-from reproduction.report._document import (
+from reproduction.interface._cell import Cell
+from reproduction.interface._document import (
     Axes,
     Column,
     Entry,
@@ -14,7 +14,7 @@ from reproduction.report._document import (
     Section,
     Table,
 )
-from reproduction.runner._cell import Cell
+from reproduction.interface._experiment import Experiment, Missing, Plan
 
 NASTY = "<script>alert('x')</script> & \"quotes\""
 
@@ -90,5 +90,5 @@ def register(monkeypatch):
     kind = type("OneFake", (Fake,), {"made": []})
     monkeypatch.setattr(_experiments, "EXPERIMENTS", {"fake": kind})
     monkeypatch.setattr("reproduction.runner._task.EXPERIMENTS", {"fake": kind})
-    monkeypatch.setattr("reproduction.__main__.EXPERIMENTS", {"fake": kind})
+    monkeypatch.setattr("reproduction._command.EXPERIMENTS", {"fake": kind})
     return kind

@@ -1,4 +1,4 @@
-"""``multimargin reproduce``: plans, goes on after every kind of end, and says what it did."""
+"""``python -m reproduction``: plans, goes on after every kind of end, and says what it did."""
 
 import dataclasses
 import errno
@@ -16,10 +16,10 @@ import pytest
 
 import multimargin
 from multimargin.checkpoints._lock import FolderLock
-from multimargin.cli import main
 from multimargin.datasets._sets import SetDiffersWarning
+from reproduction._command import main
 from reproduction.experiments import EXPERIMENTS, make
-from reproduction.experiments._experiment import Experiment
+from reproduction.interface._experiment import Experiment
 from reproduction.runner import _store
 from tests.reproduction.fake_experiment import register
 from tests.support.paths import ROOT
@@ -40,13 +40,13 @@ def unpublished(monkeypatch):
 
 
 def reproduce(*words):
-    return main(["reproduce", "fake", "--threads", "1", *words])
+    return main(["fake", "--threads", "1", *words])
 
 
 def runs():
-    return json.loads(Path("multimargin-reproduction/results.json").read_text())["experiments"][
-        "fake"
-    ]["runs"]
+    return json.loads(Path("build/reproduction/results.json").read_text())["experiments"]["fake"][
+        "runs"
+    ]
 
 
 def test_everything_is_written_and_shown(fake, capsys):
@@ -59,7 +59,7 @@ def test_everything_is_written_and_shown(fake, capsys):
     assert "fake: 3 runs, 0 made before, 3 to make" in err
     assert "missing: rcv1: not on this disk. Remedy: ask https://a.example" in err
     assert "fake 2/3: here, ww, log C 0, optimum, threads 1, seed 0: test_error 10" in err
-    folder = Path("multimargin-reproduction")
+    folder = Path("build/reproduction")
     files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
     assert files == {
         "report.html",
@@ -72,7 +72,7 @@ def test_everything_is_written_and_shown(fake, capsys):
         "figures/more-errors.png",
     }
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "multimargin reproduce fake --threads 1" in page
+    assert "python -m reproduction fake --threads 1" in page
 
 
 def test_finished_runs_are_never_repeated(fake, unpublished, capsys):
@@ -85,7 +85,7 @@ def test_finished_runs_are_never_repeated(fake, unpublished, capsys):
 
 def test_runs_with_other_options_are_told_apart(fake, unpublished):
     assert reproduce("--runs", "2") == 0
-    page = Path("multimargin-reproduction/report.html")
+    page = Path("build/reproduction/report.html")
     assert "made with other options" not in page.read_text(encoding="utf-8")
     assert reproduce("--report-only") == 0
     assert "3 of the runs kept are not among these" in page.read_text(encoding="utf-8")
@@ -173,7 +173,7 @@ _KILLED = """
 import os, signal, sys
 import pytest
 from tests.reproduction.fake_experiment import register
-from multimargin.cli import main
+from reproduction._command import main
 
 def end(cell):
     if cell.log_c == 1:
@@ -186,14 +186,14 @@ main(sys.argv[1:])
 
 def test_a_killed_run_goes_on(fake, unpublished):
     done = subprocess.run(
-        [sys.executable, "-c", _KILLED, "reproduce", "fake", "--threads", "1"],
+        [sys.executable, "-c", _KILLED, "fake", "--threads", "1"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])},
         capture_output=True,
         check=False,
         timeout=120,
     )
     assert done.returncode == -signal.SIGKILL, done.stderr
-    with Path("multimargin-reproduction/results/fake.jsonl").open("ab") as file:
+    with Path("build/reproduction/results/fake.jsonl").open("ab") as file:
         file.write(b'{"cell": {"experiment": "fa')  # as if it had been killed in a write
     assert reproduce() == 0
     assert fake.made == [1.0]
@@ -201,7 +201,7 @@ def test_a_killed_run_goes_on(fake, unpublished):
 
 def test_a_line_cut_off_is_said(fake, unpublished, capsys):
     assert reproduce() == 0
-    path = Path("multimargin-reproduction/results/fake.jsonl")
+    path = Path("build/reproduction/results/fake.jsonl")
     path.write_bytes(path.read_bytes()[:-20])
     assert reproduce() == 0
     assert fake.made == [*ALL, 1.0]
@@ -232,16 +232,17 @@ def test_a_full_disk_is_named_where_it_is_met_first(fake, unpublished, monkeypat
     with monkeypatch.context() as disk:
         disk.setattr(os, "pwrite", full)  # by the lock
         assert reproduce() == 1
-    assert "multimargin-reproduction/multimargin.lock: No space left" in capsys.readouterr().err
+    assert "build/reproduction/multimargin.lock: No space left" in capsys.readouterr().err
     assert reproduce() == 0
     with monkeypatch.context() as disk:
         disk.setattr(os, "fsync", full)  # by the files for people
         assert reproduce("--report-only") == 1
-    assert "multimargin-reproduction/results.csv: No space left" in capsys.readouterr().err
+    assert "build/reproduction/results.csv: No space left" in capsys.readouterr().err
 
 
 def test_a_second_run_in_the_same_folder_is_refused(fake, capsys):
-    lock = FolderLock(Path("multimargin-reproduction"), 0.0, "its results")
+    Path("build").mkdir()
+    lock = FolderLock(Path("build/reproduction"), 0.0, "its results")
     assert reproduce() == 1
     assert f"another run (process {os.getpid()} on" in (err := capsys.readouterr().err)
     assert "keeps its results there" in err
@@ -255,7 +256,7 @@ def test_list_runs_nothing_and_writes_nothing(fake, unpublished, capsys):
     assert out.count("to make  fake: here, ww, log C") == 3
     assert "missing: rcv1" in out
     assert fake.made == []
-    assert not Path("multimargin-reproduction").exists()
+    assert not Path("build/reproduction").exists()
     assert reproduce() == 0
     capsys.readouterr()
     assert reproduce("--list") == 0
@@ -273,13 +274,13 @@ def test_data_sets_by_name(fake, unpublished, capsys):
 def test_nothing_to_run_is_an_error_that_leaves_nothing(fake, capsys):
     assert reproduce("--datasets", "rcv1") == 1
     assert "nothing to run and nothing to show" in capsys.readouterr().err
-    assert not Path("multimargin-reproduction").exists()
+    assert not Path("build/reproduction").exists()
 
 
 def test_no_results_are_no_report(fake, unpublished, capsys):
     assert reproduce("--report-only") == 1
-    assert "multimargin-reproduction has no results of fake to show" in capsys.readouterr().err
-    assert not Path("multimargin-reproduction").exists()
+    assert "build/reproduction has no results of fake to show" in capsys.readouterr().err
+    assert not Path("build/reproduction").exists()
 
 
 def test_files_of_others_are_not_overwritten(fake, unpublished, capsys):
@@ -295,17 +296,17 @@ def test_files_of_others_are_not_overwritten(fake, unpublished, capsys):
 
 def test_own_files_are_overwritten_without_their_results(fake, unpublished):
     assert reproduce() == 0
-    Path("multimargin-reproduction/results/fake.jsonl").unlink()
+    Path("build/reproduction/results/fake.jsonl").unlink()
     assert reproduce() == 0
 
 
 def test_results_that_cannot_be_shown_are_named_before_anything_runs(fake, unpublished, capsys):
     assert reproduce() == 0
-    file = Path("multimargin-reproduction/results/fake.jsonl")
+    file = Path("build/reproduction/results/fake.jsonl")
     file.write_text(file.read_text().replace('"test_error"', '"other"', 1))
     assert reproduce("--runs", "2") == 1
     err = capsys.readouterr().err
-    assert "error: multimargin-reproduction/results/fake.jsonl: its results cannot be shown" in err
+    assert "error: build/reproduction/results/fake.jsonl: its results cannot be shown" in err
     assert "KeyError: 'test_error'" in err
     assert fake.made == ALL
 
@@ -315,7 +316,7 @@ def test_names_that_are_not_text(fake, unpublished, capsys):
     Path(data).mkdir()
     assert reproduce("--data", data) == 0
     assert reproduce("--report-only") == 0  # the start of before is in its report, too
-    page = Path("multimargin-reproduction/report.html").read_bytes().decode()
+    page = Path("build/reproduction/report.html").read_bytes().decode()
     assert "d\ufffd" in page
 
 
@@ -351,7 +352,7 @@ def test_data_unlike_their_name_are_said_in_the_report(fake, unpublished, capsys
     assert reproduce() == 0
     assert "warning: here has 2 classes" in capsys.readouterr().err
     assert ["unlike" in run["measured"] for run in runs()] == [False, True, True]
-    page = Path("multimargin-reproduction/report.html").read_text(encoding="utf-8")
+    page = Path("build/reproduction/report.html").read_text(encoding="utf-8")
     assert page.count("Other data than their name says: here has 2 classes instead of 3.") == 1
 
 

@@ -14,17 +14,17 @@ from multimargin.datasets import SetUnavailableError, make_hierarchical_text
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import SetParts
 from reproduction.experiments import _lshtc_tables
-from reproduction.experiments._experiment import Options, Plan
 from reproduction.experiments._llw import Llw
 from reproduction.experiments._lshtc import Lshtc
 from reproduction.experiments._lshtc_tables import best_log_c
 from reproduction.experiments._repeated import Repeated
 from reproduction.experiments._stops import GAP, PAPER, parameters
-from reproduction.experiments._weighting import LastText, text_data, weighted
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._document import Section, Table
+from reproduction.interface._experiment import Options, Plan
+from reproduction.measuring._memory import available, needed
+from reproduction.measuring._weighting import LastText, text_data, weighted
 from reproduction.paper import llw, lshtc
-from reproduction.report._document import Section, Table
-from reproduction.runner._cell import Cell, Record
-from reproduction.runner._memory import available, needed
 
 STAND_IN = "lshtc1-dryrun-task2"
 
@@ -280,7 +280,7 @@ def test_options_change_the_plan(folder):
 
 
 def test_what_does_not_fit_in_memory_is_not_run(folder, monkeypatch):
-    monkeypatch.setattr("reproduction.runner._memory.available", lambda: 12_000_000_000)
+    monkeypatch.setattr("reproduction.measuring._memory.available", lambda: 12_000_000_000)
     plan = Lshtc().plan(Options(folder, datasets=("wordnet-hypernym",)))
     here = {(cell.formulation, cell.log_c) for cell in plan.cells}
     assert ("ovr", -3) in here and ("ww", -2) in here and ("ww", -3) not in here

@@ -11,14 +11,13 @@ from html.parser import HTMLParser
 import pytest
 
 import multimargin
-from reproduction.experiments._experiment import Missing
-from reproduction.report._document import Column, Entry, Row, Table
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._document import Column, Entry, Row, Table
+from reproduction.interface._experiment import Missing
 from reproduction.report._figure_numbers import numbers
-from reproduction.report._html import table, words
+from reproduction.report._page import Chapter, Report, page, table_html, words
 from reproduction.report._plots import draw, why_not
-from reproduction.report._report import Chapter, Report, page
 from reproduction.report._text_table import section_text, table_text
-from reproduction.runner._cell import Cell, Record
 from reproduction.runner._store import Kept, Session
 from tests.reproduction.fake_experiment import NASTY, section
 
@@ -27,7 +26,7 @@ VERSION = multimargin.__version__
 
 @pytest.fixture(scope="module")
 def report():
-    session = Session.begin(f"multimargin reproduce {NASTY}")
+    session = Session.begin(f"python -m reproduction {NASTY}")
     old = Session(**{**session.__dict__, "id": "old", "version": "0.0.1"})
     records = [Record(_cell(c), {"test_error": 10 - c}, session.machine) for c in (-1.0, 0.0, 1.0)]
     records.append(Record(_cell(2.0), {"error": f"ValueError: {NASTY}"}, session.machine))
@@ -174,7 +173,7 @@ def test_without_matplotlib_the_numbers_are_there(report, monkeypatch):
     plain = page(Report(**{**report.__dict__, "drawings": {}, "undrawn": why_not()}))
     elements = Elements(plain)
     assert elements.all("svg") == []
-    assert "<code>pip install &#x27;multimargin[plot]&#x27;</code>" in plain
+    assert "<code>pip install &#39;multimargin[plot]&#39;</code>" in plain
     # Not folded away: all of them are in view.
     assert plain.index("figure-errors-numbers-1") < plain.index("figure-more-errors-numbers-0")
     assert len(elements.all("details")) == 1
@@ -227,8 +226,8 @@ def test_many_notes_are_folded_and_only_gaps_are_explained_on_a_terminal():
     rows.append(Row((Entry("1"), Entry("", "missing", "no data"))))
     many = Table("Many", "", (Column("x"), Column("y")), tuple(rows))
     few = Table("Few", "", (Column("x"), Column("y")), tuple(rows[:12]))
-    assert "<details><summary>14 notes</summary>" in table(many, "many")
-    assert "<details>" not in table(few, "few")
+    assert "<details><summary>14 notes</summary>" in table_html(many, "many")
+    assert "<details>" not in table_html(few, "few")
     assert "gap 3" not in table_text(many)
     assert "[1] no data" in table_text(many)
     assert "[4] gap 3" in table_text(few)

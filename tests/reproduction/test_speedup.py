@@ -17,14 +17,14 @@ import scipy.sparse as sp
 
 from multimargin.datasets._sets import SetUnavailableError
 from multimargin.parallel._communicator import SerialCommunicator
-from reproduction.experiments._experiment import Options
 from reproduction.experiments._speedup import BUNDLES, Speedup
 from reproduction.experiments._timing import Timing
+from reproduction.interface._cell import Record
+from reproduction.interface._experiment import Options
+from reproduction.measuring import _own_process, _ranks, _resources
+from reproduction.measuring._own_process import Job, OwnProcessError, measured_apart, model_hash
 from reproduction.paper import speedup as paper_speedup
 from reproduction.paper import timing as paper_timing
-from reproduction.runner import _own_process, _ranks, _resources
-from reproduction.runner._cell import Record
-from reproduction.runner._own_process import Job, OwnProcessError, measured_apart, model_hash
 from tests.support import mpi
 
 
@@ -133,7 +133,9 @@ def test_the_papers_own_set_is_preferred(tmp_path, machine, monkeypatch):
     (tmp_path / "lshtc-large").mkdir()
     (tmp_path / "lshtc-large" / "train.txt").touch()
     for memory, dataset in ((10**12, "lshtc-large"), (10**9, "generator-small")):
-        monkeypatch.setattr("reproduction.runner._memory.available", lambda memory=memory: memory)
+        monkeypatch.setattr(
+            "reproduction.measuring._memory.available", lambda memory=memory: memory
+        )
         plan = Speedup().plan(options(tmp_path, runs=1))
         assert {c.dataset for c in plan.cells if c.formulation == "llw"} == {dataset}
     assert "lshtc-large, llw, log C = 0" in {missing.name for missing in plan.missing}
@@ -153,7 +155,7 @@ def test_timing_has_the_same_cores_in_all(tmp_path, machine):
 
 def test_timing_leaves_out_what_has_no_memory(tmp_path, machine, monkeypatch):
     machine(2)
-    monkeypatch.setattr("reproduction.runner._memory.available", lambda: 3 * 10**9)
+    monkeypatch.setattr("reproduction.measuring._memory.available", lambda: 3 * 10**9)
     plan = Timing().plan(options(tmp_path))
     assert not arrangements(plan, "ovr") and arrangements(plan, "cs")
     assert any(m.name.startswith("wordnet-hypernym, ovr") for m in plan.missing)
@@ -267,7 +269,7 @@ def test_times_on_the_papers_own_set_have_a_ratio(tmp_path, machine, monkeypatch
     put = tmp_path / "lshtc-large"
     put.mkdir()
     (put / "train.txt").write_text("1 1:1\n")
-    monkeypatch.setattr("reproduction.runner._memory.available", lambda: 10**12)
+    monkeypatch.setattr("reproduction.measuring._memory.available", lambda: 10**12)
     plan = Timing().plan(replace(options(tmp_path), runs=2))
     made = records(plan, {(1, 1): 400.0})
     made = [
@@ -284,7 +286,7 @@ def test_times_of_another_machine_are_made_again(tmp_path, machine, monkeypatch)
     for experiment, module in ((Speedup(), "_speedup"), (Timing(), "_timing")):
         here = {cell.key for cell in experiment.plan(options(tmp_path)).cells}
         with monkeypatch.context() as other:
-            other.setattr(f"reproduction.{module}.machine_id", lambda: "another")
+            other.setattr(f"reproduction.experiments.{module}.machine_id", lambda: "another")
             there = {cell.key for cell in experiment.plan(options(tmp_path)).cells}
         assert here and len(here) == len(there) and not here & there
 

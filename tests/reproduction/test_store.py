@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import multimargin
-from reproduction.experiments._experiment import Missing, Plan
+from reproduction.interface._cell import Cell, Record
+from reproduction.interface._experiment import Missing, Plan
+from reproduction.measuring import _machine
 from reproduction.report._export import write_csv, write_json
-from reproduction.runner import _machine, _store
-from reproduction.runner._cell import Cell, Record
+from reproduction.runner import _store
 from reproduction.runner._store import Session, Store
 
 CELLS = [Cell("fake", "set", "ww", c, "optimum", 0, {"threads": 2}) for c in (-1.0, 0.0, math.inf)]
@@ -23,7 +24,7 @@ CELLS = [Cell("fake", "set", "ww", c, "optimum", 0, {"threads": 2}) for c in (-1
 
 @pytest.fixture(scope="module")
 def session():
-    return Session.begin("multimargin reproduce fake")
+    return Session.begin("python -m reproduction fake")
 
 
 def keep(store, session, cell, **measured):
@@ -199,7 +200,7 @@ def test_another_repositorys_commit_is_not_ours(tmp_path, monkeypatch):
     monkeypatch.setattr(multimargin, "__file__", str(file))
     monkeypatch.setattr(_machine, "distribution", lambda name: _NoSource())
     assert _machine.package_commit() == (
-        f"that of multimargin {multimargin.__version__} (no git repository)"
+        f"multimargin {multimargin.__version__} (no git repository)"
     )
 
 

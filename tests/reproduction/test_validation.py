@@ -11,13 +11,13 @@ import scipy.sparse as sp
 
 from multimargin import dump_svmlight
 from multimargin.datasets._sets import SetParts
-from reproduction.experiments._experiment import Options, Plan
 from reproduction.experiments._scaling import scaled, unit_variance
-from reproduction.experiments._training import Data, fit_and_measure, scores
 from reproduction.experiments._validation import Validation
 from reproduction.experiments._validation_tables import Ours, collected, mark
+from reproduction.interface._cell import Record
+from reproduction.interface._experiment import Options, Plan
+from reproduction.measuring._training import Data, fit_and_measure, scores
 from reproduction.paper import validation as paper
-from reproduction.runner._cell import Record
 from tests.support.paths import SHARED
 
 IRIS = ("xcsvm-iris", "ww", 0)

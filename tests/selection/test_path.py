@@ -13,6 +13,7 @@ from multimargin.datasets import make_hierarchical_text
 from multimargin.formulations import FORMULATIONS
 from multimargin.selection import default_penalties
 from multimargin.selection._warm_fits import WarmFits
+from multimargin.solvers._problem import Problem, as_core_csr
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
 CS = {"ww": [0.1, 1, 10], "cs": [0.1, 1, 10], "llw": [1, 3, 10], "ovr": [0.1, 1, 10]}
@@ -64,7 +65,7 @@ def test_what_a_larger_box_is_started_from(data, formulation):
     alpha, problem = small.solution.alpha, large.model
     assert isinstance(alpha, (Alpha, DenseAlpha)) and alpha.norm2 is not None
     box = np.full(len(y), 3.0)
-    values = alpha.scaled_to(_Boxed(formulation, box, X))
+    values = alpha.scaled_to(boxed(formulation, box, X, y))
     assert values.min() >= 0
     if formulation == "cs":
         others = values.copy()
@@ -79,11 +80,11 @@ def test_what_a_larger_box_is_started_from(data, formulation):
     assert problem.converged_
 
 
-class _Boxed:
-    """As much of a problem as scaling asks for."""
-
-    def __init__(self, formulation, box, X, loss="hinge"):
-        self.formulation, self.box, self.X, self.loss = formulation, box, X, loss
+def boxed(formulation, box, X, y, loss="hinge"):
+    """The problem of these samples with another box."""
+    classes, places = np.unique(y, return_inverse=True)
+    places = places.astype(np.int32)
+    return Problem(as_core_csr(X), places, box, len(classes), 1.0, formulation, loss)
 
 
 def test_the_norm_kept_with_the_dual_variables(data):
@@ -105,7 +106,7 @@ def test_own_and_other_samples_grow_as_far_as_the_dual_does(data, loss, classes)
     model = MulticlassSVC("ovr", 0.02, loss=loss, warm_start=True, tol=1e-6, random_state=0)
     alpha = model.fit(X, y)._warm_alpha
     box = np.full(len(y), 0.05)
-    start = alpha.scaled_to(_Boxed("ovr", box, X, loss))
+    start = alpha.scaled_to(boxed("ovr", box, X, y, loss))
     own = y[:, None] == np.arange(classes)[None, classes == 2 :]
     features = np.hstack([X.toarray(), np.ones((len(y), 1))])
 

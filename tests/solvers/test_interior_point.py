@@ -26,7 +26,7 @@ def gap(problem, alpha):
     """Relative gap by the formulation's own twin, no code of the method."""
     twin = FORMULATIONS[problem.formulation]
     A = np.hstack([problem.X.toarray(), np.full((len(problem.y), 1), problem.bias)])
-    y = problem.y - (1 if problem.machines < problem.n_classes else 0)
+    y = problem.y - (1 if problem.weight_rows < problem.n_classes else 0)
     W = twin.weights(alpha, A, y)
     margins = twin.margins(A @ W.T, y)
     box = problem.box[:, None]
@@ -49,7 +49,7 @@ def test_finds_the_optimum(formulation, loss, C, n_classes):
     assert alpha.min() >= 0
     if loss == "hinge":
         assert np.all(alpha <= problem.box[:, None])
-    mask = FORMULATIONS[formulation].variables(problem.y, problem.machines)
+    mask = FORMULATIONS[formulation].variables(problem.y, problem.weight_rows)
     assert not np.any(alpha[~mask])
     assert -1e-9 <= gap(problem, alpha) <= 2e-5
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.runner._ranks import descendants
+from reproduction.measuring._ranks import descendants
 from tests.support.paths import ROOT
 
 _BESIDE = Path(sys.executable).parent / "mpiexec"

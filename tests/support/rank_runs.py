@@ -77,14 +77,14 @@ def solve(problem, kind, ranks=1, *, tol=0.05, stopping=None, max_passes=400, sh
 
 def _joined(problem, solutions):
     d = problem.X.shape[1]
-    coef = np.full((problem.machines, d), np.nan, dtype=problem.X.dtype)
-    constant = np.full(problem.machines, np.nan, dtype=problem.X.dtype)
-    taken = np.zeros(problem.machines, dtype=int)
+    coef = np.full((problem.weight_rows, d), np.nan, dtype=problem.X.dtype)
+    constant = np.full(problem.weight_rows, np.nan, dtype=problem.X.dtype)
+    taken = np.zeros(problem.weight_rows, dtype=int)
     for s in solutions:
         rows = s.weights.classes
         if rows is None:
             assert len(solutions) == 1
-            rows = np.arange(problem.machines)
+            rows = np.arange(problem.weight_rows)
         assert np.all(np.diff(rows) > 0)
         part = s.weights.coef
         coef[rows] = part.toarray() if sp.issparse(part) else part

@@ -86,6 +86,70 @@ def tiny_problem(number, dtype=np.float64, C=None):
     )
 
 
+def blobs(seed, n=60, d=6, n_classes=4):
+    """Overlapping classes, off the origin so that the intercept has work."""
+    rng = np.random.default_rng(seed)
+    y = labels(rng, n, n_classes)
+    return rng.standard_normal((n, d)) + rng.standard_normal((n_classes, d))[y] + 0.5, y
+
+
+def dense_problem(rng, n_classes):
+    return rng.standard_normal((36, 6)), labels(rng, 36, n_classes)
+
+
+def sparse_problem(rng, n_classes):
+    X = rng.random((36, 30)) * (rng.random((36, 30)) < 0.15)
+    return scipy.sparse.csr_array(X), labels(rng, 36, n_classes)
+
+
+def duplicates_problem(rng, n_classes):
+    X, y = rng.standard_normal((14, 5)), labels(rng, 14, n_classes)
+    rows = np.concatenate([np.arange(14), rng.integers(14, size=20)])
+    return X[rows], y[rows]
+
+
+def conflicts_problem(rng, n_classes):
+    """Every row occurs under two or more labels: no W separates them."""
+    X, y = rng.standard_normal((12, 5)), labels(rng, 12, n_classes)
+    return np.vstack([X, X, X]), np.concatenate([y, (y + 1) % n_classes, rng.permutation(y)])
+
+
+def empty_rows_problem(rng, n_classes):
+    X, y = sparse_problem(rng, n_classes)
+    X = X.toarray()
+    X[::4] = 0.0
+    return scipy.sparse.csr_array(X), y
+
+
+def singletons_problem(rng, n_classes):
+    return rng.standard_normal((n_classes, 4)), np.arange(n_classes)
+
+
+def unbalanced_problem(rng, n_classes):
+    """All classes but the first have a single sample."""
+    y = np.zeros(36, dtype=int)
+    y[: n_classes - 1] = np.arange(1, n_classes)
+    return rng.standard_normal((36, 6)), y
+
+
+def scales_problem(rng, n_classes):
+    """Rows and columns of very different lengths."""
+    X = rng.standard_normal((30, 6)) * np.logspace(-2, 1, 6)
+    return X * rng.choice([0.1, 1.0, 5.0], size=(30, 1)), labels(rng, 30, n_classes)
+
+
+KINDS = [
+    dense_problem,
+    sparse_problem,
+    duplicates_problem,
+    conflicts_problem,
+    empty_rows_problem,
+    singletons_problem,
+    unbalanced_problem,
+    scales_problem,
+]
+
+
 @st.composite
 def integer_problems(draw):
     """Small integers make ties, duplicates, empty rows and conflicts frequent."""

@@ -119,15 +119,15 @@ void rank_sample(const Csr<T, I>& X, const Postings<T>& p, std::int64_t i, std::
 }  // namespace
 
 template <class T, class I>
-PairLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int32_t n_classes,
+SlotLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int32_t n_classes,
                             std::int32_t candidates, std::int64_t budget, std::int64_t from,
                             std::int64_t to, Team& team) {
   const Postings<T> postings = make_postings(X, y, n_classes);
   const std::int64_t rows = to - from;
   std::vector<Ranking<T>> rankings(team.size());
   std::vector<std::int32_t> found(static_cast<std::size_t>(rows) * candidates);
-  PairLists lists;
-  lists.pair.assign(rows + 1, 0);
+  SlotLists lists;
+  lists.slot_begin.assign(rows + 1, 0);
   const std::int64_t tasks = (rows + kSamplesPerTask - 1) / kSamplesPerTask;
   team.for_each(tasks, [&](int thread, std::int64_t task) {
     Ranking<T>& r = rankings[thread];
@@ -137,22 +137,22 @@ PairLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int3
       rank_sample(X, postings, from + k, y[from + k], candidates, budget, r);
       for (std::size_t b = 0; b < r.best.size(); ++b)
         found[static_cast<std::size_t>(k) * candidates + b] = r.best[b].second;
-      lists.pair[k + 1] = static_cast<std::int64_t>(r.best.size()) + 1;
+      lists.slot_begin[k + 1] = static_cast<std::int64_t>(r.best.size()) + 1;
     }
   });
-  for (std::int64_t k = 0; k < rows; ++k) lists.pair[k + 1] += lists.pair[k];
-  lists.cls.resize(lists.pair[rows]);
+  for (std::int64_t k = 0; k < rows; ++k) lists.slot_begin[k + 1] += lists.slot_begin[k];
+  lists.cls.resize(lists.slot_begin[rows]);
   for (std::int64_t k = 0; k < rows; ++k) {
-    std::int32_t* out = lists.cls.data() + lists.pair[k];
+    std::int32_t* out = lists.cls.data() + lists.slot_begin[k];
     *out++ = y[from + k];
     const std::int32_t* in = found.data() + static_cast<std::size_t>(k) * candidates;
-    std::copy(in, in + (lists.pair[k + 1] - lists.pair[k] - 1), out);
+    std::copy(in, in + (lists.slot_begin[k + 1] - lists.slot_begin[k] - 1), out);
   }
   return lists;
 }
 
 #define MM_CENTROIDS(T, I)                                                                        \
-  template PairLists nearest_centroids<T, I>(const Csr<T, I>&, const std::int32_t*, std::int32_t, \
+  template SlotLists nearest_centroids<T, I>(const Csr<T, I>&, const std::int32_t*, std::int32_t, \
                                              std::int32_t, std::int64_t, std::int64_t,            \
                                              std::int64_t, Team&);
 MM_CENTROIDS(float, std::int32_t)

@@ -1,4 +1,5 @@
-// The solver's state and its steps. Python decides which step comes next.
+// The whole active set in one process, and the steps of its solver. Python decides which step comes
+// next.
 #pragma once
 
 #include <cstdint>
@@ -8,23 +9,24 @@
 
 #include "active_set/active_set.hpp"
 #include "active_set/centroids.hpp"
+#include "active_set/class_scan.hpp"
 #include "active_set/passes.hpp"
+#include "active_set/scan.hpp"
 #include "active_set/shared_classes.hpp"
-#include "active_set/visits.hpp"
 #include "common/clock.hpp"
 #include "common/csr.hpp"
 #include "common/reports.hpp"
+#include "common/samples.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
-#include "simd/kernels.hpp"
 
 namespace multimargin {
 
-// The certificate: everything at the same weights, all classes looked at.
+// A certificate: all classes of all samples at the same weights.
 struct ScanReport {
   double primal = 0;    // no less than the objective of the weights
   double dual = 0;      // no more than the dual objective of alpha
-  double rounding = 0;  // what of primal - dual is there for the sake of that
+  double rounding = 0;  // the part of primal - dual that makes both of them bounds
   double violation = 0;
   std::int64_t found = 0;  // violators that were not active
   bool complete = true;
@@ -33,9 +35,8 @@ struct ScanReport {
 template <class T, class I>
 class Engine {
  public:
-  // X, y and box are borrowed. y holds classes 0 .. n_classes-1.
-  Engine(const Csr<T, I>& X, const std::int32_t* y, const T* box, std::int32_t n_classes, T bias,
-         Formulation formulation, Isa isa, int threads, std::uint64_t seed);
+  Engine(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads,
+         std::uint64_t seed);
 
   // Both are asked about every 10 ms by the calling thread, and must not throw.
   // stop: true ends a pass or a scan early; the state stays whole.
@@ -45,16 +46,15 @@ class Engine {
 
   // --- the active set
   void start_from_centroids(std::int32_t candidates, std::int64_t budget);
-  void assign(std::vector<std::int64_t> pair, std::vector<std::int32_t> cls, std::vector<T> alpha);
-  // Forgets pairs with alpha = 0 and no violation, adds what the last scan found.
+  void assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
+              std::vector<T> alpha);
+  // Forgets pairs with alpha = 0 and no violation, adds the violators of the last scan.
   void merge_found();
   // Recomputes all weights from alpha.
   void recompute();
 
   // --- moving
-  // One pass over whole samples. `batch` samples are solved at the same weights and
-  // then applied together; 1: one after the other.
-  PassReport pass_batches(std::int32_t batch, const VisitRule<T>& rule, const Quiet<T>& quiet);
+  PassReport run_pass(const VisitRule<T>& rule);
 
   // --- looking
   // `exact`: scores in double precision, for about twice the time.
@@ -81,7 +81,7 @@ class Engine {
   std::uint64_t seed_;
   std::uint64_t passes_ = 0;
   SolverKernels<T> solver_;
-  ProductKernels<T, I> product_;
+  ScanKernels<T, I> scan_kernels_;
   Team team_;
   Periodically stop_;
 
@@ -95,11 +95,9 @@ class Engine {
   // Last scan.
   bool scanned_ = false;  // since the active set changed
   std::vector<double> own_;
-  std::vector<T> margin_;
+  std::vector<T> margin_;          // of the active pairs
   std::vector<Report<T>> report_;  // [n] of the active classes
-  std::vector<std::int32_t> found_cls_;
-  std::vector<std::int32_t> found_count_;
-  std::int32_t found_capacity_ = 0;
+  ClassScan<T> found_;             // its violators; losses are not kept
 };
 
 }  // namespace multimargin

@@ -15,7 +15,7 @@ constexpr std::int64_t kSamplesAtOnce = 256;  // between two looks at the clock
 
 template <class T>
 PassReport Pass<T>::alone(const WorkView<T>& v, const std::vector<std::int32_t>& due,
-                          Visits& visits, const VisitRule<T>& rule, const Quiet<T>& quiet,
+                          Visits& visits, const VisitRule<T>& rule,
                           const std::function<bool()>& stop) {
   gap_.resize(visits.size());
   violation_.resize(visits.size());
@@ -29,14 +29,14 @@ PassReport Pass<T>::alone(const WorkView<T>& v, const std::vector<std::int32_t>&
     done += part;
     if (stop()) break;
   }
-  return summary(due, done, visits, quiet);
+  return summary(due, done, visits, rule);
 }
 
 template <class T>
 PassReport Pass<T>::together(const WorkView<T>& v, const std::vector<std::int32_t>& due,
-                             Visits& visits, std::int32_t batch, const VisitRule<T>& rule,
-                             const Quiet<T>& quiet, Team& team, SharedClasses<T>& shared_classes,
-                             Periodically& stop) {
+                             Visits& visits, const VisitRule<T>& rule, Team& team,
+                             SharedClasses<T>& shared_classes, Periodically& stop) {
+  const std::int32_t batch = rule.batch;
   gap_.resize(visits.size());
   violation_.resize(visits.size());
   const std::int64_t count = static_cast<std::int64_t>(due.size());
@@ -66,19 +66,19 @@ PassReport Pass<T>::together(const WorkView<T>& v, const std::vector<std::int32_
       // Read between the barriers: after the second one member 0 may already be in the next
       // batch and ask again, and members that disagree would wait for each other for ever.
       const bool last = ending.load(std::memory_order_relaxed);
-      const std::vector<SharedSlot>& crowded = shared_classes.crowded(k);
-      kernels_.apply_batch(v, b, crowded.data(), static_cast<std::int64_t>(crowded.size()), member,
+      const std::vector<SharedSlot>& shared = shared_classes.shared(k);
+      kernels_.apply_batch(v, b, shared.data(), static_cast<std::int64_t>(shared.size()), member,
                            members);
       team.barrier();
       if (last) return;
     }
   });
-  return summary(due, reached, visits, quiet);
+  return summary(due, reached, visits, rule);
 }
 
 template <class T>
 PassReport Pass<T>::summary(const std::vector<std::int32_t>& due, std::int64_t done, Visits& visits,
-                            const Quiet<T>& quiet) const {
+                            const VisitRule<T>& rule) const {
   PassReport report;
   report.visits = done;
   report.complete = done == static_cast<std::int64_t>(due.size());
@@ -86,7 +86,7 @@ PassReport Pass<T>::summary(const std::vector<std::int32_t>& due, std::int64_t d
     const std::int32_t i = due[k];
     report.gap += static_cast<double>(gap_[i]);
     report.violation = std::max(report.violation, static_cast<double>(violation_[i]));
-    visits.seen(i, quiet.holds(gap_[i], violation_[i]));
+    visits.seen(i, is_quiet(rule, gap_[i], violation_[i]));
   }
   return report;
 }

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "active_set/views.hpp"
+#include "active_set/kernels.hpp"
 #include "common/team.hpp"
 
 namespace multimargin {
@@ -18,10 +18,10 @@ class SharedClasses {
  public:
   // Slots of sample k of the pass begin at slot_at()[k].
   const std::vector<std::int64_t>& slot_at() const { return slot_at_; }
-  // Per slot: sum of |x_j| over the batch's samples j that touch its class; negative when
-  // that is more than the sample itself.
+  // Per slot: sum of |x_j| over the batch's samples j that touch its class; negative if there are
+  // others than the sample itself.
   const T* touch() const { return touch_.data(); }
-  const std::vector<SharedSlot>& crowded(std::int64_t batch) const { return crowded_[batch]; }
+  const std::vector<SharedSlot>& shared(std::int64_t batch) const { return shared_[batch]; }
 
   void find(const WorkView<T>& v, const std::vector<std::int32_t>& samples, std::int32_t batch,
             std::int32_t n_classes, bool everything, Team& team) {
@@ -30,9 +30,9 @@ class SharedClasses {
     slot_at_.resize(count + 1);
     slot_at_[0] = 0;
     for (std::int64_t k = 0; k < count; ++k)
-      slot_at_[k + 1] = slot_at_[k] + v.pair[samples[k] + 1] - v.pair[samples[k]];
+      slot_at_[k + 1] = slot_at_[k] + v.slot_begin[samples[k] + 1] - v.slot_begin[samples[k]];
     touch_.resize(slot_at_[count]);
-    crowded_.resize(batches);
+    shared_.resize(batches);
     std::vector<Counter> counters(team.size());
     team.for_each(batches, [&](int thread, std::int64_t b) {
       Counter& counter = counters[thread];
@@ -41,7 +41,7 @@ class SharedClasses {
       const std::int64_t begin = b * batch, end = std::min(count, begin + batch);
       const auto each = [&](const auto& use) {
         for (std::int64_t k = begin; k < end; ++k) {
-          const std::int64_t first = v.pair[samples[k]], last = v.pair[samples[k] + 1];
+          const std::int64_t first = v.slot_begin[samples[k]], last = v.slot_begin[samples[k] + 1];
           for (std::int64_t p = first; p < last; ++p)
             if (v.cls[p] >= 0 && (everything || !v.resting[p])) use(k, p - first, v.cls[p]);
         }
@@ -50,12 +50,12 @@ class SharedClasses {
         counter.norms[c] += std::sqrt(v.norm2[samples[k]]);
         ++counter.samples[c];
       });
-      crowded_[b].clear();
+      shared_[b].clear();
       each([&](std::int64_t k, std::int64_t slot, std::int32_t c) {
         const bool many = counter.samples[c] > 1;
         touch_[slot_at_[k] + slot] = many ? -counter.norms[c] : counter.norms[c];
         if (many)
-          crowded_[b].push_back({static_cast<std::int32_t>(k), static_cast<std::int32_t>(slot)});
+          shared_[b].push_back({static_cast<std::int32_t>(k), static_cast<std::int32_t>(slot)});
       });
       each([&](std::int64_t, std::int64_t, std::int32_t c) {
         counter.norms[c] = 0;
@@ -71,7 +71,7 @@ class SharedClasses {
   };
   std::vector<std::int64_t> slot_at_;
   std::vector<T> touch_;
-  std::vector<std::vector<SharedSlot>> crowded_;
+  std::vector<std::vector<SharedSlot>> shared_;
 };
 
 }  // namespace multimargin

@@ -3,8 +3,8 @@
 // compiled for one processor can be linked into another's path.
 #pragma once
 
+#include "active_set/kernels.hpp"
 #include "formulations/sample_block.hpp"
-#include "simd/kernels.hpp"
 
 namespace multimargin {
 namespace MM_ISA {
@@ -41,10 +41,10 @@ struct Visit {
       : x(v.x + v.row[i]),
         len(v.row_end[i] - v.row[i]),
         at(v.position + v.place[i]),
-        cls(v.cls + v.pair[i]),
-        alpha(v.alpha + v.pair[i]),
-        lone(v.lone + v.pair[i]),
-        slots(static_cast<std::int32_t>(v.pair[i + 1] - v.pair[i])) {}
+        cls(v.cls + v.slot_begin[i]),
+        alpha(v.alpha + v.slot_begin[i]),
+        lone(v.lone + v.slot_begin[i]),
+        slots(static_cast<std::int32_t>(v.slot_begin[i + 1] - v.slot_begin[i])) {}
 
   // Score with the slot's class, in which x_i has the given coefficient.
   T score(const WorkView<T>& v, std::int32_t slot, T coefficient) const {
@@ -55,7 +55,7 @@ struct Visit {
 
   T own_score(const WorkView<T>& v) const { return score(v, 0, alpha[0]); }
 
-  // The same of the weights as they are kept, without rounding.
+  // The same in double precision, of the weights as they are kept.
   double exact_own_score(const WorkView<T>& v) const {
     const std::int32_t c = cls[0];
     double sum = static_cast<double>(static_cast<T>(v.bias * v.w_bias[c]));
@@ -75,7 +75,7 @@ struct Visit {
   }
 };
 
-// What a margin has to exceed for its class to violate: it is positive and more than `least`.
+// A class violates if its margin exceeds this: it is positive and more than `least`.
 template <class T>
 inline T floor_of(T least) {
   return least > 0 ? least : T(0);
@@ -87,8 +87,8 @@ inline T outside_of(const WorkView<T>& v, std::int64_t i) {
   return v.outside == nullptr ? T(0) : v.outside[i];
 }
 
-// What the slots of a sample may add up to where its variables share the box.
-// Resting slots count as taken part: their alpha is zero.
+// The most that the slots of a sample may add up to where its variables share the box. Resting
+// slots need not be counted: their alpha is zero.
 template <class T>
 inline T room_of(const WorkView<T>& v, std::int64_t i) {
   const T outside = outside_of(v, i);
@@ -104,8 +104,8 @@ constexpr double kRestMargin = -0.05;
 // everything. alpha is updated; the coefficient of x_i to add to the class of a slot is left in
 // step[slot], for the own class in step[0]. Returns whether anything moved.
 //
-// Where the own class is not at hand its score and its weights stay: variables then pass on to
-// each other what they have, and their sum stays too.
+// Where the own class is not at hand, its score and its weights stay: variables then pass mass on
+// to each other, and their sum stays too.
 template <class F, class T>
 inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
                         const VisitRule<T>& rule, T* step, T* work, Report<T>* report) {
@@ -117,9 +117,9 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
   T* fresh = curvature + s.slots;
   T* scratch = fresh + s.slots;  // 2 * slots
 
-  std::uint8_t* resting = v.resting + v.pair[i];
-  const bool at_home = s.cls[0] >= 0;
-  const T own = at_home ? s.own_score(v) : T(0);
+  std::uint8_t* resting = v.resting + v.slot_begin[i];
+  const bool own_here = s.cls[0] >= 0;
+  const T own = own_here ? s.own_score(v) : T(0);
   int size = 0;
   for (std::int32_t k = 1; k < s.slots; ++k) {
     if (resting[k] && !rule.everything) continue;
@@ -131,10 +131,10 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
   const T k = v.norm2[i];
   const T left = F::kSeparable ? v.box[i] : room_of(v, i);
   Block<T> block{size, margin, alpha, v.box[i], left, k, nullptr};
-  *report = at_home ? F::inspect(block) : F::inspect_exchange(block);
+  *report = own_here ? F::inspect(block) : F::inspect_exchange(block);
   if (rule.everything) {
     const T rest_below =
-        (at_home ? floor_of(report->least) : report->least) + static_cast<T>(kRestMargin);
+        (own_here ? floor_of(report->least) : report->least) + static_cast<T>(kRestMargin);
     for (int c = 0; c < size; ++c) resting[slot[c]] = !(alpha[c] > 0) && margin[c] < rest_below;
   }
   for (std::int32_t c = 0; c < s.slots; ++c) step[c] = 0;
@@ -159,22 +159,22 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
     const T norm = static_cast<T>(__builtin_sqrt(static_cast<double>(k)));
     const T factor = rule.coupling * norm;
     const auto others = [&](std::int32_t at) { return touch[at] < 0 ? -touch[at] - norm : T(0); };
-    if (at_home) block.curvature_own = k + factor * others(0);
+    if (own_here) block.curvature_own = k + factor * others(0);
     for (int c = 0; c < size; ++c) curvature[c] = k + factor * others(slot[c]);
     block.curvature = curvature;
   }
-  if (at_home)
+  if (own_here)
     F::solve(block, fresh, scratch);
   else
     F::solve_exchange(block, fresh, scratch);
   for (int c = 0; c < size; ++c) {
     const T delta = fresh[c] - alpha[c];
     s.alpha[slot[c]] = fresh[c];
-    // What has any mass takes part: others could not take back what it has of their budget.
+    // A slot with mass does not rest: others could not take back its part of their budget.
     if (fresh[c] > 0) resting[slot[c]] = 0;
     step[slot[c]] = -delta;
   }
-  if (!at_home) return true;
+  if (!own_here) return true;
   // The own class moves by the sum as it is stored, so that weights and alpha agree.
   T sum = outside_of(v, i);
   for (std::int32_t c = 1; c < s.slots; ++c) sum += s.alpha[c];
@@ -205,11 +205,11 @@ inline bool owns(std::int32_t c, int member, int members) {
 }
 
 template <class T>
-void apply_batch(const WorkView<T>& v, const BatchView<T>& b, const SharedSlot* crowded,
+void apply_batch(const WorkView<T>& v, const BatchView<T>& b, const SharedSlot* shared,
                  std::int64_t count, int member, int members) {
   for (std::int64_t e = 0; e < count; ++e) {
-    const std::int64_t k = crowded[e].k;
-    const std::int32_t slot = crowded[e].slot;
+    const std::int64_t k = shared[e].k;
+    const std::int32_t slot = shared[e].slot;
     const T step = b.steps_of(k)[slot];
     if (step == 0) continue;
     const Visit<T> s(v, b.sample[k]);
@@ -240,7 +240,7 @@ void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, double
   for (std::int64_t i = begin; i < end; ++i) {
     const Visit<T> s(v, i);
     own[i] = s.exact_own_score(v);
-    T* m = margin + v.pair[i];
+    T* m = margin + v.slot_begin[i];
     m[0] = 0;
     for (std::int32_t slot = 1; slot < s.slots; ++slot)
       m[slot] = F::margin(static_cast<T>(own[i]), s.score(v, slot, -s.alpha[slot]));

@@ -1,6 +1,6 @@
-// What a bundle of classes takes along from meeting to meeting.
+// The state of a bundle of classes, which moves from meeting to meeting.
 //
-// On the wire only what is not zero travels: one bit per number says which they are.
+// Messages hold only what is not zero; one bit per number says which they are.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/buffer.hpp"
-#include "simd/kernels.hpp"
+#include "round_robin/packing.hpp"
 
 namespace multimargin {
 
@@ -17,9 +17,9 @@ struct BundleState {
   Buffer<T> w;            // weights of its classes, one class after the other
   std::vector<T> w_bias;  // [classes] weight of the constant feature
   std::vector<T> sum;     // [own samples] sum of their dual variables over all classes
-  std::vector<T> alpha;   // [pairs] dual variables of its classes; zero: some stay elsewhere
+  std::vector<T> alpha;   // [pairs] dual variables of its classes; zero: some stay in meetings
 
-  // For the way home, where the rest is made anew.
+  // For the way to the owner, where the rest is made anew.
   void keep_alpha_only() {
     w.reset(0);
     w_bias.clear();
@@ -37,14 +37,12 @@ struct Packed {
 inline std::int64_t mask_words(std::int64_t count) { return (count + 63) / 64; }
 
 template <class T>
-Packed<T> pack(const BundleState<T>& bundle_state, const PackingKernels<T>& kernels) {
+Packed<T> pack(const BundleState<T>& state, const PackingKernels<T>& kernels) {
   Packed<T> packed;
-  packed.sizes = {static_cast<std::int64_t>(bundle_state.w.size()),
-                  static_cast<std::int64_t>(bundle_state.w_bias.size()),
-                  static_cast<std::int64_t>(bundle_state.sum.size()),
-                  static_cast<std::int64_t>(bundle_state.alpha.size())};
-  const T* parts[4] = {bundle_state.w.data(), bundle_state.w_bias.data(), bundle_state.sum.data(),
-                       bundle_state.alpha.data()};
+  packed.sizes = {
+      static_cast<std::int64_t>(state.w.size()), static_cast<std::int64_t>(state.w_bias.size()),
+      static_cast<std::int64_t>(state.sum.size()), static_cast<std::int64_t>(state.alpha.size())};
+  const T* parts[4] = {state.w.data(), state.w_bias.data(), state.sum.data(), state.alpha.data()};
   std::int64_t words = 0, nonzero = 0;
   for (int p = 0; p < 4; ++p) {
     words += mask_words(packed.sizes[p]);
@@ -62,7 +60,7 @@ Packed<T> pack(const BundleState<T>& bundle_state, const PackingKernels<T>& kern
   return packed;
 }
 
-// The arrays are borrowed: a packed that has just arrived. Throws where they do not fit together.
+// The arrays of a packed state are borrowed. Throws where they do not fit together.
 template <class T>
 BundleState<T> unpack(const std::int64_t* sizes, const std::uint64_t* mask, std::size_t words,
                       const T* values, std::size_t count, const PackingKernels<T>& kernels) {
@@ -83,18 +81,17 @@ BundleState<T> unpack(const std::int64_t* sizes, const std::uint64_t* mask, std:
     }
   if (bits != static_cast<std::int64_t>(count))
     throw std::invalid_argument("unpack: the mask does not fit the values");
-  BundleState<T> bundle_state;
-  bundle_state.w.reset(sizes[0]);
-  bundle_state.w_bias.resize(sizes[1]);
-  bundle_state.sum.resize(sizes[2]);
-  bundle_state.alpha.resize(sizes[3]);
-  T* parts[4] = {bundle_state.w.data(), bundle_state.w_bias.data(), bundle_state.sum.data(),
-                 bundle_state.alpha.data()};
+  BundleState<T> state;
+  state.w.reset(sizes[0]);
+  state.w_bias.resize(sizes[1]);
+  state.sum.resize(sizes[2]);
+  state.alpha.resize(sizes[3]);
+  T* parts[4] = {state.w.data(), state.w_bias.data(), state.sum.data(), state.alpha.data()};
   for (int p = 0; p < 4; ++p) {
     values += kernels.expand(mask, sizes[p], values, parts[p]);
     mask += mask_words(sizes[p]);
   }
-  return bundle_state;
+  return state;
 }
 
 }  // namespace multimargin

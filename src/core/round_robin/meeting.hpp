@@ -1,4 +1,4 @@
-// The meeting of two bundles of classes: the pairs that are worked on there, season after season.
+// The meeting of two bundles of classes: the pairs that are worked on there, pass after pass.
 //
 // A sample whose own class is in one of the two is solved over all its active classes in both, in
 // one block: compared with those of the other bundle alone that takes a third of the passes
@@ -6,9 +6,9 @@
 //
 // Where every variable has its own bounds (Weston-Watkins), the dual variables of samples of one
 // bundle and classes of the other are touched nowhere else, and stay here; those within a bundle
-// travel with it. Where a sample's variables share a budget (Crammer-Singer), any two of its
-// classes must be able to pass on to each other what they have: samples whose own class is
-// elsewhere take part, too, and all dual variables travel with their class.
+// move with it. Where a sample's variables share a budget (Crammer-Singer), any two of its classes
+// must be able to pass on to each other what they have: samples whose own class is elsewhere take
+// part, too, and all dual variables move with their class.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@
 #include <vector>
 
 #include "active_set/passes.hpp"
-#include "common/buffer.hpp"
+#include "active_set/slots.hpp"
 #include "common/team.hpp"
 #include "round_robin/bundle_state.hpp"
 #include "round_robin/partition.hpp"
 
 namespace multimargin {
 
-// A bundle as the meeting needs it to be built: borrowed, from home or from a message.
+// A bundle as a meeting needs it to be built: borrowed from its owner, or from a message.
 template <class T>
 struct Side {
   std::int32_t bundle;
@@ -35,33 +35,26 @@ struct Side {
   const std::int32_t* feature;  // [weights]
 };
 
-// How a pass of the league visits.
-template <class T>
-struct MeetingPass {
-  std::int32_t batch;
-  VisitRule<T> rule;
-  Quiet<T> quiet;
-  std::uint64_t seed;  // of the order
-};
-
 template <class T, class I>
 class Meeting {
  public:
-  // `home`: what lies within each of the two bundles is played here, too.
+  // `within`: what lies within each of the two bundles is worked on here, too.
   // `shared`: the variables of a sample share a budget.
-  Meeting(const PartitionedProblem<T, I>& problem, const Side<T>& a, const Side<T>& b, bool home,
+  Meeting(const PartitionedProblem<T, I>& problem, const Side<T>& a, const Side<T>& b, bool within,
           bool shared, Team& team);
 
-  PassReport alone(BundleState<T>& a, BundleState<T>& b, const MeetingPass<T>& pass,
-                   const SolverKernels<T>& kernels, const std::function<bool()>& stop);
-  PassReport together(BundleState<T>& a, BundleState<T>& b, const MeetingPass<T>& pass,
-                      const SolverKernels<T>& kernels, Team& team, SharedClasses<T>& shared_classes,
-                      Periodically& stop);
+  // One pass over the bundles' states, in an order that the seed gives.
+  PassReport alone(BundleState<T>& a, BundleState<T>& b, const VisitRule<T>& rule,
+                   std::uint64_t seed, const SolverKernels<T>& kernels,
+                   const std::function<bool()>& stop);
+  PassReport together(BundleState<T>& a, BundleState<T>& b, const VisitRule<T>& rule,
+                      std::uint64_t seed, const SolverKernels<T>& kernels, Team& team,
+                      SharedClasses<T>& shared_classes, Periodically& stop);
 
   // Dual variables that stay here and are not zero: which of the bundle's pairs, and their values.
   void collect(int side, std::vector<std::int64_t>& pair, std::vector<T>& value) const;
 
-  // What a later pass depends on, beside bundle_state.
+  // Everything that a later pass depends on, beside the bundle states.
   struct State {
     std::vector<T> alpha;
     std::vector<std::uint8_t> resting, pauses, waits;
@@ -70,15 +63,20 @@ class Meeting {
   void restore(State state);
 
  private:
-  void choose(const Side<T>& a, const Side<T>& b, bool home);
+  void choose(const Side<T>& a, const Side<T>& b, bool within);
   void place(const Side<T>& side, int which, Team& team);
-  // Before and after a pass: between the bundle state and this meeting's own arrays.
+  // Before and after a pass: between the bundle states and this meeting's own arrays.
   WorkView<T> enter(BundleState<T>& a, BundleState<T>& b);
   void leave(BundleState<T>& a, BundleState<T>& b);
+  // visit(view, samples that are due) does the work.
+  template <class Visit>
+  PassReport run(BundleState<T>& a, BundleState<T>& b, bool everything, std::uint64_t seed,
+                 const Visit& visit);
+  std::int32_t first_class(int side) const { return side == 0 ? 0 : classes_[0]; }
   int side_of(std::int32_t cls) const { return cls < classes_[0] ? 0 : 1; }
-  // Whether the variable of a slot is in its class's bundle_state.
-  bool travels(std::int64_t entry, std::int64_t slot) const {
-    return shared_ || side_of(cls_[slot]) == side_of(cls_[pair_[entry]]);
+  // Whether the variable of a slot is in the state of its class's bundle.
+  bool moves(std::int64_t entry, std::int64_t slot) const {
+    return shared_ || side_of(slots_.cls[slot]) == side_of(slots_.cls[slots_.begin[entry]]);
   }
 
   const PartitionedProblem<T, I>& problem_;
@@ -91,16 +89,10 @@ class Meeting {
   std::vector<std::int32_t> sample_;
   std::vector<std::int64_t> row_, row_end_;
   std::vector<T> norm2_, box_, outside_;
-  std::vector<std::int64_t> pair_;
-  std::vector<std::int32_t> cls_;
+  Slots<T> slots_;
   std::vector<std::int64_t> source_;  // of each slot: its pair in the bundle; slot 0: own sample
-  std::vector<T> alpha_, lone_;
-  std::vector<std::uint8_t> resting_;
-  std::vector<std::int64_t> place_;
-  Buffer<std::uint32_t> position_;
   std::vector<T*> w_;
   std::vector<T> w_bias_;
-  std::int32_t widest_ = 1;
   Visits visits_;
 };
 

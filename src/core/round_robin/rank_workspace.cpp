@@ -1,22 +1,22 @@
 #include "round_robin/rank_workspace.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace multimargin {
 
 template <class T, class I>
-RankWorkspace<T, I>::RankWorkspace(const Csr<T, I>& X, const std::int32_t* y, const T* box,
-                                   std::int32_t n_classes, T bias, Formulation formulation, Isa isa,
+RankWorkspace<T, I>::RankWorkspace(const Samples<T, I>& samples, Formulation formulation, Isa isa,
                                    int threads)
-    : problem_(X, y, box, n_classes, bias),
+    : problem_(samples),
       kernels_(solver_kernels<T>(formulation, isa)),
       shared_(!kernels_.separable),
-      product_(product_kernels<T, I>(formulation, isa)),
+      scan_kernels_(scan_kernels<T, I>(formulation, isa)),
       packing_(packing_kernels<T>(isa)),
       team_(threads) {}
 
 template <class T, class I>
-PairLists RankWorkspace<T, I>::candidates(std::int32_t count, std::int64_t budget,
+SlotLists RankWorkspace<T, I>::candidates(std::int32_t count, std::int64_t budget,
                                           std::int64_t from, std::int64_t to) {
   return nearest_centroids(problem_.X, problem_.y, problem_.n_classes, count, budget, from, to,
                            team_);
@@ -32,15 +32,19 @@ void RankWorkspace<T, I>::divide(std::vector<std::int32_t> bundle_of, std::int32
 }
 
 template <class T, class I>
-double RankWorkspace<T, I>::empty_value() const {
-  double value = 0;
-  for (std::int64_t i = 0; i < problem_.X.rows; ++i)
-    if (!(problem_.norm2[i] > 0))
-      value += static_cast<double>(problem_.box[i]) * kernels_.empty_loss(problem_.n_classes);
-  return value;
+T RankWorkspace<T, I>::judge(const T* most, const T* least, const T* violation, const double* sums,
+                             T* from_out, T* loss_out) const {
+  T largest = 0;
+  for (std::int64_t i = 0; i < problem_.X.rows; ++i) {
+    const Report<T> r = judge(i, {most[i], least[i], violation[i]}, static_cast<T>(sums[i]));
+    from_out[i] = r.least;
+    loss_out[i] = r.loss;
+    if (problem_.norm2[i] > 0) largest = std::max(largest, r.violation);
+  }
+  return largest;
 }
 
-// ---------------------------------------------------------------- at home
+// ---------------------------------------------------------------- owned bundles
 
 template <class T, class I>
 Bundle<T, I>& RankWorkspace<T, I>::add_owned(std::int32_t bundle) {
@@ -55,9 +59,9 @@ Bundle<T, I>& RankWorkspace<T, I>::owned(std::int32_t bundle) {
 template <class T, class I>
 std::vector<double> RankWorkspace<T, I>::make_bundle_state(std::int32_t bundle,
                                                            const double* sums) {
-  BundleState<T>& l = bundle_states_[bundle];
-  std::vector<double> norm = owned(bundle).make_bundle_state(sums, l, team_);
-  owned(bundle).pack_alpha(shared_, l.alpha);
+  BundleState<T>& state = bundle_states_[bundle];
+  std::vector<double> norm = owned(bundle).make_bundle_state(sums, state, team_);
+  owned(bundle).pack_alpha(shared_, state.alpha);
   return norm;
 }
 
@@ -75,10 +79,10 @@ void RankWorkspace<T, I>::look(std::int32_t bundle, const double* own, T* most, 
 template <class T, class I>
 void RankWorkspace<T, I>::scan(std::int32_t bundle, const ScanRequest<T>& request, bool exact) {
   const auto stop = [this] { return stop_(); };
-  const Bundle<T, I>& columns = owned(bundle);
-  const BundleState<T>& l = bundle_state(bundle);
-  found_[bundle] = exact ? columns.template scan<double>(l, request, product_, team_, stop)
-                         : columns.template scan<T>(l, request, product_, team_, stop);
+  const Bundle<T, I>& b = owned(bundle);
+  const BundleState<T>& state = bundle_state(bundle);
+  found_[bundle] = exact ? b.template scan<double>(state, request, scan_kernels_, team_, stop)
+                         : b.template scan<T>(state, request, scan_kernels_, team_, stop);
 }
 
 template <class T, class I>
@@ -95,26 +99,26 @@ SparseRows<T> RankWorkspace<T, I>::weights(std::int32_t bundle) {
 // ---------------------------------------------------------------- meetings
 
 template <class T, class I>
-void RankWorkspace<T, I>::build(const Side<T>& a, const Side<T>& b, bool home) {
+void RankWorkspace<T, I>::build(const Side<T>& a, const Side<T>& b, bool within) {
   const Pairing pairing{a.bundle, b.bundle};
   meetings_.erase(pairing);
-  meetings_.try_emplace(pairing, problem_, a, b, home, shared_, team_);
+  meetings_.try_emplace(pairing, problem_, a, b, within, shared_, team_);
 }
 
 template <class T, class I>
 std::vector<PassReport> RankWorkspace<T, I>::run_meetings(const std::vector<Pairing>& meetings,
-                                                          const MeetingPass<T>& pass) {
+                                                          const VisitRule<T>& rule,
+                                                          std::uint64_t seed) {
   std::vector<PassReport> reports(meetings.size());
-  const auto seeded = [&](const Pairing& p) {
-    MeetingPass<T> own = pass;
-    own.seed += static_cast<std::uint64_t>(p.first) * problem_.classes.size() + p.second;
-    return own;
+  const auto seed_of = [&](const Pairing& p) {
+    return seed + static_cast<std::uint64_t>(p.first) * problem_.classes.size() + p.second;
   };
-  if (pass.batch > 1) {
-    for (std::size_t k = 0; k < meetings.size(); ++k)
-      reports[k] = meeting(meetings[k])
-                       .together(bundle_state(meetings[k].first), bundle_state(meetings[k].second),
-                                 seeded(meetings[k]), kernels_, team_, shared_classes_, stop_);
+  if (rule.batch > 1) {
+    for (std::size_t k = 0; k < meetings.size(); ++k) {
+      const Pairing& p = meetings[k];
+      reports[k] = meeting(p).together(bundle_state(p.first), bundle_state(p.second), rule,
+                                       seed_of(p), kernels_, team_, shared_classes_, stop_);
+    }
     return reports;
   }
   std::atomic<bool> ending{false};
@@ -123,9 +127,9 @@ std::vector<PassReport> RankWorkspace<T, I>::run_meetings(const std::vector<Pair
       if (member == 0 && stop_()) ending = true;
       return ending.load();
     };
-    reports[k] = meeting(meetings[k])
-                     .alone(bundle_state(meetings[k].first), bundle_state(meetings[k].second),
-                            seeded(meetings[k]), kernels_, stop);
+    const Pairing& p = meetings[k];
+    reports[k] = meeting(p).alone(bundle_state(p.first), bundle_state(p.second), rule, seed_of(p),
+                                  kernels_, stop);
   });
   return reports;
 }

@@ -1,5 +1,6 @@
-// The league of one rank: the bundles that live here, the bundle state that is here, the meetings
-// that are played here. Python sends bundle state from rank to rank and says who plays when.
+// What one rank holds: the bundles that it owns, the bundle states that are here at the moment, and
+// the meetings that it works on. Python sends bundle states from rank to rank and says which
+// meetings come next.
 #pragma once
 
 #include <cstdint>
@@ -17,20 +18,18 @@ namespace multimargin {
 template <class T, class I>
 class RankWorkspace {
  public:
-  // X, y and box are borrowed. y holds classes 0 .. n_classes-1.
-  RankWorkspace(const Csr<T, I>& X, const std::int32_t* y, const T* box, std::int32_t n_classes,
-                T bias, Formulation formulation, Isa isa, int threads);
+  RankWorkspace(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads);
 
   void set_stop(std::function<bool()> stop) { stop_ = Periodically(std::move(stop)); }
   void set_abort(std::function<bool()> abort) { team_.set_abort(Periodically(std::move(abort))); }
 
-  // Nearest centroids of samples [from, to): pairs by sample, slot 0 the own class.
-  PairLists candidates(std::int32_t count, std::int64_t budget, std::int64_t from, std::int64_t to);
+  // Nearest centroids of samples [from, to).
+  SlotLists candidates(std::int32_t count, std::int64_t budget, std::int64_t from, std::int64_t to);
 
   // Forgets everything and begins with these bundles.
   void divide(std::vector<std::int32_t> bundle_of, std::int32_t bundles);
 
-  // --- at home
+  // --- owned bundles
   Bundle<T, I>& add_owned(std::int32_t bundle);  // makes it, empty, if it is not there
   Bundle<T, I>& owned(std::int32_t bundle);
   std::vector<double> make_bundle_state(std::int32_t bundle, const double* sums);
@@ -42,29 +41,35 @@ class RankWorkspace {
   void merge(std::int32_t bundle, const T* least, const T* threshold);
   SparseRows<T> weights(std::int32_t bundle);
 
-  // --- on the road
+  // --- bundle states
   BundleState<T>& bundle_state(std::int32_t bundle) { return bundle_states_.at(bundle); }
-  void put_bundle_state(std::int32_t bundle, BundleState<T> l) {
-    bundle_states_[bundle] = std::move(l);
+  void put_bundle_state(std::int32_t bundle, BundleState<T> state) {
+    bundle_states_[bundle] = std::move(state);
   }
   const PackingKernels<T>& packing() const { return packing_; }
   void drop_bundle_state(std::int32_t bundle) { bundle_states_.erase(bundle); }
 
   // --- meetings
   using Pairing = std::pair<std::int32_t, std::int32_t>;
-  void build(const Side<T>& a, const Side<T>& b, bool home);
+  void build(const Side<T>& a, const Side<T>& b, bool within);
   Meeting<T, I>& meeting(const Pairing& p) { return meetings_.at(p); }
   void drop_meetings() { meetings_.clear(); }
-  // Meetings that share no bundle. Reports are in their order.
+  // Meetings that share no bundle; reports are in their order.
   std::vector<PassReport> run_meetings(const std::vector<Pairing>& meetings,
-                                       const MeetingPass<T>& pass);
+                                       const VisitRule<T>& rule, std::uint64_t seed);
 
-  // What the active pairs of a sample say, from their accounts over all bundles.
+  // The report of a sample's active pairs, from their account over all bundles.
   Report<T> judge(std::int64_t i, const Account<T>& account, T sum) const {
     return kernels_.close_account(account, sum, problem_.box[i]);
   }
+  // The same for all samples: the margin to exceed and the first loss of each. Returns the largest
+  // violation.
+  T judge(const T* most, const T* least, const T* violation, const double* sums, T* from_out,
+          T* loss_out) const;
   // Primal and dual value of samples without entries.
-  double empty_value() const;
+  double empty_value() const {
+    return multimargin::empty_value(kernels_, problem_.norm2, problem_.box, problem_.n_classes);
+  }
 
   bool budget_is_shared() const { return shared_; }
   const PartitionedProblem<T, I>& problem() const { return problem_; }
@@ -74,7 +79,7 @@ class RankWorkspace {
   PartitionedProblem<T, I> problem_;
   SolverKernels<T> kernels_;
   bool shared_;  // a sample's variables share a budget
-  ProductKernels<T, I> product_;
+  ScanKernels<T, I> scan_kernels_;
   PackingKernels<T> packing_;
   Team team_;
   Periodically stop_;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "simd/kernels.hpp"
+#include "round_robin/packing.hpp"
 
 #if defined(__AVX512F__)
 #include <immintrin.h>

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "active_set/views.hpp"
 #include "common/buffer.hpp"
+#include "scoring/views.hpp"
 
 namespace multimargin {
 

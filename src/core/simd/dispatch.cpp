@@ -1,26 +1,36 @@
 // Chooses kernels for the processor that runs the program.
-#include "simd/kernels.hpp"
+#include "active_set/kernels.hpp"
+#include "active_set/scan.hpp"
+#include "common/types.hpp"
+#include "lines/line.hpp"
+#include "round_robin/packing.hpp"
+#include "rows/row.hpp"
+#include "scoring/kernels.hpp"
+#include "simd/isa.hpp"
 
 namespace multimargin {
 
-#define MM_DECLARE(isa)                              \
-  namespace isa {                                    \
-  template <class T>                                 \
-  SolverKernels<T> solver_kernels(Formulation);      \
-  template <class T, class I>                        \
-  ProductKernels<T, I> product_kernels(Formulation); \
-  template <class T, class I>                        \
-  LineKernels<T, I> line_kernels(LineLoss);          \
-  template <class T, class I>                        \
-  RowKernels<T, I> row_kernels();                    \
-  template <class T>                                 \
-  PackingKernels<T> packing_kernels();               \
+#define MM_DECLARE(isa)                         \
+  namespace isa {                               \
+  template <class T>                            \
+  SolverKernels<T> solver_kernels(Formulation); \
+  template <class T, class I>                   \
+  ScanKernels<T, I> scan_kernels(Formulation);  \
+  template <class T, class I>                   \
+  ScoreKernels<T, I> score_kernels();           \
+  template <class T, class I>                   \
+  LineKernels<T, I> line_kernels(BinaryLoss);   \
+  template <class T, class I>                   \
+  RowKernels<T, I> row_kernels();               \
+  template <class T>                            \
+  PackingKernels<T> packing_kernels();          \
   }
 MM_DECLARE(baseline)
 #if defined(MM_X86)
 MM_DECLARE(avx2)
 MM_DECLARE(avx512)
 #endif
+#undef MM_DECLARE
 
 bool isa_available(Isa isa) {
 #if defined(MM_X86)
@@ -58,73 +68,55 @@ const char* isa_name(Isa isa) {
   return "unknown";
 }
 
+// Calls a function in the namespace of an instruction set.
+#if defined(MM_X86)
+#define MM_CALL(isa, ...)                  \
+  isa == Isa::avx512 ? avx512::__VA_ARGS__ \
+  : isa == Isa::avx2 ? avx2::__VA_ARGS__   \
+                     : baseline::__VA_ARGS__
+#else
+#define MM_CALL(isa, ...) (static_cast<void>(isa), baseline::__VA_ARGS__)
+#endif
+
 template <class T>
 SolverKernels<T> solver_kernels(Formulation formulation, Isa isa) {
-#if defined(MM_X86)
-  if (isa == Isa::avx512) return avx512::solver_kernels<T>(formulation);
-  if (isa == Isa::avx2) return avx2::solver_kernels<T>(formulation);
-#endif
-  (void)isa;
-  return baseline::solver_kernels<T>(formulation);
+  return MM_CALL(isa, solver_kernels<T>(formulation));
 }
 
 template <class T, class I>
-ProductKernels<T, I> product_kernels(Formulation formulation, Isa isa) {
-#if defined(MM_X86)
-  if (isa == Isa::avx512) return avx512::product_kernels<T, I>(formulation);
-  if (isa == Isa::avx2) return avx2::product_kernels<T, I>(formulation);
-#endif
-  (void)isa;
-  return baseline::product_kernels<T, I>(formulation);
+ScanKernels<T, I> scan_kernels(Formulation formulation, Isa isa) {
+  return MM_CALL(isa, scan_kernels<T, I>(formulation));
 }
 
 template <class T, class I>
-LineKernels<T, I> line_kernels(LineLoss loss, Isa isa) {
-#if defined(MM_X86)
-  if (isa == Isa::avx512) return avx512::line_kernels<T, I>(loss);
-  if (isa == Isa::avx2) return avx2::line_kernels<T, I>(loss);
-#endif
-  (void)isa;
-  return baseline::line_kernels<T, I>(loss);
+ScoreKernels<T, I> score_kernels(Isa isa) {
+  return MM_CALL(isa, score_kernels<T, I>());
+}
+
+template <class T, class I>
+LineKernels<T, I> line_kernels(BinaryLoss loss, Isa isa) {
+  return MM_CALL(isa, line_kernels<T, I>(loss));
 }
 
 template <class T, class I>
 RowKernels<T, I> row_kernels(Isa isa) {
-#if defined(MM_X86)
-  if (isa == Isa::avx512) return avx512::row_kernels<T, I>();
-  if (isa == Isa::avx2) return avx2::row_kernels<T, I>();
-#endif
-  (void)isa;
-  return baseline::row_kernels<T, I>();
+  return MM_CALL(isa, row_kernels<T, I>());
 }
 
 template <class T>
 PackingKernels<T> packing_kernels(Isa isa) {
-#if defined(MM_X86)
-  if (isa == Isa::avx512) return avx512::packing_kernels<T>();
-  if (isa == Isa::avx2) return avx2::packing_kernels<T>();
-#endif
-  (void)isa;
-  return baseline::packing_kernels<T>();
+  return MM_CALL(isa, packing_kernels<T>());
 }
 
-template PackingKernels<float> packing_kernels<float>(Isa);
-template PackingKernels<double> packing_kernels<double>(Isa);
-
-template SolverKernels<float> solver_kernels<float>(Formulation, Isa);
-template SolverKernels<double> solver_kernels<double>(Formulation, Isa);
-template ProductKernels<float, std::int32_t> product_kernels(Formulation, Isa);
-template ProductKernels<float, std::int64_t> product_kernels(Formulation, Isa);
-template ProductKernels<double, std::int32_t> product_kernels(Formulation, Isa);
-template ProductKernels<double, std::int64_t> product_kernels(Formulation, Isa);
-
-template LineKernels<float, std::int32_t> line_kernels(LineLoss, Isa);
-template RowKernels<float, std::int32_t> row_kernels(Isa);
-template LineKernels<float, std::int64_t> line_kernels(LineLoss, Isa);
-template RowKernels<float, std::int64_t> row_kernels(Isa);
-template LineKernels<double, std::int32_t> line_kernels(LineLoss, Isa);
-template RowKernels<double, std::int32_t> row_kernels(Isa);
-template LineKernels<double, std::int64_t> line_kernels(LineLoss, Isa);
-template RowKernels<double, std::int64_t> row_kernels(Isa);
+#define MM_INSTANTIATE(T, I)                                 \
+  template ScanKernels<T, I> scan_kernels(Formulation, Isa); \
+  template ScoreKernels<T, I> score_kernels(Isa);            \
+  template LineKernels<T, I> line_kernels(BinaryLoss, Isa);  \
+  template RowKernels<T, I> row_kernels(Isa);
+MM_FOR_TYPES(MM_INSTANTIATE)
+template SolverKernels<float> solver_kernels(Formulation, Isa);
+template SolverKernels<double> solver_kernels(Formulation, Isa);
+template PackingKernels<float> packing_kernels(Isa);
+template PackingKernels<double> packing_kernels(Isa);
 
 }  // namespace multimargin

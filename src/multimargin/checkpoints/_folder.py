@@ -1,6 +1,6 @@
-"""Where checkpoints lie: a folder per step, with a file per rank and a manifest.
+"""The folder of checkpoints: a folder per step, with a file per rank and a manifest.
 
-step-000012/rank-00000.arrays   a rank's share (`multimargin.io._array_file`)
+step-000012/rank-00000.arrays   the parts of a rank (`multimargin.io._array_file`)
 step-000012/manifest.json       written last: without it the checkpoint is not finished
 """
 
@@ -38,16 +38,15 @@ def share_name(rank: int) -> str:
 
 
 def steps(folder: Path) -> list[int]:
-    """The steps in a folder, finished or not, in rising order."""
+    """Return the steps in a folder, finished or not, in rising order."""
     found = ((path, _STEP.fullmatch(path.name)) for path in folder.iterdir())
     return sorted(int(match[1]) for path, match in found if match and path.is_dir())
 
 
 def remove_step(folder: Path, step: int) -> None:
-    """Remove what a step consists of. Files that are no part of it stay, and so does its folder."""
+    """Remove the files of a step, and its folder if nothing else lies there."""
     place = step_folder(folder, step)
-    # First of all it is no longer complete: whoever is interrupted here leaves no ruin that
-    # looks like a checkpoint.
+    # The manifest first: an interrupted removal leaves nothing that looks complete.
     (place / MANIFEST).unlink(missing_ok=True)
     for path in list(place.iterdir()):
         if _OURS.fullmatch(path.name):
@@ -64,7 +63,7 @@ def write_manifest(place: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def read_manifest(place: Path) -> dict[str, Any]:
-    """Read a manifest and check that it is as it was written.
+    """Read a manifest and check its checksum.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""One run per folder."""
+"""A lock that lets one run at a time use a folder."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ _NO_LOCKS = (errno.ENOSYS, errno.ENOTSUP, errno.ENOLCK, errno.EOPNOTSUPP)
 class FolderLock:
     """A folder's lock file, held by this process.
 
-    The kernel lets go of it when the process ends, however it ends, so that no lock is left
-    behind by a run that was killed.
+    The kernel releases it when the process ends, however it ends: a killed run leaves no lock.
 
     Parameters
     ----------
     folder : Path
         Made if it is not there; its parent must be.
     patience : float
-        Seconds to wait for another holder: one that was told to end may need a moment.
+        Seconds to wait for another holder, which may be about to end.
     holds : str, default="its checkpoints"
-        What a run keeps there, for messages.
+        The things that a run keeps there, for messages.
 
     Raises
     ------
@@ -43,7 +42,7 @@ class FolderLock:
     def __init__(self, folder: Path, patience: float, holds: str = "its checkpoints") -> None:
         self._path = folder / NAME
         self._holds = holds
-        # Whether the folder goes when all is done: not if somebody else had made it.
+        # Whether to remove the folder at the end: not if it was there before.
         self._made_folder = False
         fd = self._acquire(time.monotonic() + patience)
         self._close = weakref.finalize(self, os.close, fd)
@@ -51,7 +50,7 @@ class FolderLock:
         self._say(fd)
 
     def release(self) -> None:
-        """Let others have the folder. The lock file stays."""
+        """Release the folder. The lock file stays."""
         self._close()
 
     def remove(self) -> None:
@@ -59,7 +58,7 @@ class FolderLock:
         with contextlib.suppress(FileNotFoundError):
             self._path.unlink()
         if self._made_folder:
-            # Not empty: somebody keeps something there, which is theirs.
+            # Not empty: other files stay.
             with contextlib.suppress(OSError):
                 self._path.parent.rmdir()
         self.release()
@@ -81,7 +80,7 @@ class FolderLock:
             try:
                 fd = self._open()
             except FileNotFoundError:
-                # The holder before may just have removed the folder; or its parent is not there.
+                # The last holder may just have removed the folder; or there is no parent.
                 if not self._path.parent.parent.is_dir() or time.monotonic() > deadline:
                     raise
                 continue
@@ -109,7 +108,7 @@ class FolderLock:
             os.close(fd)
 
     def _is_current(self, fd: int) -> bool:
-        # The holder before may have removed the file between our open and our lock.
+        # The last holder may have removed the file between our open and our lock.
         try:
             return os.path.samestat(os.fstat(fd), self._path.stat())
         except FileNotFoundError:

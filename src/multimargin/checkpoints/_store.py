@@ -1,4 +1,4 @@
-"""The state of a run on disk, to go on from after a rank died."""
+"""Checkpoints: the state of a run on disk, from which the same command resumes it."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from multimargin.parallel._communicator import Communicator
 
 Part = Mapping[str, NDArray[Any]]
 
-KEPT = 2  # the newest may be lost together with the machine that wrote it
-_PATIENCE = 5.0  # seconds for a run that is being ended to let go of the folder
+KEPT = 2  # the newest may be lost with the host that wrote it
+_PATIENCE = 5.0  # seconds for a run that is ending to release the folder
 
 
 class Checkpoint:
@@ -48,7 +48,7 @@ class Checkpoint:
     common : dict of JSON values
         As given to `Checkpoints.write` on rank 0.
     names : tuple of str
-        All parts, those of all ranks that wrote it.
+        Parts, by all ranks that wrote the checkpoint.
     """
 
     def __init__(self, place: Path, manifest: Mapping[str, Any]) -> None:
@@ -59,10 +59,10 @@ class Checkpoint:
         self.names: tuple[str, ...] = tuple(self._parts)
 
     def part(self, name: str) -> dict[str, NDArray[Any]]:
-        """The arrays of one part, memory-mapped and read-only.
+        """Return the arrays of one part, memory-mapped and read-only.
 
-        Copy what is to be kept: the file is removed when newer checkpoints have replaced it,
-        and a network file system may take the mapped pages away with it.
+        Copy arrays that are to be kept: newer checkpoints replace the file, and a network file
+        system may drop its mapped pages.
         """
         if name not in self._parts:
             raise KeyError(f"{self._place}: there is no part {name!r}")
@@ -84,8 +84,8 @@ class Checkpoints:
         Seconds from the end of one checkpoint to the start of the next. 0: whenever asked.
     comm : Communicator
     identity : dict of JSON values
-        What a run must have in common with the one that wrote a checkpoint, most telling first:
-        the first difference is the one that is reported.
+        Facts that must be equal for a run to resume from a checkpoint, most telling first: the
+        first difference is reported.
 
     Raises
     ------
@@ -122,20 +122,20 @@ class Checkpoints:
         self._written_at = time.monotonic()
 
     def due(self) -> bool:
-        """Whether it is time for the next checkpoint: the same answer on all ranks."""
+        """Return whether it is time for the next checkpoint: the same answer on all ranks."""
         if self._every == 0:
             return True
         return bool(broadcast_value(self._comm, time.monotonic() - self._written_at >= self._every))
 
     def write(self, common: Mapping[str, Any], parts: Mapping[str, Part]) -> None:
-        """Write a checkpoint. If that fails, warn once and leave the older ones as they are.
+        """Write a checkpoint. If that fails, warn once and keep the older ones.
 
         Parameters
         ----------
         common : dict of JSON values
-            What is known to all ranks; that of rank 0 is kept.
+            Values that all ranks know; rank 0 writes them.
         parts : dict of str to dict of str to ndarray
-            What this rank holds. The names of parts are unique over all ranks.
+            The parts of this rank. Their names are unique over all ranks.
         """
         self._check_open()
         owners = self._owners(parts)
@@ -152,12 +152,12 @@ class Checkpoints:
         self._written_at = time.monotonic()
 
     def read(self) -> Checkpoint | None:
-        """The newest complete and undamaged checkpoint, the same on all ranks; None without any.
+        """Return the newest complete, undamaged checkpoint, on all ranks the same, or None.
 
         Raises
         ------
         ValueError
-            If it belongs to another run (see `identity`), or to a newer version.
+            If the checkpoint belongs to another run (see `identity`) or a newer version.
         """
         self._check_open()
         for step in reversed(self._steps()):
@@ -189,7 +189,7 @@ class Checkpoints:
         self._comm.barrier()
 
     def close(self) -> None:
-        """Let another run have the folder. The checkpoints stay."""
+        """Release the folder for another run. The checkpoints stay."""
         if self._lock is not None:
             self._lock.release()
         self._lock, self._closed = None, True
@@ -297,7 +297,7 @@ class Checkpoints:
         self._warned = True
 
     def _discard(self) -> None:
-        """Remove what was written of a step that is not going to be finished."""
+        """Remove the files of a step that will not be finished."""
         if self._begun is not None:
             with contextlib.suppress(OSError):
                 remove_step(self._folder, self._begun)
@@ -307,7 +307,7 @@ class Checkpoints:
         """Keep the newest complete steps; remove older, unfinished and damaged ones."""
         if self._comm.rank != 0:
             return
-        # What cannot be removed now is tried again after the next checkpoint.
+        # If a step cannot be removed now, the next checkpoint tries again.
         with contextlib.suppress(OSError):
             found = steps(self._folder)
             for step in set(found).difference(self._sound(found)[-KEPT:]):
@@ -331,7 +331,7 @@ class Checkpoints:
         return list(broadcast_value(self._comm, found))
 
     def _manifest(self, place: Path) -> tuple[dict[str, Any] | None, str | None]:
-        """A manifest, or what is wrong with it. Rank 0 reads it for all."""
+        """Return a manifest, or its fault. Rank 0 reads it for all ranks."""
         if self._comm.rank != 0:
             return None, None
         try:
@@ -350,13 +350,13 @@ class Checkpoints:
         if difference is not None:
             name, theirs, ours = difference
             raise ValueError(
-                f"{place}: this checkpoint is of another run: its {name} is {theirs}, that of "
-                f"this run is {ours}. Name another --checkpoint folder, or delete {self._folder} "
+                f"{place}: this checkpoint is of another run: its {name} is {theirs}, but {ours} "
+                f"in this run. Name another --checkpoint folder, or delete {self._folder} "
                 "if its run is not to be resumed"
             )
 
     def _fault(self, place: Path, manifest: Mapping[str, Any]) -> str | None:
-        """What is wrong with the files that this rank looks at. Ranks take turns."""
+        """Return the fault of a file that this rank checks, or None. Ranks share the files."""
         comm = self._comm
         for file in manifest["files"][comm.rank :: comm.size]:
             path = place / file["name"]
@@ -374,7 +374,7 @@ class Checkpoints:
 
 
 def _write_share(path: Path, token: str, parts: Mapping[str, Part]) -> int | None:
-    """Write what a rank holds; return the size of the file, None if there is nothing to write."""
+    """Write the parts of a rank; return the size of the file, None without parts."""
     if not parts:
         return None
     arrays: dict[str, NDArray[Any]] = {}
@@ -382,7 +382,7 @@ def _write_share(path: Path, token: str, parts: Mapping[str, Part]) -> int | Non
     for name, part in parts.items():
         index[name] = {}
         for key, array in part.items():
-            # Names in an array file are short: the index leads from ours to those.
+            # Names in an array file are short: the index maps names of parts to them.
             stored = f"a{len(arrays)}"
             index[name][key] = stored
             arrays[stored] = array
@@ -391,7 +391,7 @@ def _write_share(path: Path, token: str, parts: Mapping[str, Part]) -> int | Non
 
 
 def first_difference(one: Any, other: Any) -> tuple[str, str, str] | None:
-    """Where two JSON values differ first, and what they are there; None if they are equal."""
+    """Return the place and the two texts where JSON values first differ; None if equal."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in dict.fromkeys([*one, *other]):
             if key not in one or key not in other:
@@ -404,7 +404,7 @@ def first_difference(one: Any, other: Any) -> tuple[str, str, str] | None:
             if inner is not None:
                 return (f"{key}.{inner[0]}" if inner[0] else key, *inner[1:])
         return None
-    # As text, in which nan is equal to nan.
+    # Compared as text: nan equals nan.
     return None if _text(one) == _text(other) else ("", _text(one), _text(other))
 
 

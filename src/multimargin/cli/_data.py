@@ -1,4 +1,4 @@
-"""``multimargin data``: which data sets there are, and how to get them."""
+"""``multimargin data``: list the data sets, fetch them, and write an example."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from multimargin.cli.support._common import EXIT_ERROR, EXIT_OK, note, print_json
+from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note, print_json
 from multimargin.datasets._catalog import CATALOG, CatalogEntry
 from multimargin.datasets._fetch import FetchError, fetch_set, verify_set
 from multimargin.datasets._sets import SHIPPED, default_folder, file_of
@@ -20,33 +21,36 @@ _COLUMNS = ("name", "train", "test", "classes", "features", "on disk")
 _NAMES = (0, 5)
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand, with its own, to the command."""
+def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "data",
         help="list and fetch data sets",
         description="The data sets of the experiments: which there are, and how to get them.",
     )
     actions = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    listing = actions.add_parser(
+    listing = arguments.add_command(
+        actions,
         "list",
+        run_list,
         help="list the data sets",
         description="List the data sets, which of them are on the disk, and where others are.",
     )
-    listing.set_defaults(run=run_list)
     listing.add_argument(
         "--verify",
         action="store_true",
         help="compare the files with the sums recorded when they were fetched",
     )
-    listing.add_argument("--json", action="store_true", help="print one JSON object")
-    fetching = actions.add_parser(
+    arguments.add_json(listing)
+    arguments.add_data_folder(listing)
+    fetching = arguments.add_command(
+        actions,
         "fetch",
+        run_fetch,
         help="download data sets",
-        description="Download data sets. Sums and contents are checked; an interrupted download "
-        "is continued by the same command; files that are there stay as they are.",
+        description="Download data sets. Sums and contents are checked; a download that breaks "
+        "leaves nothing behind; files that are there stay as they are. Needs pooch: pip install "
+        "'multimargin[fetch]'.",
     )
-    fetching.set_defaults(run=run_fetch)
     fetching.add_argument(
         "names",
         metavar="NAME",
@@ -54,22 +58,16 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         type=_name,
         help="a data set that 'multimargin data list' shows",
     )
-    example = actions.add_parser(
+    arguments.add_data_folder(fetching)
+    example = arguments.add_command(
+        actions,
         "example",
+        run_example,
         help="write a table to try things with",
         description="Write definitions-train.csv and definitions-test.csv to DIR: WordNet's "
         "definitions (column definition) and what kind of thing each defines (hypernym).",
     )
-    example.set_defaults(run=run_example)
     example.add_argument("folder", metavar="DIR", type=Path, help="made if it is not there")
-    for each in (listing, fetching):
-        each.add_argument(
-            "--data",
-            metavar="DIR",
-            type=Path,
-            help="the folder with one folder per set (default: $MULTIMARGIN_DATA, or else "
-            "multimargin/data in your cache folder)",
-        )
 
 
 def _name(text: str) -> str:
@@ -81,7 +79,7 @@ def _name(text: str) -> str:
 
 
 def run_fetch(args: argparse.Namespace) -> int:
-    """Fetch one set after the other; one that fails does not keep the others from coming."""
+    """Fetch one set after the other; after one that fails, go on with the next."""
     folder = args.data or default_folder()
     status = EXIT_OK
     for name in dict.fromkeys(args.names):
@@ -94,7 +92,7 @@ def run_fetch(args: argparse.Namespace) -> int:
 
 
 def run_example(args: argparse.Namespace) -> int:
-    """Write the definitions of the package as CSV; files that are there are not replaced."""
+    """Write the definitions of the package as CSV; never replace a file."""
     from multimargin.datasets import load_wordnet_texts
 
     data = load_wordnet_texts()
@@ -114,7 +112,7 @@ def run_example(args: argparse.Namespace) -> int:
 
 
 def run_list(args: argparse.Namespace) -> int:
-    """Show the catalogue next to what is on the disk."""
+    """Show the catalogue, and which of its files are on the disk."""
     folder = args.data or default_folder()
     if args.data is not None and not folder.is_dir():
         raise ValueError(f"{folder} is not a folder")
@@ -156,7 +154,7 @@ def _described(entry: CatalogEntry, folder: Path, verify: bool) -> dict[str, Any
 
 
 def _print(described: list[dict[str, Any]], folder: Path) -> None:
-    """A line of numbers for each set, and what it is and where below it."""
+    """Print a line of numbers for each set; below it what it is, and where it can be had."""
     table = text_table(_COLUMNS, [_row(each) for each in described], _NAMES)
     texts = ["", *(_text(each) for each in described)]
     columns = min(max(shutil.get_terminal_size().columns, 60), 120)

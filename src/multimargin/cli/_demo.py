@@ -12,17 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from multimargin.cli.support._common import (
-    EXIT_NOT_CONVERGED,
-    EXIT_OK,
-    add_threads,
-    n_jobs,
-    print_table,
-)
+from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._messages import EXIT_NOT_CONVERGED, EXIT_OK, print_table
+from multimargin.datasets._wordnet_examples import DEFINITIONS
 from multimargin.io._atomic import check_writable
-from multimargin.models._file import save_model
 from multimargin.models._measures import measures
-from multimargin.serving._examples import DEFINITIONS
+from multimargin.persistence import save_model
 from multimargin.text import TextClassifier
 
 _TOP = 5
@@ -30,22 +25,19 @@ _MORE = ("run very fast over a short distance",)  # a verb, of which the page of
 _PARTS = {"n": "noun", "v": "verb", "a": "adjective", "r": "adverb"}
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand to the command."""
-    parser = commands.add_parser(
+def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
+    parser = arguments.add_command(
+        commands,
         "demo",
+        run,
         help="train on WordNet definitions and ask the model",
         description="Train a Weston-Watkins machine that tells what kind of thing a definition "
         "defines: 65,025 WordNet definitions, 12,582 classes. Then type your own definitions.",
     )
-    parser.set_defaults(run=run)
-    parser.add_argument(
-        "--script", action="store_true", help="end after the examples; do not ask for input"
-    )
-    parser.add_argument(
-        "--save", metavar="MODEL", help="also save the model, which takes raw definitions"
-    )
-    add_threads(parser)
+    add = arguments.adder(parser)
+    add("--script", action="store_true", help="end after the examples; do not ask for input")
+    add("--save", metavar="MODEL", help="also save the model, which takes raw definitions")
+    arguments.add_threads(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,7 +54,13 @@ def run(args: argparse.Namespace) -> int:
         flush=True,
     )
     model = TextClassifier(
-        "ww", C=1.0, min_df=2, fit_intercept=False, n_jobs=n_jobs(args), random_state=0, verbose=1
+        "ww",
+        C=1.0,
+        min_df=2,
+        fit_intercept=False,
+        n_jobs=arguments.n_jobs(args),
+        random_state=0,
+        verbose=1,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("always", ConvergenceWarning)

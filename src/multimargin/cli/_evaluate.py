@@ -11,59 +11,49 @@ from typing import Any
 from numpy.typing import NDArray
 
 from multimargin import distributed
-from multimargin.cli.support._common import (
-    EXIT_ERROR,
-    EXIT_OK,
-    add_threads,
-    features_of,
-    n_jobs,
-    note,
-    positive_int,
-    print_json,
-    print_table,
-    read_data_for,
-)
-from multimargin.cli.support._training_data import add_column_options
+from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note, print_json, print_table
+from multimargin.cli.support._model_data import features_of, read_data_for
 from multimargin.models._measures import measures
 
 _ROUNDING = 1e-6  # of a relative gap
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand to the command."""
-    parser = commands.add_parser(
+def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
+    parser = arguments.add_command(
+        commands,
         "evaluate",
+        run,
         help="measure a model on labelled data",
         description="Compare the predictions of MODEL with the labels in DATA. Labels that the "
         "model does not know count as errors. Macro-F1 is the mean over all labels that are in "
         "DATA or were predicted.",
     )
-    parser.set_defaults(run=run)
-    parser.add_argument("model", metavar="MODEL", help="a file written by 'multimargin train'")
-    parser.add_argument("data", metavar="DATA", help="data as the model was trained on")
-    parser.add_argument(
+    arguments.add_model_and_data(parser)
+    add = arguments.adder(parser)
+    add(
         "--top-k",
-        type=positive_int,
+        type=arguments.positive_int,
         default=5,
         metavar="K",
-        help="also how often the label is among the K best (default: 5)",
+        help="also how often the label is among the K best",
     )
-    parser.add_argument(
+    add(
         "--certify",
         action="store_true",
         help="DATA is what the model was trained on: compute the objectives and the duality gap "
         "anew, from the weights in the file and, where they were kept (train --keep-dual), the "
         "dual variables. The exit status is 1 if the gap is larger than what the model claims",
     )
-    add_threads(parser)
-    add_column_options(parser.add_argument_group("tables (CSV, TSV, JSON lines, Parquet)"))
-    parser.add_argument("--json", action="store_true", help="print the results as one JSON object")
+    arguments.add_threads(parser)
+    arguments.add_json(parser, "print the results as one JSON object")
+    arguments.add_columns(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, predict, compare; under ``mpiexec`` each rank scores its classes."""
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
-    model = distributed.load_model(args.model, verify=True, n_jobs=n_jobs(args))
+    model = distributed.load_model(args.model, verify=True, n_jobs=arguments.n_jobs(args))
     raw, y = read_data_for(model, args, labelled=True)
     X = features_of(model, raw)
     k = min(args.top_k, len(model.classes_))
@@ -79,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _certificate(model: distributed.DistributedModel, X: Any, y: Any) -> dict[str, Any]:
     found = asdict(model.certify(X, y))
-    claimed = getattr(model, "dual_gap_", None)  # not of pruned and rounded weights
+    claimed = getattr(model, "dual_gap_", None)  # pruned and rounded weights have none
     return {
         "primal_objective": found["primal"],
         "dual_objective": found["dual"],
@@ -90,7 +80,7 @@ def _certificate(model: distributed.DistributedModel, X: Any, y: Any) -> dict[st
 
 
 def _judged(certificate: dict[str, Any]) -> int:
-    """The exit status: an error if there was a certificate, and it does not hold."""
+    """Return the exit status: an error if there is a certificate that does not hold."""
     gap, claimed = certificate.get("gap", 0.0), certificate.get("claimed_gap")
     if gap < -_ROUNDING:
         note(f"error: the duality gap is {gap:.6g}: the model was trained on other data")
@@ -111,7 +101,7 @@ def _report(
 ) -> None:
     result = {
         **measures(model.classes_, y, best),
-        # Not of a model that was put together by hand.
+        # A model that was put together by hand has none.
         "density": float(getattr(model, "model_density_", math.nan)),
         "predict_seconds": seconds,
         **certificate,

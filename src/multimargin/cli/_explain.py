@@ -9,22 +9,15 @@ from typing import Any
 from numpy.typing import NDArray
 
 from multimargin import distributed
-from multimargin.cli.support._common import (
-    EXIT_OK,
-    add_threads,
-    n_jobs,
-    positive_int,
-    print_json,
-    read_data_for,
-    refuse_same_file,
-)
-from multimargin.cli.support._training_data import add_column_options
+from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._messages import EXIT_OK, print_json
+from multimargin.cli.support._model_data import read_data_for
 from multimargin.inspection import Explanation
 from multimargin.io._figure_file import check_figure, new_figure, write_figure
 from multimargin.io._text_table import elided
-from multimargin.models._file import load_model
 from multimargin.models._measures import as_class
 from multimargin.parallel._communicator import SerialCommunicator
+from multimargin.persistence import load_model
 
 _EPILOG = """\
 examples:
@@ -33,23 +26,22 @@ examples:
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand to the command."""
-    parser = commands.add_parser(
+def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
+    parser = arguments.add_command(
+        commands,
         "explain",
+        run,
         help="say what decided a prediction",
         description="Print the class that MODEL predicts for a text or a row of a file, the "
         "runner-up, and how much each feature contributes to the difference of their scores.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
-    add = parser.add_argument
-    add("model", metavar="MODEL", help="a file written by 'multimargin train'")
+    arguments.add_model(parser)
+    add = arguments.adder(parser)
     add("sample", metavar="TEXT", nargs="?", help="for models of texts; - reads it from stdin")
     add("--data", metavar="FILE", help="take the sample from data as the model was trained on")
-    add("--row", type=positive_int, metavar="N", help="which one of FILE; the first is 1")
-    add("-k", type=positive_int, default=10, metavar="N", help="features to list (default: 10)")
+    add("--row", type=arguments.positive_int, help="which one of FILE; the first is 1")
+    add("-k", type=arguments.positive_int, default=10, help="features to list")
     add("--class", dest="klass", metavar="LABEL", help="explain this class, not the predicted one")
     add("--against", metavar="LABEL", help="compare with this class, not with the runner-up")
     add(
@@ -58,19 +50,17 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="list the features of the largest contribution either way, not only for the class",
     )
     add("--plot", metavar="FILE", help="also draw it: .png, .svg, .pdf")
-    add("--json", action="store_true", help="print one JSON object")
-    add_threads(parser)
-    add_column_options(
-        parser.add_argument_group("tables (CSV, TSV, JSON lines, Parquet)"), labels=False
-    )
+    arguments.add_json(parser)
+    arguments.add_threads(parser)
+    arguments.add_columns(parser, labels=False)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, explain, print."""
     if args.plot:
-        refuse_same_file(args.plot, args.model, *([args.data] if args.data else []))
+        arguments.refuse_same_file(args.plot, args.model, args.data)
         check_figure(args.plot)
-    model = load_model(args.model, verify=True).set_params(n_jobs=n_jobs(args))
+    model = load_model(args.model, verify=True).set_params(n_jobs=arguments.n_jobs(args))
     explanation = model.explain(
         _sample(args, model),
         args.k,
@@ -90,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sample(args: argparse.Namespace, model: Any) -> Any:
-    """What `explain` takes."""
+    """Return the sample as `explain` takes it."""
     if (args.sample is None) == (args.data is None):
         raise ValueError("say what to explain: either a TEXT, or --data FILE --row N")
     if args.data is not None:

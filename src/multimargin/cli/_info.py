@@ -1,4 +1,4 @@
-"""``multimargin info``: what is in a model file."""
+"""``multimargin info``: describe a model file."""
 
 from __future__ import annotations
 
@@ -8,36 +8,34 @@ from typing import Any
 
 import numpy as np
 
-from multimargin.cli.support._common import EXIT_OK, positive_int, print_json, print_table
-from multimargin.estimator._feature_names import has_feature_names
+from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._messages import EXIT_OK, print_json, print_table
 from multimargin.inspection import similar_classes
+from multimargin.io._array_file import FORMAT_VERSION, read_arrays
 from multimargin.io._text_table import elided
-from multimargin.models._file import FORMAT_VERSION, decoded, load_model, read_arrays
+from multimargin.models._feature_names import has_feature_names
 from multimargin.models._measures import as_class
+from multimargin.models.file._params import decoded
+from multimargin.persistence import load_model
 
 _SIMILAR = 5
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand to the command."""
-    parser = commands.add_parser(
-        "info", help="describe a model file", description="Describe the file MODEL."
+def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
+    parser = arguments.add_command(
+        commands, "info", run, help="describe a model file", description="Describe the file MODEL."
     )
-    parser.set_defaults(run=run)
-    parser.add_argument("model", metavar="MODEL", help="a file written by 'multimargin train'")
-    parser.add_argument(
-        "--verify", action="store_true", help="read all of it and compare the checksums"
-    )
-    parser.add_argument(
+    arguments.add_model(parser)
+    add = arguments.adder(parser)
+    add("--verify", action="store_true", help="read all of it and compare the checksums")
+    add(
         "--class",
         dest="klass",
         metavar="LABEL",
         help="describe this class: its largest weights, and the classes most like it",
     )
-    parser.add_argument(
-        "-k", type=positive_int, default=10, metavar="N", help="weights to list (default: 10)"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add("-k", type=arguments.positive_int, default=10, help="weights to list")
+    arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -74,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _describe_class(args: argparse.Namespace, model: Any) -> int:
-    """What speaks for a class and against it."""
+    """Show the largest weights of a class, and the classes most like it."""
     label = as_class(args.klass, model.classes_)
     top = model.top_features(args.klass if label is None else label, args.k)
     similar = similar_classes(model, top.label, _SIMILAR)
@@ -89,7 +87,7 @@ def _describe_class(args: argparse.Namespace, model: Any) -> int:
 
 
 def _on_disk(meta: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
-    """What was done to the weights after training, and what there is beside them."""
+    """Return how the weights are stored, whether they were pruned, and the dual variables."""
     weights = arrays["coef" if "coef" in arrays else "coef.data"].dtype.newbyteorder("=")
     said: dict[str, Any] = {"weights_on_disk": str(weights)}
     if "pruned" in meta:
@@ -100,7 +98,7 @@ def _on_disk(meta: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _raw_columns(model: Any) -> dict[str, Any]:
-    """What a model that makes its features itself takes."""
+    """Return the columns that a model of raw texts or tables takes."""
     features = getattr(model, "features_", None)
     if features is None:
         return {}

@@ -10,17 +10,10 @@ from pathlib import Path
 from typing import TextIO
 
 from multimargin import distributed
-from multimargin.cli.support._common import (
-    EXIT_OK,
-    add_threads,
-    features_of,
-    n_jobs,
-    positive_int,
-    read_data_for,
-    refuse_same_file,
-)
+from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._messages import EXIT_OK
+from multimargin.cli.support._model_data import features_of, read_data_for
 from multimargin.cli.support._predictions import predicted_lines
-from multimargin.cli.support._training_data import add_column_options
 from multimargin.io._atomic import atomic_write, check_writable
 from multimargin.io._text_table import shown
 from multimargin.parallel._agreement import raise_on_all
@@ -29,32 +22,28 @@ from multimargin.tables._read import table_format
 from multimargin.tables._write import WRITABLE
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand to the command."""
-    parser = commands.add_parser(
+def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
+    parser = arguments.add_command(
+        commands,
         "predict",
+        run,
         help="predict labels",
         description="Write the predicted label of each sample of DATA: one on each line; or, if "
         "the name of OUT ends in .csv, .tsv or .jsonl, a table with the columns label and score. "
         "The labels in DATA are not used. LIBSVM text wants one: write 0.",
     )
-    parser.set_defaults(run=run)
-    parser.add_argument("model", metavar="MODEL", help="a file written by 'multimargin train'")
-    parser.add_argument("data", metavar="DATA", help="data as the model was trained on")
-    parser.add_argument(
-        "-o", "--output", metavar="OUT", required=True, help="the file to write; - is stdout"
-    )
-    parser.add_argument(
+    arguments.add_model_and_data(parser)
+    add = arguments.adder(parser)
+    add("-o", "--output", metavar="OUT", required=True, help="the file to write; - is stdout")
+    add(
         "--top-k",
-        type=positive_int,
+        type=arguments.positive_int,
         metavar="K",
         help="write the K best labels with their scores, 'label:score label:score ...' (with "
         "tabs between them if labels have spaces); in tables label_1, score_1, label_2, ...",
     )
-    add_threads(parser)
-    add_column_options(
-        parser.add_argument_group("tables (CSV, TSV, JSON lines, Parquet)"), labels=False
-    )
+    arguments.add_threads(parser)
+    arguments.add_columns(parser, labels=False)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,10 +53,12 @@ def run(args: argparse.Namespace) -> int:
     to_file = args.output != "-" and not _is_device(args.output)
     with raise_on_all(comm):
         if to_file and comm.rank == 0:
-            refuse_same_file(args.output, args.model, args.data)
+            arguments.refuse_same_file(args.output, args.model, args.data)
             check_writable(args.output)
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
-    model = distributed.load_model(args.model, verify=True, n_jobs=n_jobs(args), comm=comm)
+    model = distributed.load_model(
+        args.model, verify=True, n_jobs=arguments.n_jobs(args), comm=comm
+    )
     X, _ = read_data_for(model, args, labelled=False)
     lines = predicted_lines(model, features_of(model, X), args.top_k, format)
     if comm.rank == 0:
@@ -76,10 +67,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _table_format(output: str) -> str | None:
-    """The format of the table to write; None for plain lines."""
+    """Return the format of the table to write; None for plain lines."""
     format = table_format(output)
-    packed = table_format("x" + Path(output).suffix) is None  # what counts is another suffix
-    if format is not None and (packed or format not in WRITABLE):
+    compressed = table_format("x" + Path(output).suffix) is None  # by another suffix
+    if format is not None and (compressed or format not in WRITABLE):
         raise ValueError(
             f"{output}: tables are written as {', '.join(WRITABLE)}, and not compressed"
         )
@@ -101,7 +92,7 @@ def _write(lines: Iterator[str], output: str, to_file: bool) -> None:
 
 
 def _send(lines: Iterator[str], stream: TextIO) -> None:
-    """Write labels as they are, but to a terminal, which must not obey them."""
+    """Write labels as they are; escape them for a terminal, which would obey control characters."""
     if stream.isatty():
         lines = ("\t".join(map(shown, line[:-1].split("\t"))) + "\n" for line in lines)
     stream.writelines(lines)

@@ -8,74 +8,58 @@ from pathlib import Path
 from typing import Any
 
 from multimargin import distributed
-from multimargin.cli.support._common import (
-    EXIT_OK,
-    add_threads,
-    features_of,
-    n_jobs,
-    note,
-    positive_float,
-    print_json,
-    read_data_for,
-    refuse_same_file,
-)
-from multimargin.cli.support._training_data import add_column_options
+from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._messages import EXIT_OK, note, print_json
+from multimargin.cli.support._model_data import features_of, read_data_for
 from multimargin.io._atomic import check_writable
 from multimargin.io._text_table import text_table
-from multimargin.models._disk_dtype import STORED
-from multimargin.models._file import load_model, save_model
 from multimargin.models._pruning import Judge, PruningCost, prune, pruning_costs
+from multimargin.models.file._disk_dtype import STORED
 from multimargin.parallel._communicator import SerialCommunicator
+from multimargin.persistence import load_model, save_model
+
+_share = arguments.checked(float, lambda share: 0 < share <= 1, "a share above 0 and of at most 1")
+_loss = arguments.checked(float, lambda loss: 0 <= loss < 1, "a share from 0 to below 1")
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand to the command."""
-    parser = commands.add_parser(
+def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
+    parser = arguments.add_command(
+        commands,
         "prune",
+        run,
         help="drop small weights of a model, and show what that costs",
         description="Write MODEL without its small weights as OUT. Prints what is left at several "
         "thresholds; with --data also the error there and how often predictions are those of the "
         "whole model. Without OUT nothing is written.",
     )
-    parser.set_defaults(run=run)
-    parser.add_argument("model", metavar="MODEL", help="a file written by 'multimargin train'")
-    parser.add_argument("out", metavar="OUT", nargs="?", help="the file to write")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--keep", type=_share, metavar="F", help="keep this share of the weights")
-    what.add_argument(
-        "--threshold", type=positive_float, metavar="T", help="drop weights smaller than T"
+    arguments.add_model(parser)
+    add = arguments.adder(parser)
+    add("out", metavar="OUT", nargs="?", help="the file to write")
+    what = arguments.adder(parser.add_mutually_exclusive_group())
+    what("--keep", type=_share, metavar="F", help="keep this share of the weights")
+    what(
+        "--threshold",
+        type=arguments.positive_float,
+        metavar="T",
+        help="drop weights smaller than T",
     )
-    what.add_argument(
+    what(
         "--max-loss",
         type=_loss,
         metavar="F",
         help="as few weights as possible while the error on --data rises by no more than this, "
         "such as 0.005",
     )
-    parser.add_argument("--data", metavar="DATA", help="labelled data to measure the cost on")
-    parser.add_argument(
+    add("--data", metavar="DATA", help="labelled data to measure the cost on")
+    add(
         "--weights",
         choices=STORED,
         help="type of the weights in OUT (default: as they are); float16 is smaller and has three "
         "digits; the error shown is with it",
     )
-    add_column_options(parser.add_argument_group("tables (CSV, TSV, JSON lines, Parquet)"))
-    add_threads(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-
-
-def _share(text: str) -> float:
-    value = positive_float(text)
-    if value > 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share of at most 1")
-    return value
-
-
-def _loss(text: str) -> float:
-    value = 0.0 if text.strip() in ("0", "0.0") else positive_float(text)
-    if value >= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share below 1")
-    return value
+    arguments.add_threads(parser)
+    arguments.add_json(parser)
+    arguments.add_columns(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -86,9 +70,9 @@ def run(args: argparse.Namespace) -> int:
     if args.out is not None:
         if not chosen and args.weights is None:
             raise ValueError("say what to drop: --keep F, --threshold T or --max-loss F")
-        refuse_same_file(args.out, args.model, *([args.data] if args.data else []))
+        arguments.refuse_same_file(args.out, args.model, args.data)
         check_writable(args.out)
-    model = load_model(args.model, verify=True).set_params(n_jobs=n_jobs(args))
+    model = load_model(args.model, verify=True).set_params(n_jobs=arguments.n_jobs(args))
     X, y = _data(args)
     costs = pruning_costs(model, X, y)  # of the weights as they are
     if args.weights is not None:
@@ -112,7 +96,9 @@ def _asked(args: argparse.Namespace) -> dict[str, Any]:
 def _data(args: argparse.Namespace) -> tuple[Any, Any]:
     if args.data is None:
         return None, None
-    shared = distributed.load_model(args.model, n_jobs=n_jobs(args), comm=SerialCommunicator())
+    shared = distributed.load_model(
+        args.model, n_jobs=arguments.n_jobs(args), comm=SerialCommunicator()
+    )
     X, y = read_data_for(shared, args, labelled=True)
     return features_of(shared, X), y
 

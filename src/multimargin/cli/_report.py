@@ -9,17 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin import distributed
-from multimargin.cli.support._common import (
-    EXIT_OK,
-    add_threads,
-    features_of,
-    n_jobs,
-    positive_int,
-    print_json,
-    read_data_for,
-    refuse_same_file,
-)
-from multimargin.cli.support._training_data import add_column_options
+from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._messages import EXIT_OK, print_json
+from multimargin.cli.support._model_data import features_of, read_data_for
 from multimargin.inspection import ClassReport, Confusions, class_report, confusions
 from multimargin.io._atomic import check_writable
 from multimargin.io._figure_file import check_figure, new_figure, write_figure
@@ -30,44 +22,36 @@ _SHOWN = 20
 _DRAWN = 8  # pairs
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand to the command."""
-    parser = commands.add_parser(
+def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
+    parser = arguments.add_command(
+        commands,
         "report",
+        run,
         help="measure each class of a model on labelled data",
         description="Print precision, recall, F1 and support of the classes in DATA, and the "
         "classes that MODEL most often takes for each other.",
     )
-    parser.set_defaults(run=run)
-    add = parser.add_argument
-    add("model", metavar="MODEL", help="a file written by 'multimargin train'")
-    add("data", metavar="DATA", help="data as the model was trained on")
+    arguments.add_model_and_data(parser)
+    add = arguments.adder(parser)
     add("--per-class", metavar="FILE", help="write all classes to this CSV file")
     add(
         "--sort",
         choices=_COLUMNS,
         default="support",
-        help="order of the classes: labels rise, samples fall, the worst come first "
-        "(default: support)",
+        help="order of the classes: labels rise, samples fall, the worst come first",
     )
-    add(
-        "--confusions",
-        type=positive_int,
-        default=10,
-        metavar="N",
-        help="pairs of classes to list (default: 10)",
-    )
+    add("--confusions", type=arguments.positive_int, default=10, help="pairs of classes to list")
     add("--plot", metavar="FILE", help="draw F1 over support and the most confused classes")
-    add("--json", action="store_true", help="print one JSON object, with all classes")
-    add_threads(parser)
-    add_column_options(parser.add_argument_group("tables (CSV, TSV, JSON lines, Parquet)"))
+    arguments.add_json(parser, "print one JSON object, with all classes")
+    arguments.add_threads(parser)
+    arguments.add_columns(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, predict, count, print."""
     _check_outputs(args)
     model = distributed.load_model(
-        args.model, verify=True, n_jobs=n_jobs(args), comm=SerialCommunicator()
+        args.model, verify=True, n_jobs=arguments.n_jobs(args), comm=SerialCommunicator()
     )
     X, y = read_data_for(model, args, labelled=True)
     truth, predicted = _comparable(y, model.predict(features_of(model, X)))
@@ -86,17 +70,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
-    for path in (args.per_class, args.plot):
+    for path, check in ((args.per_class, check_writable), (args.plot, check_figure)):
         if path:
-            refuse_same_file(path, args.model, args.data)
-    if args.per_class:
-        check_writable(args.per_class)
-    if args.plot:
-        check_figure(args.plot)
+            arguments.refuse_same_file(path, args.model, args.data)
+            check(path)
 
 
 def _comparable(y: NDArray[Any], predicted: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Both as text where one is: a file has integer labels only if all of them are integers."""
+    """Return both as text if one is: a file has integer labels only if all are integers."""
     if np.issubdtype(y.dtype, np.number) == np.issubdtype(predicted.dtype, np.number):
         return y, predicted
     return y.astype(str), predicted.astype(str)

@@ -3,50 +3,54 @@
 from __future__ import annotations
 
 import argparse
+import math
 
-from multimargin.cli.support._common import EXIT_OK, add_threads, note, positive_int
+from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._messages import EXIT_OK, note
 from multimargin.parallel._threads import thread_count
 from multimargin.serving import Limits, Server
 
+_port = arguments.checked(int, lambda port: 0 <= port <= 65535, "a port from 0 to 65535")
+_rate = arguments.checked(float, lambda rate: 0 <= rate < math.inf, "a number of at least 0")
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand to the command."""
+
+def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
     limits = Limits()
-    parser = commands.add_parser(
+    parser = arguments.add_command(
+        commands,
         "serve",
+        run,
         help="a page to play with a text model, and JSON",
         description="Serve a page on which texts are typed and classified, and a JSON endpoint "
         "(POST /predict, described by /openapi.json), for a MODEL that was trained on texts. "
         "Only this machine can connect, unless --host says otherwise. Ctrl-C ends.",
     )
-    parser.set_defaults(run=run)
-    parser.add_argument("model", metavar="MODEL", help="a file written by 'multimargin train'")
-    parser.add_argument(
+    arguments.add_model(parser)
+    add = arguments.adder(parser)
+    add(
         "--host",
         default="127.0.0.1",
         help="address to listen at (default: %(default)s, this machine alone; 0.0.0.0: all)",
     )
-    parser.add_argument(
+    add(
         "--port",
         type=_port,
         default=8000,
         help="port to listen at (default: %(default)s; 0: a free one)",
     )
-    parser.add_argument(
+    add(
         "--processes",
-        type=positive_int,
+        type=arguments.positive_int,
         default=1,
-        metavar="N",
-        help="processes that answer; they share the memory of the model (default: 1)",
+        help="processes that answer; they share the memory of the model",
     )
-    parser.add_argument(
+    add(
         "--max-bytes",
-        type=positive_int,
+        type=arguments.positive_int,
         default=limits.max_bytes,
-        metavar="N",
         help="largest body of a request (default: %(default)s)",
     )
-    parser.add_argument(
+    add(
         "--rate",
         type=_rate,
         default=limits.rate,
@@ -54,26 +58,26 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="requests per second of one client, counted by each process "
         "(default: %(default)g; 0: no limit)",
     )
-    parser.add_argument(
+    add(
         "--allow-host",
         action="append",
         default=[],
         metavar="NAME",
         help="a name by which the server may be called, besides localhost; again for more",
     )
-    parser.add_argument(
+    add(
         "--proxy",
         metavar="ADDRESS",
         help="address of a reverse proxy, whose X-Forwarded-For is believed",
     )
-    parser.add_argument(
+    add(
         "--example",
         action="append",
         default=[],
         metavar="TEXT",
         help="a text that the page offers; again for more",
     )
-    add_threads(parser)
+    arguments.add_threads(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -100,23 +104,3 @@ def run(args: argparse.Namespace) -> int:
 
     server.run(started)
     return EXIT_OK
-
-
-def _port(text: str) -> int:
-    try:
-        port = int(text)
-    except ValueError:
-        port = -1
-    if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
-    return port
-
-
-def _rate(text: str) -> float:
-    try:
-        rate = float(text)
-    except ValueError:
-        rate = -1.0
-    if not 0 <= rate < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 0")
-    return rate

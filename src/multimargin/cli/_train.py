@@ -14,74 +14,91 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import distributed
-from multimargin.cli.support._common import (
+from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._messages import (
     EXIT_NOT_CONVERGED,
     EXIT_OK,
-    add_threads,
-    duration,
-    n_jobs,
     note,
-    penalty,
-    positive_float,
-    positive_int,
     print_json,
     print_table,
-    refuse_same_file,
-    seed,
 )
 from multimargin.cli.support._training_data import (
-    DATA_HELP,
     add_data_options,
+    add_training_options,
     read_training,
     recorded,
     unfitted,
 )
-from multimargin.estimator._options import check_parameters
+from multimargin.estimator._options import checked_options
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import check_writable
-from multimargin.models._disk_dtype import STORED
-from multimargin.models._file import load_model, save_model
+from multimargin.models.file._disk_dtype import STORED
 from multimargin.parallel._agreement import allgather_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world
+from multimargin.persistence import load_model, save_model
 from multimargin.solvers._registry import SOLVERS, choose
 from multimargin.tables import Table
 
 _EVERY = 60.0  # seconds between two checkpoints
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand to the command."""
-    parser = commands.add_parser(
+def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
+    parser = arguments.add_command(
+        commands,
         "train",
+        run,
         help="train a model",
         description="Train a model on DATA and save it as MODEL. From a table with texts and "
         "labels: multimargin train DATA.csv MODEL --text COLUMN --label COLUMN",
     )
-    parser.set_defaults(run=run)
-    parser.add_argument("data", metavar="DATA", help=DATA_HELP)
-    parser.add_argument("model", metavar="MODEL", help="the file to write")
-    add = parser.add_argument
+    add_training_options(parser, seed_of="the random order")
+    add = arguments.adder(parser)
+    add("model", metavar="MODEL", help="the file to write")
+    _add_problem_options(parser)
+    _add_solver_options(parser)
+    arguments.add_threads(parser)
+    _add_checkpoint_options(parser)
+    _add_model_options(parser)
+    add("--quiet", action="store_true", help="no progress and no summary")
+    arguments.add_json(parser, "print the results as one JSON object")
+    add_data_options(parser)
+
+
+def _add_problem_options(parser: argparse.ArgumentParser) -> None:
+    add = arguments.adder(parser)
     add(
         "--formulation",
         choices=tuple(FORMULATIONS),
         default="ww",
-        help=", ".join(f"{name}: {f.title}" for name, f in FORMULATIONS.items()) + " (default: ww)",
+        help=", ".join(f"{name}: {f.title}" for name, f in FORMULATIONS.items()) + "",
     )
     add(
         "--C",
-        type=penalty,
+        type=arguments.penalty,
         default=1.0,
         metavar="C",
-        help="weight of losses; inf, for llw, is the hard margin (default: 1)",
+        help="weight of losses; inf, for llw, is the hard margin",
     )
     add(
         "--loss",
         choices=("hinge", "squared_hinge"),
         default="hinge",
-        help="squared_hinge is for ovr only (default: hinge)",
+        help="squared_hinge is for ovr only",
     )
+    add(
+        "--intercept-scaling",
+        type=arguments.positive_float,
+        default=1.0,
+        metavar="S",
+        help="value of the constant feature behind the intercept: the larger, the less the "
+        "intercept is regularised",
+    )
+
+
+def _add_solver_options(parser: argparse.ArgumentParser) -> None:
+    add = arguments.adder(parser)
     add(
         "--solver",
         choices=tuple(dict.fromkeys(name for each in SOLVERS.values() for name in each)),
@@ -91,53 +108,45 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add(
         "--reductions",
-        type=positive_int,
+        type=arguments.positive_int,
         default=10,
-        metavar="N",
-        help="how often per pass llw's alternating and extrapolated solvers take the mean "
-        "(default: 10)",
+        help="how often per pass llw's alternating and extrapolated solvers take the mean",
     )
-    add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance (default: 0.01)")
     add(
         "--stopping",
         choices=("gap", "violation"),
         default="gap",
         help="what the tolerance bounds: the relative duality gap or the largest violation of "
-        "the optimality conditions (default: gap)",
+        "the optimality conditions",
     )
     add(
         "--max-iter",
-        type=positive_int,
+        type=arguments.positive_int,
         default=10_000,
-        metavar="N",
-        help="most passes over the samples (default: 10000)",
+        help="most passes over the samples",
     )
     add(
         "--no-shrinking",
         action="store_true",
         help="visit everything in every pass, also what seems settled (slower)",
     )
-    add("--time-limit", type=positive_float, metavar="S", help="stop after S seconds of training")
-    add("--no-intercept", action="store_true", help="scores without a constant term")
     add(
-        "--intercept-scaling",
-        type=positive_float,
-        default=1.0,
+        "--time-limit",
+        type=arguments.positive_float,
         metavar="S",
-        help="value of the constant feature behind the intercept: the larger, the less the "
-        "intercept is regularised (default: 1)",
+        help="stop after S seconds of training",
     )
-    add("--class-weight", choices=("balanced",), help="weigh classes by their inverse frequency")
-    add("--seed", type=seed, default=0, metavar="N", help="of the random order (default: 0)")
-    add_threads(parser)
     add(
         "--bundles",
-        type=positive_int,
-        metavar="N",
+        type=arguments.positive_int,
         help="bundles of classes, which processes hold and pass on under mpiexec; the model "
         "depends on it, and not on the number of processes or threads (default: what is fastest, "
         "two for each process, or those of the checkpoint)",
     )
+
+
+def _add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
+    add = arguments.adder(parser)
     add(
         "--checkpoint",
         metavar="DIR",
@@ -146,10 +155,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     add(
         "--checkpoint-every",
-        type=duration,
+        type=arguments.duration,
         metavar="T",
         help="time between two states: 60, 60s, 5m, 1h (default: 60s)",
     )
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    add = arguments.adder(parser)
     add(
         "--weights",
         choices=STORED,
@@ -167,17 +180,14 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="start from a model that was trained with --keep-dual: samples that it had are not "
         "learned again, others and new classes are added. As exact as without",
     )
-    add("--quiet", action="store_true", help="no progress and no summary")
-    add("--json", action="store_true", help="print the results as one JSON object")
-    add_data_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train, save, report; under ``mpiexec`` by all ranks together, of which the first speaks."""
+    """Train, save, report; under ``mpiexec`` all ranks train together, and rank 0 reports."""
     comm = world()
     _check_alone(args, comm)
     _check_files(args, comm)
-    check_parameters(unfitted(args).set_params(**_parameters(args)))  # before a long file is read
+    checked_options(unfitted(args).set_params(**_parameters(args)))  # before a long file is read
     choose(args.formulation, args.solver, comm.size, args.bundles, args.checkpoint is not None)
     started = time.perf_counter()
     X, y, template = read_training(args, comm)
@@ -243,7 +253,7 @@ def _start_from(model: MulticlassSVC, args: argparse.Namespace) -> None:
 
 
 def _check_alone(args: argparse.Namespace, comm: Communicator) -> None:
-    """Dual variables are kept by one process."""
+    """Refuse options that need one process, where there are several or checkpoints."""
     for option, given in (("--keep-dual", args.keep_dual), ("--start", args.start is not None)):
         if given and (comm.size > 1 or args.checkpoint is not None):
             other = "--checkpoint" if comm.size == 1 else f"{comm.size} processes"
@@ -253,12 +263,12 @@ def _check_alone(args: argparse.Namespace, comm: Communicator) -> None:
 
 
 def _check_files(args: argparse.Namespace, comm: Communicator) -> None:
-    """Hours of training must not end with a folder that does not exist."""
+    """Check the files before hours of training, not after."""
     if args.checkpoint_every is not None and args.checkpoint is None:
         raise ValueError("--checkpoint-every needs --checkpoint DIR, the folder to write to")
     with raise_on_all(comm):
         if comm.rank == 0:
-            refuse_same_file(args.model, args.data)
+            arguments.refuse_same_file(args.model, args.data)
             if args.start is not None and not Path(args.start).exists():
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), args.start)
             check_writable(args.model)
@@ -274,7 +284,7 @@ def _report(args: argparse.Namespace, result: dict[str, Any]) -> None:
 
 
 def _parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """Of the estimator, but for those of the features."""
+    """Return the parameters of the estimator, without those that make features."""
     return {
         "formulation": args.formulation,
         "C": args.C,
@@ -287,7 +297,7 @@ def _parameters(args: argparse.Namespace) -> dict[str, Any]:
         "fit_intercept": not args.no_intercept,
         "intercept_scaling": args.intercept_scaling,
         "class_weight": args.class_weight,
-        "n_jobs": n_jobs(args),
+        "n_jobs": arguments.n_jobs(args),
         "random_state": args.seed,
         "verbose": 0 if args.quiet else 1,
         "time_limit": args.time_limit,

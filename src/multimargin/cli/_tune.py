@@ -11,23 +11,18 @@ from typing import Any
 from tqdm import tqdm
 
 from multimargin import distributed
-from multimargin.cli.support._common import (
+from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._messages import (
     EXIT_INTERRUPTED,
     EXIT_NOT_CONVERGED,
     EXIT_OK,
-    add_threads,
-    n_jobs,
     note,
-    positive_float,
-    positive_int,
     print_json,
     print_table,
-    refuse_same_file,
-    seed,
 )
 from multimargin.cli.support._training_data import (
-    DATA_HELP,
     add_data_options,
+    add_training_options,
     read_training,
     read_validation,
     recorded,
@@ -37,8 +32,8 @@ from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import atomic_write, check_writable
 from multimargin.io._figure_file import check_figure
 from multimargin.io._text_table import text_table
-from multimargin.models._file import save_model
 from multimargin.parallel._communicator import SerialCommunicator
+from multimargin.persistence import save_model
 from multimargin.selection._grid import check_formulation, checked_penalties
 from multimargin.selection._measure import MEASURES
 from multimargin.selection._plots import write_plot
@@ -53,15 +48,15 @@ Splits keep the shares of the labels; a label seen once stays in training. Featu
 made from the training part alone.
 """
 
+_share = arguments.checked(float, lambda share: 0 < share < 1, "a share between 0 and 1")
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the subcommand to the command."""
-    parser = commands.add_parser(
-        "tune", help="choose the formulation and C", description=_DESCRIPTION
+
+def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
+    parser = arguments.add_command(
+        commands, "tune", run, help="choose the formulation and C", description=_DESCRIPTION
     )
-    parser.set_defaults(run=run)
-    parser.add_argument("data", metavar="DATA", help=DATA_HELP)
-    add = parser.add_argument
+    add_training_options(parser, seed_of="splits and orders")
+    add = arguments.adder(parser)
     add(
         "--formulations",
         type=_formulations,
@@ -76,31 +71,28 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="values such as 0.1,1,10 or a range LOW:HIGH:COUNT such as 0.01:10:7 "
         "(default: ten values that depend on formulation and number of classes)",
     )
-    split = parser.add_mutually_exclusive_group()
-    split.add_argument(
-        "--folds", type=positive_int, metavar="K", help="cross-validation (default: 5 folds)"
+    split = arguments.adder(parser.add_mutually_exclusive_group())
+    split(
+        "--folds",
+        type=arguments.positive_int,
+        metavar="K",
+        help="cross-validation (default: 5 folds)",
     )
-    split.add_argument(
-        "--holdout", type=_share, metavar="S", help="hold out this share once, such as 0.2"
-    )
-    split.add_argument("--validation", metavar="FILE", help="measure on this file, train on DATA")
+    split("--holdout", type=_share, metavar="S", help="hold out this share once, such as 0.2")
+    split("--validation", metavar="FILE", help="measure on this file, train on DATA")
     add(
         "--measure",
         choices=tuple(MEASURES),
         default="error",
-        help="what decides; the table has all (default: error)",
+        help="what decides; the table has all",
     )
-    add("--top-k", type=positive_int, default=5, metavar="K", help="of top-k (default: 5)")
-    add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance (default: 0.01)")
-    add("--no-intercept", action="store_true", help="scores without a constant term")
-    add("--class-weight", choices=("balanced",), help="weigh classes by their inverse frequency")
+    add("--top-k", type=arguments.positive_int, default=5, metavar="K", help="of top-k")
     add("--plot", metavar="FILE", help="draw the measure over C: a .png, .svg or .pdf file")
     add("--csv", metavar="FILE", help="write the table there too")
     add("--model", metavar="MODEL", help="train the best on all of DATA and save it as MODEL")
-    add("--seed", type=seed, default=0, metavar="N", help="of splits and orders (default: 0)")
-    add_threads(parser)
+    arguments.add_threads(parser)
     add("--quiet", action="store_true", help="no progress")
-    add("--json", action="store_true", help="print the results as one JSON object")
+    arguments.add_json(parser, "print the results as one JSON object")
     add_data_options(parser)
 
 
@@ -128,15 +120,8 @@ def _penalties(text: str) -> tuple[float, ...]:
         ) from None
 
 
-def _share(text: str) -> float:
-    value = positive_float(text)
-    if value >= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1")
-    return value
-
-
 def run(args: argparse.Namespace) -> int:
-    """Read, compare, print; after Ctrl-C with what was measured until then."""
+    """Read, compare, print; after Ctrl-C print what was measured until then."""
     _check_files(args)
     comm = SerialCommunicator()
     X, y, template = read_training(args, comm)
@@ -144,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
         tol=args.tol,
         fit_intercept=not args.no_intercept,
         class_weight=args.class_weight,
-        n_jobs=n_jobs(args),
+        n_jobs=arguments.n_jobs(args),
         random_state=args.seed,
     )
     tuner = Tuner(
@@ -177,14 +162,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_files(args: argparse.Namespace) -> None:
-    """Better known before the fits than after."""
+    """Check the files before the fits, not after."""
     takes_table(args)
-    read = [args.data] + ([args.validation] if args.validation else [])
     if args.plot is not None:
         check_figure(args.plot)
     for path in (args.plot, args.csv, args.model):
         if path is not None:
-            refuse_same_file(path, *read)
+            arguments.refuse_same_file(path, args.data, args.validation)
             check_writable(path)
 
 
@@ -288,7 +272,7 @@ def _named(one: Candidate, tuning: Tuning) -> str:
 
 
 def _spread(one: Candidate, measure: str, factor: float = 1.0) -> str:
-    """Mean and standard error, to a digit that means something."""
+    """Write mean and standard error to significant digits."""
     digits = 2 if factor > 1 else 4
     mean, error = factor * one.mean(measure), factor * one.standard_error(measure)
     shown = f"{mean:.{digits}f}"

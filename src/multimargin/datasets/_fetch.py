@@ -1,4 +1,4 @@
-"""Data sets from the web into the data folder: downloaded, compared with sums, looked at."""
+"""Fetch data sets from the web into the data folder, and compare them with sums."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from multimargin.datasets._catalog import CatalogEntry, Part, RemoteFile, entry_of
-from multimargin.datasets._download import FetchError, discard, download
+from multimargin.datasets._download import FetchError, download
 from multimargin.datasets._sets import SHIPPED, default_folder, file_of
-from multimargin.io._atomic import atomic_write, sync_folder
+from multimargin.io._atomic import Replacement, atomic_write
 from multimargin.io._compressed import DataFileError
 from multimargin.io._svmlight import load_svmlight
 
@@ -22,7 +22,6 @@ __all__ = ["FetchError", "fetch_set", "verify_set"]
 
 SUMS = "SHA256SUMS"  # as `sha256sum --check` reads it
 _SUMS_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
-_BLOCK_BYTES = 1 << 20
 
 
 def fetch_set(
@@ -35,8 +34,8 @@ def fetch_set(
 
     A file gets its name only when its sum is the published one, or the one of the first
     download where none was published, and it has as many samples, classes and features as the
-    catalogue says. An interrupted download is continued by the next call. Files that are there
-    already stay as they are.
+    catalogue says. A download that fails leaves nothing behind. Files that are there already
+    stay as they are. Needs pooch (``pip install "multimargin[fetch]"``).
 
     Parameters
     ----------
@@ -57,6 +56,8 @@ def fetch_set(
     ------
     FetchError
         If a file cannot be had or is not what it should be, or is not offered for download.
+    ImportError
+        If pooch is not installed.
     OSError
         If it cannot be written.
     ValueError
@@ -79,7 +80,7 @@ def fetch_set(
     try:
         return [_fetch_part(entry, part, place, report) for part in entry.files]
     finally:
-        # Without a byte received there is no reason for a folder; others are not empty.
+        # Only an empty folder is removed: one in which nothing has been fetched.
         with contextlib.suppress(OSError):
             place.rmdir()
 
@@ -98,18 +99,17 @@ def _fetch_part(
         report(f"{there} is there already")
         return there
     target = place / remote.name
-    partial = place / f"{remote.name}.part"
-    known = remote.sha256 is not None or remote.md5 is not None
     report(f"fetching {remote.url}")
-    download(remote.url, partial, size=remote.bytes, resume_blindly=known)
+    new = Replacement(target)
     try:
-        found = _check_sums(remote, partial, recorded_sums(place).get(remote.name))
-        _check_content(entry, part, partial)
-    except FetchError:
-        discard(partial)
+        with open(new.fd, "wb", closefd=False) as file:
+            download(remote.url, file, place, size=remote.bytes)
+        found = _check_sums(remote, new.temporary, recorded_sums(place).get(remote.name))
+        _check_content(entry, part, new.temporary)
+        new.commit()
+    except BaseException:
+        new.discard()
         raise
-    partial.replace(target)
-    sync_folder(place)
     _record(place, remote.name, found)
     report(f"{target}: {target.stat().st_size:,} bytes, {_trust(remote)}")
     return target
@@ -145,15 +145,14 @@ def _check_sums(remote: RemoteFile, file: Path, recorded: str | None) -> str:
 
 def _sum(file: Path, kind: str) -> str:
     # MD5 guards against accidents only, which is all that those who published it can have meant.
-    digest = hashlib.new(kind, usedforsecurity=False)
     with file.open("rb") as stream:
-        while block := stream.read(_BLOCK_BYTES):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(
+            stream, lambda: hashlib.new(kind, usedforsecurity=False)
+        ).hexdigest()
 
 
 def recorded_sums(place: Path) -> dict[str, str]:
-    """The sums of the files of a set when they were first fetched."""
+    """Return the sums that the files of a set had when they were first fetched."""
     try:
         lines = (place / SUMS).read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:

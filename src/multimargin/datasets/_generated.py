@@ -1,4 +1,4 @@
-"""Generated sets of the sizes of the LSHTC sets, for whoever does not have those.
+"""Generated data of the sizes of the LSHTC sets, which need a registration.
 
 The words that tell the class are 10 % of a sample, so that about half of the test samples go to a
 wrong class, as in the paper's tables; 90 different words per sample are LSHTC-2011's.
@@ -22,7 +22,7 @@ _TOPIC_SHARE = 0.1
 def make_set(
     entry: CatalogEntry, dtype: DTypeLike
 ) -> tuple[csr_matrix[Any], NDArray[Any], csr_matrix[Any], NDArray[Any]]:
-    """Training rows and labels, test rows and labels; the same at every call."""
+    """Return training rows and labels, test rows and labels; the same at every call."""
     X, y = make_hierarchical_text(
         entry.n_train + entry.n_test,
         entry.n_features,

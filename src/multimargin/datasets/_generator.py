@@ -26,7 +26,7 @@ _MAX_TOKENS_PER_WORD = 20.0
 
 
 class _Corpus(NamedTuple):
-    """What the tokens are drawn from."""
+    """The distributions of tokens."""
 
     words: npt.NDArray[np.int32]  # (n_features,): the word at each global frequency rank
     topics: npt.NDArray[np.int32]  # (n_classes, _TOPIC_WORDS): the words of each class, by rank
@@ -227,7 +227,7 @@ def _check_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
 def _draw_labels(
     n_samples: int, n_classes: int, exponent: float, rng: np.random.Generator
 ) -> _Ints:
-    """One sample for each class, the others by a power law over a random order of the classes."""
+    """Draw one sample of each class, the others by a power law over shuffled classes."""
     weights = np.arange(1, n_classes + 1, dtype=np.float64) ** -exponent
     # Without the shuffle, siblings would all be large or all be small.
     rng.shuffle(weights)
@@ -244,7 +244,7 @@ def _draw_topics(
     sibling_share: float,
     rng: np.random.Generator,
 ) -> npt.NDArray[np.int32]:
-    """The words of each class by rank, from the root of the tree down to the classes."""
+    """Draw the words of each class by rank, from the root of the tree down to the classes."""
     level_sizes = [n_classes]
     while level_sizes[-1] > 1:
         level_sizes.append(-(-level_sizes[-1] // branching))
@@ -262,7 +262,7 @@ def _draw_topics(
 def _fresh_words(
     words: npt.NDArray[np.int32], count: int, rng: np.random.Generator
 ) -> npt.NDArray[np.int32]:
-    """Words for topics: squaring prefers frequent ones, but far less than the background does."""
+    """Draw words for topics; squaring prefers frequent ones, far less than the background."""
     return words[(rng.random(count) ** 2 * words.size).astype(np.int64)]
 
 
@@ -275,7 +275,7 @@ def _token_lengths(spread: _Floats, mean_tokens: float) -> _Ints:
 
 
 def _calibrate(corpus: _Corpus, words_per_sample: float, seed: np.random.SeedSequence) -> float:
-    """The mean number of tokens that gives `words_per_sample` distinct words in a pilot."""
+    """Return the mean number of tokens that gives `words_per_sample` distinct words in a pilot."""
     n_pilot = int(min(max(_PILOT_WORDS / words_per_sample, 100), 1000))
     # Copies of the samples, when there are few, estimate the mean as well as more samples do.
     rows = np.resize(np.arange(min(n_pilot, corpus.labels.size)), n_pilot)
@@ -285,7 +285,7 @@ def _calibrate(corpus: _Corpus, words_per_sample: float, seed: np.random.SeedSeq
         spread=_mean_one(corpus.spread[rows]),
     )
     tokens = float(words_per_sample)
-    # The number of distinct words grows slower than that of tokens, so that this converges.
+    # Distinct words grow slower in number than tokens, so this converges.
     for _ in range(30):
         lengths = _token_lengths(pilot.spread, tokens)
         chunks = _draw_chunks(pilot, lengths, np.random.default_rng(seed))
@@ -326,7 +326,7 @@ def _draw_chunks(
 
 
 def _draw_words(corpus: _Corpus, samples: _Ints, uniform: _Floats) -> npt.NDArray[np.int32]:
-    """One word for each token, from one uniform number: which source, then which rank in it."""
+    """Draw a word for each token from one uniform number: the source, then the rank in it."""
     share = corpus.shares[samples]
     topical = uniform < share
     words = np.empty(samples.size, dtype=np.int32)
@@ -343,7 +343,7 @@ def _draw_words(corpus: _Corpus, samples: _Ints, uniform: _Floats) -> npt.NDArra
 
 
 def _zipf_ranks(uniform: _Floats, count: int) -> _Ints:
-    """Ranks in ``range(count)`` whose probability falls as 1 / (rank + 1), by inversion."""
+    """Draw ranks in ``range(count)`` with probability ~ 1 / (rank + 1), by inversion."""
     ranks: _Ints = np.exp(uniform * np.log(count + 1.0)).astype(np.int64) - 1
     # Rounding in exp can reach count when uniform is next to 1.
     np.minimum(ranks, count - 1, out=ranks)

@@ -120,7 +120,7 @@ def load_lshtc(
 
 
 def _pieces(source: bytes | mmap.mmap) -> Iterator[_Piece]:
-    """Cut the file at line ends, without what may stand before the first sample."""
+    """Cut the file at line ends, without a header."""
     begin = len(_BYTE_ORDER_MARK) if source[:3] == _BYTE_ORDER_MARK else 0
     first_line, started = 1, False
     while begin < len(source):
@@ -137,7 +137,7 @@ def _pieces(source: bytes | mmap.mmap) -> Iterator[_Piece]:
 
 
 def _blank_header(lines: list[bytes]) -> bool:
-    """Blank a header; whether there is a line that says anything."""
+    """Blank a header; return whether any line has content."""
     for k, line in enumerate(lines):
         if line.strip():
             if line.strip() == _HEADER:
@@ -190,7 +190,7 @@ def _parse(features: Iterable[bytes], double: bool, threads: int) -> tuple[Any, 
 
 
 def _end_of_labels(line: bytes) -> int:
-    """Where the token with the first colon begins."""
+    """Return where the token with the first colon begins."""
     colon = line.find(b":")
     if colon < 0:
         return len(line)
@@ -198,7 +198,7 @@ def _end_of_labels(line: bytes) -> int:
 
 
 def _label(text: bytes, multilabel: MultiLabel, where: str) -> int | None:
-    """The label of a sample, or None if it is left out."""
+    """Return the label of a sample, or None if it is left out."""
     found = _LABELS.fullmatch(text.rstrip(b"\r"))
     if found is None:
         shown = text[:_SHOWN].decode("ascii", "backslashreplace").strip()
@@ -223,7 +223,7 @@ def _label(text: bytes, multilabel: MultiLabel, where: str) -> int | None:
 
 
 def _merged(row: bytes) -> bytes:
-    """The features of a line with the values of repeated ones added up, in double precision."""
+    """Return the features of a line; add up the values of repeated ones in double precision."""
     if b"_" in row:  # which Python's numbers may have and the format's may not
         return row
     try:

@@ -41,11 +41,11 @@ class SetUnavailableError(RuntimeError):
 
 
 class SetDiffersWarning(UserWarning):
-    """Files that are called like a set of the catalogue are of other sizes than it."""
+    """Files named as a set of the catalogue do not have its sizes."""
 
 
 class SetParts(NamedTuple):
-    """A data set as its files have it; what it has no file of is None.
+    """A data set as its files have it; parts without a file are None.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class SetParts(NamedTuple):
 
 
 def default_folder() -> Path:
-    """Where data sets are unless an option says so: $MULTIMARGIN_DATA, or the user's cache."""
+    """Return the default folder of data sets: $MULTIMARGIN_DATA, or in the user's cache."""
     given = os.environ.get("MULTIMARGIN_DATA")
     if given:
         return Path(given)
@@ -74,7 +74,7 @@ def default_folder() -> Path:
 
 
 def file_of(name: str, part: Part, folder: str | os.PathLike[str] | None) -> Path | None:
-    """The file that holds a part of a data set, or None if there is none."""
+    """Return the file that holds a part of a data set, or None."""
     if folder is None:
         return None
     for kind in _KINDS:
@@ -86,13 +86,13 @@ def file_of(name: str, part: Part, folder: str | os.PathLike[str] | None) -> Pat
 
 
 def is_there(name: str, folder: str | os.PathLike[str] | None) -> bool:
-    """Whether `load_set` would find the training samples of a set."""
+    """Tell whether `load_set` would find the training samples of a set."""
     made_here = entry_of(name).made or name == SHIPPED
     return made_here or file_of(name, "train", folder) is not None
 
 
 def files_in_words(name: str, folder: str | os.PathLike[str] | None) -> str:
-    """Which files `load_set` would read, and how long they are: another word for other data.
+    """Return the names and sizes of the files that `load_set` would read, which identify them.
 
     Empty for what is not in the catalogue, such as generated data.
     """
@@ -165,7 +165,7 @@ def load_set(
             return SetParts(*make_set(entry, dtype))
         raise SetUnavailableError(_why_missing(entry, folder))
     if test is not None and _is_lshtc(train) != _is_lshtc(test):
-        # The columns of one count from 1 and those of the other from 0.
+        # One format counts columns from 1, the other from 0.
         raise ValueError(
             f"{train} and {test} are in different formats, whose features cannot be matched; "
             "move one of them away, or bring both into the same format"
@@ -188,7 +188,7 @@ def load_set(
 
 
 def _compare(parts: SetParts, entry: CatalogEntry, train: Path) -> None:
-    """Warn of what cannot be the set that it is called."""
+    """Warn of files that cannot be the named set."""
     sizes = {
         "training samples": (len(parts.y), entry.n_train),
         "classes": (len(np.unique(parts.y)), entry.n_classes),
@@ -235,7 +235,7 @@ def _renumbered(parts: SetParts, file: Path) -> SetParts:
 
 
 def _columns(X: csr_matrix[Any], kept: NDArray[np.bool_]) -> csr_matrix[Any]:
-    """The columns that are kept, none of the others having an entry."""
+    """Return the kept columns; the others have no entries."""
     new_number = np.cumsum(kept, dtype=np.int32) - 1
     shape = (X.shape[0], max(int(np.count_nonzero(kept)), 1))
     return csr_matrix((X.data, new_number[X.indices], X.indptr), shape=shape)

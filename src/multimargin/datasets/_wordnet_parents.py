@@ -13,7 +13,7 @@ _Anchor = tuple[str, int]
 
 
 def wordnet_parents() -> dict[str, str]:
-    """The hypernym of each class of `load_wordnet_hypernyms`, where the definitions tell it.
+    """Return the hypernym of each class of `load_wordnet_hypernyms`, if the definitions tell it.
 
     A class is a synset, and most of them are also among the definitions, labelled with a hypernym
     of their own. Definitions bear no number, so they are found by their first word; where several
@@ -52,7 +52,7 @@ def wordnet_parents() -> dict[str, str]:
 
 
 def _numbered_definitions() -> tuple[list[str], list[_Bucket], dict[tuple[str, str], list[int]]]:
-    """Labels and buckets of all definitions, and where each first word is found."""
+    """Return labels and buckets of all definitions, and where each first word is found."""
     definitions = _read_definitions()
     labels = definitions.labels.tolist()
     bucket = [
@@ -79,7 +79,7 @@ def _part(label: str) -> str:
 
 
 def _longest_rising(anchors: list[_Anchor]) -> list[_Anchor]:
-    """The most anchors whose rows rise with their offsets."""
+    """Return the longest list of anchors whose rows rise with their offsets."""
     ends: list[int] = []  # the lowest row that a series of this length can end in
     at: list[int] = []
     before: list[int] = []
@@ -97,7 +97,7 @@ def _longest_rising(anchors: list[_Anchor]) -> list[_Anchor]:
 
 
 def _fits(offset: str, row: int, anchors: list[_Anchor]) -> bool:
-    """Whether a synset of this offset can be in this row, between those that are known."""
+    """Tell whether a synset of this offset can be in this row, between the known ones."""
     i = bisect_left(anchors, (offset, -1))
     if i < len(anchors) and anchors[i][0] == offset:
         return anchors[i][1] == row

@@ -25,18 +25,18 @@ from multimargin.solvers._problem import as_core_csr
 
 VARIABLE = "MULTIMARGIN_CACHE"
 _PREFIX = "multimargin-cache"
-_SPARE = 1 << 20  # bytes beside the arrays: the header, and what a file system needs for itself
+_SPARE = 1 << 20  # bytes beside the arrays, for the header and the file system
 
 Data = tuple[sp.csr_matrix, NDArray[Any]]
 
 
 def shared(comm: Communicator, read: Callable[[], tuple[Any, Any]]) -> Data:
-    """The data, of which a host has one copy however many ranks run there. Called by all ranks.
+    """Read data once per host, for all ranks that run there. Called by all ranks.
 
     The first rank of each host reads and writes a file that all ranks of the host map. The file
     has lost its name by the time this returns, so that nothing is left when the run ends,
-    however it ends. It lies in the folder that ``MULTIMARGIN_CACHE`` names, by default in that
-    of temporary files. A rank that is alone on its host keeps the data in its memory.
+    however it ends. It lies in the folder that ``MULTIMARGIN_CACHE`` names, by default in the
+    folder of temporary files. A rank that is alone on its host keeps the data in its memory.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def _cache_file(X: sp.csr_matrix, y: NDArray[Any]) -> Iterator[Path]:
         with _explained(folder):
             _remove_stale(folder)
             _check_space(folder, sum(array.nbytes for array in arrays.values()))
-            # A folder of one's own: only its owner can read what is in it.
+            # A folder that nobody else can read.
             private = Path(tempfile.mkdtemp(prefix=f"{_owner_prefix(os.getpid())}-", dir=folder))
             path = private / "data"
             write_arrays(path, meta, arrays, durable=False)
@@ -167,7 +167,7 @@ def _owner_prefix(pid: int | str) -> str:
 
 
 def _remove_stale(folder: Path) -> None:
-    """Remove what readers on this host have left that were killed while they wrote."""
+    """Remove files of readers on this host that were killed while they wrote."""
     ours = re.compile(re.escape(_owner_prefix("")) + r"(\d{1,18})-\w+")
     for path in folder.iterdir():
         match = ours.fullmatch(path.name)

@@ -1,4 +1,4 @@
-"""Model files of which each rank writes its share."""
+"""Model files of which each rank writes its rows."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from multimargin.distributed._parallel_file import Piece, write_arrays_together
-from multimargin.distributed._rows import ClassShare
-from multimargin.models._disk_dtype import check_disk_dtype, to_disk
-from multimargin.models._file import Arrays, canonical, index_type, metadata, pack_names
+from multimargin.distributed._rows import OwnedRows
+from multimargin.models.file._coef import canonical, index_type
+from multimargin.models.file._content import metadata, pack_names
+from multimargin.models.file._disk_dtype import check_disk_dtype, to_disk
+from multimargin.models.file._strings import Arrays
 from multimargin.parallel._agreement import allgather_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 
 
-def save_share(
+def save_owned(
     model: Any,
-    share: ClassShare,
+    owned: OwnedRows,
     path: str | os.PathLike[str],
     comm: Communicator,
     *,
@@ -29,29 +31,21 @@ def save_share(
 ) -> None:
     """Write the file that `multimargin.save_model` writes for the whole model; called by all ranks.
 
-    Parameters
-    ----------
-    model : MulticlassSVC
-        Fitted but for its coefficients, the same on all ranks.
-    share : ClassShare
-        This rank's coefficients.
-    path, preprocessing, weights
-        As of `multimargin.save_model`.
-    comm : Communicator
+    The model has no coefficients and is the same on all ranks; `owned` are this rank's rows.
     """
     check_disk_dtype(weights)
     meta = metadata(model, preprocessing, weights)
-    begin, _ = share.range_of(comm.rank)
-    if sp.issparse(share.coef):
+    begin, _ = owned.range_of(comm.rank)
+    if sp.issparse(owned.coef):
         meta["coef"] = {"format": "csr"}
-        pieces = _csr_pieces(share, begin, comm, weights)
+        pieces = _csr_pieces(owned, begin, comm, weights)
     else:
         meta["coef"] = {"format": "dense", "order": "C"}
-        columns = share.coef.shape[1]
+        columns = owned.coef.shape[1]
         with raise_on_all(comm):
-            kept = to_disk(share.coef, weights)
-        pieces = {"coef": _piece((share.rows, columns), begin * columns, kept)}
-    pieces["intercept"] = _piece((share.rows,), begin, share.intercept)
+            kept = to_disk(owned.coef, weights)
+        pieces = {"coef": _piece((owned.rows, columns), begin * columns, kept)}
+    pieces["intercept"] = _piece((owned.rows,), begin, owned.intercept)
     names: Arrays = {}
     pack_names(path, model, meta, names)
     for name, array in names.items():  # few, and known to all: rank 0 writes them
@@ -68,20 +62,20 @@ def _piece(
 
 
 def _csr_pieces(
-    share: ClassShare, begin: int, comm: Communicator, weights: str | None
+    owned: OwnedRows, begin: int, comm: Communicator, weights: str | None
 ) -> dict[str, Piece]:
-    matrix = canonical(share.coef)
+    matrix = canonical(owned.coef)
     own = int(matrix.indptr[-1])
     with raise_on_all(comm):
         data = to_disk(matrix.data[:own], weights)
     counts = allgather_value(comm, own)
     before, total = sum(counts[: comm.rank]), sum(counts)
-    index = index_type(total, (share.rows, matrix.shape[1]))
+    index = index_type(total, (owned.rows, matrix.shape[1]))
     starts = matrix.indptr[:-1].astype(np.int64) + before
     if comm.rank == comm.size - 1:  # behind the last row
         starts = np.append(starts, total)
     return {
         "coef.data": _piece((total,), before, data),
         "coef.indices": _piece((total,), before, matrix.indices[:own], index),
-        "coef.indptr": _piece((share.rows + 1,), begin, starts, index),
+        "coef.indptr": _piece((owned.rows + 1,), begin, starts, index),
     }

@@ -23,7 +23,7 @@ from multimargin.parallel._communicator import Communicator, Message
 
 @dataclass(frozen=True)
 class Piece:
-    """What one rank holds of an array: a stretch of its elements in C order.
+    """The part of an array that one rank holds: a stretch of its elements in C order.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Piece:
     shape : tuple of int
         Of the whole array.
     begin : int
-        Which element the stretch begins with.
+        Place of the first element of the stretch.
     data : ndarray
         The stretch; empty if the rank holds nothing.
     """
@@ -49,7 +49,7 @@ def write_arrays_together(
     meta: Mapping[str, Any],
     pieces: Mapping[str, Piece],
 ) -> None:
-    """Write what `multimargin.io._array_file.write_arrays` would, atomically. Called by all ranks.
+    """Write the file that `write_arrays` would write, atomically. Called by all ranks.
 
     Ranks that see the file of rank 0 write their stretches into it; the others send theirs to
     rank 0, a few MB at a time.
@@ -111,7 +111,7 @@ class _Stretch:
 
     @property
     def description(self) -> list[Any]:
-        """What other ranks need to know of it."""
+        """Name, type and place, for the other ranks."""
         dtype = self.array.dtype
         return [self.name, dtype.str, list(self.shape), self.begin, self.array.size, dtype.itemsize]
 
@@ -139,7 +139,7 @@ def _check_complete(path: str | os.PathLike[str], table: list[list[list[Any]]]) 
 
 
 def _combined(crcs: list[list[int]], table: list[list[list[Any]]]) -> list[int]:
-    """The checksum of each array, from those of its stretches on all ranks."""
+    """The checksum of each array, combined from its stretches on all ranks."""
     checksums = []
     for number in range(len(table[0])):
         crc = 0
@@ -231,12 +231,12 @@ class _SharedFile:
         return crc
 
     def _answer(self, message: Message) -> None:
-        # Only when asked: what arrives unasked lies in rank 0's memory, all of it.
+        # Only when asked: unasked messages would all lie in rank 0's memory.
         self._comm.receive(0)
         self._comm.send(message, 0).wait()
 
     def _receive(self, rank: int, fd: int, failed: OSError | None) -> OSError | None:
-        """Write what a rank sends. After a failure it is heard to its end all the same."""
+        """Write the chunks that a rank sends; after a failure, only receive them."""
         self._comm.send([], rank).wait()
         while message := self._comm.receive(rank):
             self._comm.send([], rank).wait()  # the next one travels while this one is written

@@ -1,4 +1,4 @@
-"""A model divided over ranks: each holds the rows of a range of classes, of about equal size."""
+"""The rows of a model divided over ranks: each holds a range of them, of about equal size."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multimargin.estimator._coef import (
+from multimargin.models._coef import (
     coefficients,
     in_form,
     kept_sparse,
     nonzeros,
     one_row_for_two,
 )
-from multimargin.models._file import index_type
+from multimargin.models.file._coef import index_type
 from multimargin.parallel._communicator import Communicator, Message
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Weights
 
 
 @dataclass(frozen=True)
-class ClassShare:
+class OwnedRows:
     """The rows of a linear model that one rank holds.
 
     Attributes
@@ -42,11 +42,11 @@ class ClassShare:
 
     @property
     def rows(self) -> int:
-        """Of the whole model."""
+        """Number of rows of the whole model."""
         return int(self.cuts[-1])
 
     def range_of(self, rank: int) -> tuple[int, int]:
-        """First row that a rank holds, and the first behind those."""
+        """The first row that a rank holds, and the first one behind."""
         return int(self.cuts[rank]), int(self.cuts[rank + 1])
 
 
@@ -60,33 +60,27 @@ def cut_evenly(sizes: NDArray[np.int64], ranks: int) -> NDArray[np.int64]:
     return np.concatenate([[0], inner, [len(sizes)]]).astype(np.int64)
 
 
-def share_trained(
+def divide_trained(
     comm: Communicator, weights: Weights, problem: Problem, sparse: bool | str
-) -> tuple[ClassShare, float]:
-    """The model that a run ended with, divided anew, and the share of its weights that is not zero.
+) -> tuple[OwnedRows, float]:
+    """Divide a trained model anew; also returns the share of its weights that is not zero.
 
-    Parameters
-    ----------
-    comm : Communicator
-    weights : Weights
-        Those of the classes that this rank trained, whichever they are.
-    problem : Problem
-    sparse : bool or "auto"
-        The estimator's `sparse_coef`.
+    The weights are of the classes that this rank trained, whichever they are; `sparse` is the
+    estimator's `sparse_coef`.
     """
     coef, intercept = coefficients(weights, problem)
     stored = comm.allreduce(np.array([nonzeros(coef)], dtype=np.int64), "sum")
-    density = int(stored[0]) / max(1, problem.machines * coef.shape[1])
+    density = int(stored[0]) / max(1, problem.weight_rows * coef.shape[1])
     held = weights.classes
-    if problem.machines == 2:
+    if problem.weight_rows == 2:
         coef, intercept, held = _two_as_one(comm, coef, intercept, held)
-    return share_rows(comm, coef, intercept, held, sparse=sparse), density
+    return divide_rows(comm, coef, intercept, held, sparse=sparse), density
 
 
 def _two_as_one(
     comm: Communicator, coef: Any, intercept: NDArray[Any], held: NDArray[np.int32] | None
 ) -> tuple[Any, NDArray[Any], NDArray[np.int32]]:
-    """Two classes are one row, for which their rows have to come together on one rank."""
+    """The one row of two classes, whose weights have to come together on one rank."""
     if held is None:
         held = np.arange(coef.shape[0], dtype=np.int32)
     pieces = comm.alltoall(
@@ -98,14 +92,14 @@ def _two_as_one(
     return coef[:0], intercept[:0], np.zeros(0, dtype=np.int32)
 
 
-def share_rows(
+def divide_rows(
     comm: Communicator,
     coef: Any,
     intercept: NDArray[Any],
     held: NDArray[np.int32] | None,
     *,
     sparse: bool | str,
-) -> ClassShare:
+) -> OwnedRows:
     """Pass rows between the ranks until each has a range of them.
 
     No rank sees more than the rows it has and those it gets.
@@ -116,7 +110,7 @@ def share_rows(
     coef : ndarray or csr_matrix of shape (n_held, n_features)
     intercept : ndarray of shape (n_held,)
     held : ndarray of int32, shape (n_held,), or None
-        Which rows of the model these are, ascending; each is held by one rank. None: all of them.
+        Their places in the model, ascending; each row is held by one rank. None: all of them.
     sparse : bool or "auto"
         The estimator's `sparse_coef`.
     """
@@ -128,35 +122,35 @@ def share_rows(
     coef = in_form(coef, sparse=kept_sparse(sparse, shape, itemsize, stored))
     cuts = cut_evenly(_row_sizes(comm, coef, held, rows), comm.size)
     if comm.size == 1:
-        return ClassShare(cuts, coef, intercept)
+        return OwnedRows(cuts, coef, intercept)
     ends = np.searchsorted(held, cuts)
     pieces = comm.alltoall(
         [_pack(coef, intercept, held, a, b) for a, b in itertools.pairwise(ends)]
     )
     begin, end = (int(c) for c in cuts[comm.rank : comm.rank + 2])
     joined, constant = _join(pieces, begin, end, coef)
-    return ClassShare(cuts, joined, constant)
+    return OwnedRows(cuts, joined, constant)
 
 
-def take_rows(comm: Communicator, coef: Any, intercept: NDArray[Any]) -> ClassShare:
+def take_rows(comm: Communicator, coef: Any, intercept: NDArray[Any]) -> OwnedRows:
     """This rank's range of rows of a model that all ranks can see, such as a mapped file."""
     sizes = np.diff(coef.indptr) if _sparse(coef) else np.ones(coef.shape[0], dtype=np.int64)
     cuts = cut_evenly(np.asarray(sizes), comm.size)
     begin, end = (int(c) for c in cuts[comm.rank : comm.rank + 2])
     part = _csr_rows(coef, begin, end) if _sparse(coef) else coef[begin:end]
-    return ClassShare(cuts, part, intercept[begin:end])
+    return OwnedRows(cuts, part, intercept[begin:end])
 
 
-def collect_rows(comm: Communicator, share: ClassShare) -> tuple[Any, NDArray[Any]] | None:
+def collect_rows(comm: Communicator, owned: OwnedRows) -> tuple[Any, NDArray[Any]] | None:
     """All rows, on rank 0 alone; None elsewhere."""
-    begin, end = share.range_of(comm.rank)
+    begin, end = owned.range_of(comm.rank)
     held = np.arange(begin, end, dtype=np.int32)
     n = len(held)
     outgoing = [
-        _pack(share.coef, share.intercept, held, 0, n if to == 0 else 0) for to in range(comm.size)
+        _pack(owned.coef, owned.intercept, held, 0, n if to == 0 else 0) for to in range(comm.size)
     ]
     pieces = comm.alltoall(outgoing)
-    return _join(pieces, 0, share.rows, share.coef) if comm.rank == 0 else None
+    return _join(pieces, 0, owned.rows, owned.coef) if comm.rank == 0 else None
 
 
 def _sparse(coef: Any) -> bool:
@@ -166,7 +160,7 @@ def _sparse(coef: Any) -> bool:
 def _row_sizes(
     comm: Communicator, coef: Any, held: NDArray[np.int32], rows: int
 ) -> NDArray[np.int64]:
-    """Stored entries of every row of the model; the rows must be those of exactly one rank."""
+    """Stored entries of every row of the model, each of which exactly one rank must hold."""
     own = np.diff(coef.indptr) if _sparse(coef) else np.ones(len(held), dtype=np.int64)
     sizes = np.full(rows, -1, dtype=np.int64)
     for classes, size in comm.allgather([held, np.asarray(own, dtype=np.int64)]):
@@ -191,7 +185,7 @@ def _pack(coef: Any, intercept: NDArray[Any], held: NDArray[np.int32], a: int, b
 def _join(
     pieces: list[list[NDArray[Any]]], begin: int, end: int, like: Any
 ) -> tuple[Any, NDArray[Any]]:
-    """Rows ``begin .. end - 1`` in their order, from what several ranks held of them."""
+    """Rows ``begin .. end - 1`` in their order, from the pieces of several ranks."""
     intercept = np.empty(end - begin, dtype=like.dtype)
     for held, constant, *_ in pieces:
         intercept[held - begin] = constant

@@ -9,36 +9,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin.distributed._rows import ClassShare
+from multimargin.distributed._rows import OwnedRows
 from multimargin.models._scores import LinearScores
 from multimargin.parallel._agreement import raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._partition import divided
 
-# Samples scored between two exchanges, and candidates of one rank in them: what bounds memory.
+# Samples scored between two exchanges, and candidates of one rank in them: they bound memory.
 _ROWS, _CANDIDATES = 65_536, 1 << 22
 
 
-class SharedScores:
-    """As `LinearScores`, the same bits on all ranks; all ranks call it with the same samples.
+class RankScores:
+    """Scores as of `LinearScores`, the same bits on all ranks, which call it with the same samples.
 
-    Each rank scores all samples with its own classes. The best of every rank are compared by one
-    rank for each sample, which tells the others.
+    Each rank scores all samples with its own classes. For each sample one rank compares the best
+    of all ranks, and tells the others.
     """
 
-    def __init__(self, comm: Communicator, share: ClassShare, threads: int) -> None:
+    def __init__(self, comm: Communicator, owned: OwnedRows, threads: int) -> None:
         self._comm = comm
-        self._share = share
-        self._dtype = share.coef.dtype
-        self._own = LinearScores(share.coef, share.intercept, threads)
+        self._owned = owned
+        self._dtype = owned.coef.dtype
+        self._own = LinearScores(owned.coef, owned.intercept, threads)
 
-    def scores(self, X: Any) -> NDArray[Any]:
-        """The score of a model of two classes, which has one row, shape (n_samples, 1)."""
-        if self._share.rows != 1:
-            raise ValueError(f"all scores of {self._share.rows} classes do not fit a rank; use top")
-        owner = int(np.searchsorted(self._share.cuts, 0, side="right")) - 1
+    def scores(self, X: Any, first: int = 0) -> NDArray[Any]:
+        """The scores of a model of a single row, which has two classes; shape (n_samples, 1)."""
+        if self._owned.rows != 1:
+            raise ValueError(f"all scores of {self._owned.rows} classes do not fit a rank; use top")
+        owner = int(np.searchsorted(self._owned.cuts, 0, side="right")) - 1
         with raise_on_all(self._comm):
-            mine = [self._own.scores(X)] if self._comm.rank == owner else None
+            mine = [self._own.scores(X, first)] if self._comm.rank == owner else None
         return self._comm.broadcast(mine, owner)[0]
 
     def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
@@ -62,7 +62,7 @@ class SharedScores:
         )
 
     def _own_top(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-        begin, end = self._share.range_of(self._comm.rank)
+        begin, end = self._owned.range_of(self._comm.rank)
         if begin == end:
             nothing = np.empty((X.shape[0], 0))
             return nothing.astype(np.int32), nothing.astype(self._dtype)
@@ -77,10 +77,10 @@ def _chunks(samples: int, k: int) -> Iterator[slice]:
 
 
 def _merge(candidates: list[list[NDArray[Any]]], k: int) -> list[NDArray[Any]]:
-    """The best ``k`` of what the ranks found, each rank's in order; of equal ones the first class.
+    """The best ``k`` of the ranks' candidates; of equal ones the first class.
 
-    Ranks have classes in ascending order and so have equal scores of one rank, so that a stable
-    sort does it.
+    Ranks have classes in ascending order, and each has its equal scores in that order, so a
+    stable sort does it.
     """
     classes = np.concatenate([best for best, _ in candidates], axis=1)
     scores = np.concatenate([score for _, score in candidates], axis=1)

@@ -1,4 +1,4 @@
-"""scikit-learn's callback interface where this scikit-learn has it (1.9 on), else nothing."""
+"""scikit-learn's callback interface, from version 1.9 on; without it fits have no callbacks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ except ImportError:
         """Stands in for scikit-learn's mixin: an estimator without callbacks."""
 
         def set_callbacks(self, *callbacks: object) -> Any:
-            """Only says what is missing."""
+            """Say which version has callbacks."""
             raise NotImplementedError(
                 "callbacks need scikit-learn 1.9 or newer, and this is scikit-learn "
                 f"{sklearn.__version__}; history_ and verbose=1 show the progress of a fit here"
@@ -29,7 +29,7 @@ except ImportError:
 
 
 def with_callbacks(method: _Method) -> _Method:
-    """scikit-learn's decorator, of which type checkers would know nothing."""
+    """scikit-learn's decorator, with types: it ships none."""
     return cast(_Method, _with_callbacks(method))
 
 

@@ -1,11 +1,11 @@
-"""Where the documentation is, and the page of a class in it."""
+"""The address of the documentation, and of the page of a class in it."""
 
 from __future__ import annotations
 
 import os
 
-# The one place that says so. MULTIMARGIN_DOCS leads elsewhere, such as to a site built by
-# `make docs`: file:///path/to/multimargin/build/docs/html
+# MULTIMARGIN_DOCS leads elsewhere, such as to a site built by `make docs`:
+# file:///path/to/multimargin/build/docs/html
 DOCUMENTATION = "https://multimargin.readthedocs.io/en/stable"
 
 
@@ -15,7 +15,7 @@ def documentation() -> str:
 
 
 class DocumentedEstimator:
-    """Leads scikit-learn's HTML representation to our pages: its "?" opens that of the class."""
+    """Makes the "?" of scikit-learn's HTML representation open our page of the class."""
 
     _doc_link_module = "multimargin"
 

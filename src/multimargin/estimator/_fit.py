@@ -1,21 +1,33 @@
-"""One run of a solver for an estimator, by this process alone or by several ranks."""
+"""One fit: samples are checked, the problem is solved, and an estimator takes the solution.
+
+`MulticlassSVC.fit`, `multimargin.distributed.fit` and `multimargin.path` all train by the class
+`Fit`; they differ in who watches, in how many ranks there are, and in what a fit starts from.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from multimargin.checkpoints._store import Checkpoint, Checkpoints
+from multimargin.estimator._options import FitOptions
+from multimargin.estimator._progress import Bar
 from multimargin.estimator._run_identity import kept_identity, run_identity
+from multimargin.estimator._samples import box_of, checked_samples, problem_of
+from multimargin.formulations import FORMULATIONS
+from multimargin.models._coef import coefficients, in_form, kept_sparse, nonzeros, one_row_for_two
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.parallel._partition import default_bundles
-from multimargin.solvers._problem import Problem
-from multimargin.solvers._records import Observer, Observers
+from multimargin.solvers._problem import Problem, as_core_csr
+from multimargin.solvers._records import Observer, Observers, Weights
 from multimargin.solvers._registry import choose
 from multimargin.solvers._solution import Limits, Solution, Start
 from multimargin.solvers._stopping import STOPPINGS
@@ -23,7 +35,7 @@ from multimargin.solvers._stopping import STOPPINGS
 
 @dataclass(frozen=True)
 class CheckpointFolder:
-    """Where the state of a run is kept, how often, and who is told when a run goes on from it."""
+    """Where the state of a run is kept, how often, and whom to tell when a run goes on from it."""
 
     path: str | os.PathLike[str]
     every: float
@@ -32,78 +44,178 @@ class CheckpointFolder:
 
 @dataclass(frozen=True)
 class Solved:
-    """A solution, and what of the choices left to the run it depends on."""
+    """A solution, the bundles it was found with (None: it depends on none), and checkpoints."""
 
     solution: Solution
     bundles: int | None
     checkpoints: Checkpoints | None
 
 
-def solve(
-    estimator: Any,
-    problem: Problem,
-    observers: list[Observer],
-    *,
-    threads: int,
-    start: Start | None = None,
-    comm: Communicator | None = None,
-    folder: CheckpointFolder | None = None,
-) -> Solved:
-    """Solve the problem as the estimator's parameters ask for it; called by all ranks.
+@dataclass(frozen=True)
+class Fit:
+    """Checked samples, and the problem that they make with an estimator's parameters.
 
-    Parameters
+    Attributes
     ----------
-    estimator : MulticlassSVC
-        With valid parameters.
+    options : FitOptions
+    X, y : array or sparse matrix, and array
+        After scikit-learn's checks.
+    classes : ndarray of shape (n_classes,)
+        Labels of the classes, which the problem counts from zero.
     problem : Problem
-        The same on all ranks.
-    observers : list of Observer
-    threads : int
-        Of this rank.
-    start : Start, default=None
-        Dual variables to start from.
-    comm : Communicator, default=None
-        The ranks; this process alone if not given.
-    folder : CheckpointFolder, default=None
+    learned : dict
+        Fitted attributes that came with the features, such as a TextClassifier's `features_`.
     """
-    comm = comm or SerialCommunicator()
-    seed = _common_seed(estimator.random_state, comm)
-    bundles = _bundles(estimator, problem, comm, folder)
-    kind = choose(
-        estimator.formulation,
-        estimator.solver,
-        ranks=comm.size,
-        bundles=bundles,
-        checkpoints=folder is not None,
-    )
-    options = {"reductions": int(estimator.n_reductions)} if kind.takes_reductions else {}
-    checkpoints = None
-    if folder is not None:
-        # What was chosen, not what was asked for: "auto" and its choice are the same run.
-        name = kind.__name__.removesuffix("Solver").lower()
-        identity = run_identity(estimator, problem, name, seed, bundles)
-        checkpoints = _ToldCheckpoints(folder, comm, identity)
-    try:
-        solver = kind(
-            problem,
-            STOPPINGS[estimator.stopping](float(estimator.tol)),
-            Limits(int(estimator.max_iter), estimator.time_limit),
-            threads=threads,
-            seed=seed,
-            observers=Observers(observers),
-            keep_alpha=bool(estimator.warm_start),
-            comm=comm,
-            bundles=bundles,
-            checkpoints=checkpoints,
-            shrinking=bool(estimator.shrinking),
-            **options,
+
+    options: FitOptions
+    X: Any
+    y: Any
+    classes: NDArray[Any]
+    problem: Problem
+    learned: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        estimator: Any,
+        options: FitOptions,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+    ) -> Fit:
+        """Check the samples that an estimator was given; it learns its features from them."""
+        X, y, learned = checked_samples(estimator, X, y)
+        classes, problem = problem_of(options, as_core_csr(X), y, sample_weight)
+        return cls(options, X, y, classes, problem, learned)
+
+    def at(self, formulation: str, C: float, *, warm_start: bool) -> Fit:
+        """The same samples with another formulation and C, from a fit whose C is 1."""
+        assert self.options.C == 1  # the box is then the weights
+        options = replace(self.options, formulation=formulation, C=C, warm_start=warm_start)
+        weight, problem = self.problem.box.astype(np.float64), self.problem
+        box = box_of(options, weight, problem.n_classes, problem.X.dtype)
+        return replace(
+            self, options=options, problem=replace(problem, formulation=formulation, box=box)
         )
-        solution = solver.run(start)
-    except BaseException:
-        if checkpoints is not None:
-            checkpoints.close()
-        raise
-    return Solved(solution, bundles if kind.depends_on_bundles else None, checkpoints)
+
+    def bar(self) -> Observer:
+        """A progress bar for this fit."""
+        options = self.options
+        return Bar(FORMULATIONS[options.formulation].title, options.tol, options.stopping)
+
+    def solve(
+        self,
+        observers: list[Observer],
+        *,
+        threads: int,
+        start: Start | None = None,
+        comm: Communicator | None = None,
+        folder: CheckpointFolder | None = None,
+    ) -> Solved:
+        """Solve the problem; called by all ranks.
+
+        Parameters
+        ----------
+        observers : list of Observer
+        threads : int
+            Of this rank.
+        start : Start, default=None
+            Dual variables to start from.
+        comm : Communicator, default=None
+            The ranks; by default this process alone.
+        folder : CheckpointFolder, default=None
+        """
+        options, problem = self.options, self.problem
+        comm = comm or SerialCommunicator()
+        seed = _common_seed(options.random_state, comm)
+        bundles = _bundles(options, problem, comm, folder)
+        kind = choose(
+            options.formulation,
+            options.solver,
+            ranks=comm.size,
+            bundles=bundles,
+            checkpoints=folder is not None,
+        )
+        checkpoints = None
+        if folder is not None:
+            # The solver chosen, not the one asked for: "auto" and its choice are the same run.
+            identity = run_identity(options, problem, kind.name, seed, bundles)
+            checkpoints = _ToldCheckpoints(folder, comm, identity)
+        try:
+            solver = kind(
+                problem,
+                STOPPINGS[options.stopping](options.tol),
+                Limits(options.max_iter, options.time_limit),
+                threads=threads,
+                seed=seed,
+                observers=Observers(observers),
+                keep_alpha=options.warm_start,
+                comm=comm,
+                bundles=bundles,
+                checkpoints=checkpoints,
+                shrinking=options.shrinking,
+                **({"reductions": options.n_reductions} if kind.takes_reductions else {}),
+            )
+            solution = solver.run(start)
+        except BaseException:
+            if checkpoints is not None:
+                checkpoints.close()
+            raise
+        return Solved(solution, bundles if kind.depends_on_bundles else None, checkpoints)
+
+    def linear_model(self, weights: Weights) -> dict[str, Any]:
+        """The fitted attributes that prediction needs, from the weights of all classes."""
+        coef, intercept = coefficients(weights, self.problem)
+        stored, size = nonzeros(coef), coef.shape[0] * coef.shape[1]
+        coef, intercept = one_row_for_two(coef, intercept)
+        wanted = self.options.sparse_coef
+        sparse = kept_sparse(wanted, coef.shape, coef.dtype.itemsize, nonzeros(coef))
+        return {
+            "classes_": self.classes,
+            "n_features_in_": coef.shape[1],
+            "coef_": in_form(coef, sparse=sparse),
+            "intercept_": intercept,
+            "model_density_": stored / max(1, size),
+            **self.learned,
+        }
+
+    def warn_unless_converged(self, solution: Solution, stacklevel: int) -> None:
+        """Say how far the fit came, why it ended there, and what to change."""
+        if solution.converged:
+            return
+        options = self.options
+        remedy = {
+            "max_iter": f"max_iter={options.max_iter} was reached: raise it, or raise tol",
+            "time_limit": f"time_limit={options.time_limit} s was reached: raise it, or raise tol",
+            "precision": "rounding does not allow more: train on float64 data, or raise tol",
+            "a callback": "a callback asked to stop",
+        }[solution.ended_by]
+        zero = " All weights are zero: nothing better was certified before the end."
+        warnings.warn(
+            f"tol was not reached after {solution.passes} passes: relative duality gap "
+            f"{solution.gap:.3g}, largest violation {solution.violation:.3g}, with "
+            f"stopping={options.stopping!r} and tol={options.tol:g}. {remedy}."
+            f"{zero if solution.is_zero else ''}",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def take(estimator: Any, solved: Solved, attributes: Mapping[str, Any]) -> None:
+    """Set the fitted attributes: those given, and the results of the solver."""
+    for name in ("preprocessing_", "pruned_"):  # of a model loaded before
+        estimator.__dict__.pop(name, None)
+    for name, value in attributes.items():
+        setattr(estimator, name, value)
+    solution = solved.solution
+    estimator.n_iter_ = solution.passes
+    estimator.primal_objective_ = solution.primal
+    estimator.dual_objective_ = solution.dual
+    estimator.dual_gap_ = solution.gap
+    estimator.violation_ = solution.violation
+    estimator.converged_ = solution.converged
+    estimator.history_ = [record.as_dict() for record in solution.history]
+    estimator.n_bundles_ = solved.bundles
 
 
 def _common_seed(random_state: Any, comm: Communicator) -> int:
@@ -113,14 +225,14 @@ def _common_seed(random_state: Any, comm: Communicator) -> int:
 
 
 def _bundles(
-    estimator: Any, problem: Problem, comm: Communicator, folder: CheckpointFolder | None
+    options: FitOptions, problem: Problem, comm: Communicator, folder: CheckpointFolder | None
 ) -> int | None:
-    """How many bundles the classes are divided into; None: the solver for one machine.
+    """How many bundles the classes are divided into; None: classes are not divided.
 
-    A run that goes on has those of the run before it, however many ranks there are.
+    A run that goes on has as many as the run before it, however many ranks there are.
     """
-    if estimator.n_bundles is not None:
-        return int(estimator.n_bundles)
+    if options.n_bundles is not None:
+        return options.n_bundles
     if folder is not None:
         kept = kept_identity(folder.path, comm)
         if kept is not None and kept.get("bundles") is not None:

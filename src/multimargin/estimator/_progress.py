@@ -13,7 +13,7 @@ from multimargin.solvers._records import ScanRecord, Weights
 
 
 class Bar:
-    """A progress bar on stderr: how far the measure has come down towards ``tol``, in decades."""
+    """A progress bar on stderr, of the decades that the measure has come down towards ``tol``."""
 
     def __init__(self, name: str, tol: float, measure: str) -> None:
         self._measure = measure

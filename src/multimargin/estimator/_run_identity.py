@@ -1,4 +1,4 @@
-"""Which run a checkpoint belongs to."""
+"""The identity of a run, by which a checkpoint is known to belong to it."""
 
 from __future__ import annotations
 
@@ -10,35 +10,39 @@ from typing import Any
 import numpy as np
 
 from multimargin.checkpoints._folder import ManifestError, read_manifest, step_folder, steps
+from multimargin.estimator._options import FitOptions
 from multimargin.parallel._agreement import broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.solvers._problem import Problem, fingerprint
 
-# Of the states that solvers keep: raised when one of them can no longer read those of before.
+# Version of the states that solvers keep: raised when one of them can no longer read older ones.
 _STATES = 2
 
 
 def run_identity(
-    estimator: Any, problem: Problem, solver: str, seed: int, bundles: int | None
+    options: FitOptions, problem: Problem, solver: str, seed: int, bundles: int | None
 ) -> dict[str, Any]:
-    """What has to be the same for a run to go on from a checkpoint.
+    """Everything that must be the same for a run to go on from a checkpoint.
 
-    In the order in which differences are looked for. The fingerprint differs with most of the
-    others, so it comes last. Limits of passes and time, threads and ranks may be others.
+    Differences are looked for in this order. The fingerprint differs with most of the others, so
+    it comes last. Limits of passes and time, threads and ranks may differ.
+
+    `solver` is the name of the solver chosen, `seed` was drawn from the random state, and `bundles`
+    were chosen where the options leave them open.
     """
-    given = estimator.random_state
+    given = options.random_state
     return {
         "states": _STATES,
-        "formulation": estimator.formulation,
-        "loss": estimator.loss,
-        "C": float(estimator.C) if np.isfinite(estimator.C) else "inf",  # JSON has no infinity
-        "tol": float(estimator.tol),
-        "stopping": estimator.stopping,
-        # As it was given, for users to know it again.
+        "formulation": options.formulation,
+        "loss": options.loss,
+        "C": options.C if np.isfinite(options.C) else "inf",  # JSON has no infinity
+        "tol": options.tol,
+        "stopping": options.stopping,
+        # As given, for users to recognise it.
         "seed": int(given) if isinstance(given, Integral) else seed,
         "solver": solver,
-        "reductions": int(estimator.n_reductions),
-        "shrinking": bool(estimator.shrinking),
+        "reductions": options.n_reductions,
+        "shrinking": options.shrinking,
         "bundles": bundles,
         "intercept": problem.bias,
         "dtype": problem.X.dtype.name,
@@ -47,9 +51,10 @@ def run_identity(
 
 
 def kept_identity(folder: str | os.PathLike[str], comm: Communicator) -> dict[str, Any] | None:
-    """The identity of the run whose checkpoints are in a folder; None without any.
+    """The identity of the run that left checkpoints in a folder; None if there are none.
 
-    Called by all ranks. All checkpoints of a folder are of one run, so any of them tells.
+    Called by all ranks. All checkpoints of a folder belong to one run, so the newest readable one
+    tells.
     """
     found = None
     with raise_on_all(comm):

@@ -1,4 +1,4 @@
-"""From what users give, samples, labels and weights, to the problem that is solved."""
+"""The problem to solve, from the samples, labels and weights that users give."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from multimargin.estimator._options import FitOptions
 from multimargin.solvers._problem import Problem
 
 
-def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any]:
-    """The samples and labels as arrays; the estimator learns the number of its features."""
+def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any, dict[str, Any]]:
+    """Samples and labels as arrays, and the fitted attributes that come with the features.
+
+    Sets the number and the names of the estimator's features.
+    """
     check_labels(y)
+    X, learned = estimator._learned_features(X)
     X, y = validate_data(
         estimator,
-        estimator._learned_features(X),
+        X,
         y,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
         accept_large_sparse=True,
     )
     with warnings.catch_warnings():
-        # That many classes look like a regression; here they are what is expected.
+        # So many classes look like a regression to scikit-learn; here they are expected.
         warnings.filterwarnings("ignore", message="The number of unique classes")
         check_classification_targets(y)
-    return X, y
+    return X, y, learned
 
 
 def check_labels(y: Any) -> None:
-    """Refuse missing and empty labels, and texts among numbers, which have no order.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Raise a ValueError at missing and empty labels, and at texts among numbers."""
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
     if y is None or kind in "biufSc":
         return
@@ -58,16 +58,16 @@ def check_labels(y: Any) -> None:
 
 def _check_all_there(labels: NDArray[Any]) -> None:
     for row, label in enumerate(labels):
-        # The last is what NaN is; pandas' NA has no truth value.
+        # Only NaN differs from itself; pandas' NA has no truth value.
         if label is None or type(label).__name__ == "NAType" or label != label:  # noqa: PLR0124
             raise ValueError(
-                f"y contains missing labels: that of sample {row} is {label!r}, or NaN; leave "
+                f"y contains missing labels: the label of sample {row} is {label!r}, or NaN; leave "
                 "samples without a label out"
             )
 
 
 def _check_not_empty(labels: NDArray[Any]) -> None:
-    """An empty text is what readers of tables make of a label that is missing."""
+    """Refuse empty texts, which readers of tables make of missing labels."""
     if labels.dtype == object:
         empty = np.array([not label.strip() for label in labels], dtype=bool)
     else:  # without a Python object for each
@@ -80,19 +80,11 @@ def _check_not_empty(labels: NDArray[Any]) -> None:
 
 
 def problem_of(
-    estimator: Any, X: sp.csr_matrix, y: Any, sample_weight: ArrayLike | None
+    options: FitOptions, X: sp.csr_matrix, y: Any, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[Any], Problem]:
-    """The classes, and the problem to solve: what has weight zero is left out.
+    """The classes, and the problem to solve, without samples of weight zero.
 
-    Parameters
-    ----------
-    estimator : MulticlassSVC
-        With valid parameters.
-    X : csr_matrix of shape (n_samples, n_features)
-        As `multimargin.solvers._problem.as_core_csr` makes it.
-    y : ndarray of shape (n_samples,)
-        Labels.
-    sample_weight : array-like of shape (n_samples,) or None
+    `X` is as `multimargin.solvers._problem.as_core_csr` makes it.
     """
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
@@ -103,9 +95,9 @@ def problem_of(
     weight = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
     )
-    if estimator.class_weight is not None:
+    if options.class_weight is not None:
         # "balanced" counts repetitions: a weight of two is two samples.
-        weight = weight * _class_weights(estimator.class_weight, classes, labels, weight)[labels]
+        weight = weight * _class_weights(options.class_weight, classes, labels, weight)[labels]
     used = None
     if not np.all(weight > 0):
         used = np.flatnonzero(weight > 0)
@@ -116,27 +108,26 @@ def problem_of(
                 "weight; at least 2 classes are needed"
             )
         X, classes, weight = X[used], classes[kept], weight[used]
-    bias = float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0
-    _check_scale(X, bias)
+    _check_scale(X, options.bias)
     dtype = X.dtype
-    if np.isinf(estimator.C):
-        # What has to hold for every sample needs the digits; the model is rounded afterwards.
+    if np.isinf(options.C):
+        # Constraints that hold for every sample need the digits; the model is rounded afterwards.
         X = X.astype(np.float64)
     return classes, Problem(
         X=X,
         y=np.ascontiguousarray(labels, dtype=np.int32),
-        box=box_of(estimator, weight, len(classes), X.dtype),
+        box=box_of(options, weight, len(classes), X.dtype),
         n_classes=len(classes),
-        bias=bias,
-        formulation=estimator.formulation,
-        loss=estimator.loss,
+        bias=options.bias,
+        formulation=options.formulation,
+        loss=options.loss,
         dtype=dtype,
         rows=used,
     )
 
 
 def _check_scale(X: sp.csr_matrix, bias: float) -> None:
-    """The sum of all squares, and those of box-sized numbers, must not overflow."""
+    """Refuse values so large that the sum of all squares would overflow."""
     largest = float(np.max(np.abs(X.data), initial=0.0)) + bias
     ceiling = float(np.finfo(X.dtype).max) ** 0.5 / max(1, X.nnz + X.shape[0]) ** 0.5
     if largest > ceiling:
@@ -146,13 +137,13 @@ def _check_scale(X: sp.csr_matrix, bias: float) -> None:
         )
 
 
-def box_of(estimator: Any, weight: NDArray[Any], n_classes: int, dtype: Any) -> NDArray[Any]:
-    """Upper bounds of the dual variables: C times the weights, where the type can hold that."""
-    C = float(estimator.C)
+def box_of(options: FitOptions, weight: NDArray[Any], n_classes: int, dtype: Any) -> NDArray[Any]:
+    """Upper bounds of the dual variables: C times the weights, or a ValueError at overflow."""
+    C = options.C
     box = np.ascontiguousarray(C * weight, dtype=dtype)
     most = np.finfo(dtype).max ** 0.5
     # The squared hinge divides by it.
-    least = 1 / most if estimator.loss == "squared_hinge" else 0.0
+    least = 1 / most if options.loss == "squared_hinge" else 0.0
     large = box * n_classes >= most
     if (np.isfinite(C) and np.any(large)) or not np.all(box > least):
         raise ValueError(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,32 +11,24 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 from tqdm import tqdm
 
 from multimargin.estimator._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
-from multimargin.estimator._coef import (
-    coefficients,
-    in_form,
-    kept_sparse,
-    nonzeros,
-    one_row_for_two,
-)
 from multimargin.estimator._doc_link import DocumentedEstimator
-from multimargin.estimator._fit import Solved, solve
-from multimargin.estimator._options import check_parameters
-from multimargin.estimator._progress import Bar, CallbackObserver
-from multimargin.estimator._sample_keys import Keys, row_keys
-from multimargin.estimator._samples import checked_samples, problem_of
-from multimargin.estimator._warm_start import Samples, carried_over
-from multimargin.formulations import FORMULATIONS
+from multimargin.estimator._fit import Fit, take
+from multimargin.estimator._options import checked_options
+from multimargin.estimator._progress import CallbackObserver
+from multimargin.estimator._samples import problem_of
+from multimargin.estimator._warm_start import carried_over
 from multimargin.inspection._mixin import InspectionMixin
-from multimargin.models._scores import LinearScores, best_k_labels, best_labels
+from multimargin.models._coef import ClassRows
+from multimargin.models._sample_keys import Keys, Samples
+from multimargin.models._scores import ClassScores, LinearScores, best_k_labels, best_labels
 from multimargin.parallel._threads import thread_count
-from multimargin.solvers._problem import Problem, as_core_csr
+from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Observer, ScanRecord, Weights
-from multimargin.solvers._solution import Solution, Start
+from multimargin.solvers._solution import Start
 
 if TYPE_CHECKING:
     from typing import Self
@@ -53,7 +45,7 @@ class MulticlassSVC(
     Parameters
     ----------
     formulation : {"ww", "cs", "llw", "ovr"}, default="ww"
-        What a sample loses. "ww", Weston-Watkins: for every class that comes within a margin of
+        The loss of a sample. "ww", Weston-Watkins: for every class that comes within a margin of
         1 of its own. "cs", Crammer-Singer: for the worst of them only. "llw", Lee-Lin-Wahba: for
         every other class that scores above -1, with scores that sum to zero. "ovr", one-vs-rest:
         every class by itself against all others. The models of "llw" and "ovr" are dense.
@@ -72,7 +64,7 @@ class MulticlassSVC(
     n_reductions : int, default=10
         How often per pass "alternating" and "extrapolated" take the mean.
     tol : float, default=0.01
-        What has to be reached, see `stopping`.
+        The tolerance to reach, see `stopping`.
     stopping : {"gap", "violation"}, default="gap"
         "gap": stop at a relative duality gap of `tol`, so that the objective is within that
         fraction of the optimum. "violation": stop when no projected gradient exceeds `tol` (as
@@ -100,16 +92,16 @@ class MulticlassSVC(
     verbose : int, default=0
         1 shows a progress bar on stderr.
     time_limit : float or None, default=None
-        Seconds after which the fit ends with what it has, and a warning with the gap. "ovr" then
-        trains all classes roughly first, and keeps samples x classes dual variables for that
-        (up to 2 GiB; beyond, the last classes may remain untrained).
+        Seconds after which the fit ends with its best model so far, and a warning with the gap.
+        "ovr" then trains all classes roughly first, and keeps samples x classes dual variables
+        for that (up to 2 GiB; beyond, the last classes may remain untrained).
     n_bundles : int or None, default=None
         Bundles of classes, which ranks hold and pass on (`multimargin.distributed`). The model
-        depends on it, where it is given, and not on the number of ranks or threads. None: what
-        is fastest, which is two per rank where there are several ranks.
+        depends on it, where it is given, and not on the number of ranks or threads. None: the
+        fastest choice, which is two per rank where there are several ranks.
     shrinking : bool, default=True
-        Whether passes leave out for a while what seems settled, which is faster; the optimum is
-        the same.
+        Whether passes leave out, for a while, variables that seem settled, which is faster; the
+        optimum is the same.
 
     Attributes
     ----------
@@ -168,7 +160,7 @@ class MulticlassSVC(
     model_density_: float
 
     if TYPE_CHECKING:
-        # What scikit-learn's classes give us: it ships no types.
+        # Methods of scikit-learn's classes, which ships no types.
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...
         def set_params(self, **params: Any) -> Self: ...
         def set_callbacks(self, *callbacks: Any) -> Self: ...
@@ -237,41 +229,42 @@ class MulticlassSVC(
         -------
         self : MulticlassSVC
         """
-        check_parameters(self)
-        threads = thread_count(self.n_jobs)
+        options = checked_options(self)
+        threads = thread_count(options.n_jobs)
         given = X = list(X) if isinstance(X, Iterator) else X  # read again for a warm start
-        X, y = checked_samples(self, X, y)
-        tasks = FitTasks(self, X, y)
-        classes, problem = problem_of(self, as_core_csr(X), y, sample_weight)
-        keys = self._raw_keys(given) if self.warm_start else None
-        samples = self._samples(problem, classes, keys) if self.warm_start else None
-        solved = solve(
-            self,
-            problem,
-            self._observers(tasks, classes, problem),
-            threads=threads,
-            start=self._start(problem, samples),
+        fit = Fit.of(self, options, X, y, sample_weight)
+        tasks = FitTasks(self, fit.X, fit.y)
+        samples = None
+        if options.warm_start:
+            samples = Samples.of(fit.problem, fit.classes, self._raw_keys(given))
+        solved = fit.solve(
+            self._observers(fit, tasks), threads=threads, start=self._start(fit.problem, samples)
         )
-        self._take(solved, self._linear_model(solved.solution.weights, classes, problem))
-        self.__dict__.pop("_warm_alpha", None)
-        self.__dict__.pop("_warm_samples", None)
-        if samples is not None:
-            self._warm_alpha, self._warm_samples = solved.solution.alpha, samples
-        self._warn_unless_converged(solved.solution, stacklevel=4)
-        tasks.fit_ended(lambda: self._linear_model(solved.solution.weights, classes, problem))
+        take(self, solved, fit.linear_model(solved.solution.weights))
+        self._keep_dual(solved.solution.alpha, samples)
+        fit.warn_unless_converged(solved.solution, stacklevel=4)
+        tasks.fit_ended(lambda: fit.linear_model(solved.solution.weights))
         return self
 
+    def _learned_features(self, X: Any) -> tuple[Any, dict[str, Any]]:
+        """For subclasses: the features of training samples, and fitted attributes to make more."""
+        return X, {}
+
     def _raw_keys(self, X: Any) -> Keys | None:
-        """For subclasses: who the given samples are, where features do not tell it for good."""
+        """For subclasses: keys of the given samples, where their features change with others."""
         return None
 
-    def _samples(self, problem: Problem, classes: NDArray[Any], keys: Keys | None) -> Samples:
-        if keys is None:
-            return Samples(row_keys(problem.X), classes)
-        return Samples(keys if problem.rows is None else keys[problem.rows], classes)
+    def _check_more(self) -> None:
+        """For subclasses: check the parameters that they add."""
+
+    def _problem(
+        self, X: sp.csr_matrix, y: Any, sample_weight: ArrayLike | None
+    ) -> tuple[NDArray[Any], Problem]:
+        """The classes of some samples, and the problem that they make."""
+        return problem_of(checked_options(self), X, y, sample_weight)
 
     def _start(self, problem: Problem, samples: Samples | None) -> Start | None:
-        """What of the last fit this one can start from."""
+        """Dual variables to start from, taken over from the last fit."""
         self.__dict__.pop("n_known_samples_", None)
         if samples is None:
             return None
@@ -287,73 +280,21 @@ class MulticlassSVC(
             tqdm.write(note, file=sys.stderr)
         return start
 
-    def _observers(
-        self, tasks: FitTasks, classes: NDArray[Any], problem: Problem
-    ) -> list[Observer]:
+    def _keep_dual(self, alpha: Start | None, samples: Samples | None) -> None:
+        """Keep dual variables for the next fit to start from, or nothing without samples."""
+        self.__dict__.pop("_warm_alpha", None)
+        self.__dict__.pop("_warm_samples", None)
+        if samples is not None:
+            self._warm_alpha, self._warm_samples = alpha, samples
+
+    def _observers(self, fit: Fit, tasks: FitTasks) -> list[Observer]:
         def scan_ended(record: ScanRecord, weights: Callable[[], Weights]) -> bool:
-            return tasks.scan_ended(lambda: self._linear_model(weights(), classes, problem))
+            return tasks.scan_ended(lambda: fit.linear_model(weights()))
 
         observers: list[Observer] = [CallbackObserver(scan_ended)]
-        if self.verbose:
-            observers.append(self._bar())
+        if fit.options.verbose:
+            observers.append(fit.bar())
         return observers
-
-    def _bar(self) -> Observer:
-        return Bar(FORMULATIONS[self.formulation].title, float(self.tol), self.stopping)
-
-    def _linear_model(
-        self, weights: Weights, classes: NDArray[Any], problem: Problem
-    ) -> dict[str, Any]:
-        """The fitted attributes that prediction needs."""
-        coef, intercept = coefficients(weights, problem)
-        stored, size = nonzeros(coef), coef.shape[0] * coef.shape[1]
-        coef, intercept = one_row_for_two(coef, intercept)
-        sparse = kept_sparse(self.sparse_coef, coef.shape, coef.dtype.itemsize, nonzeros(coef))
-        return {
-            "classes_": classes,
-            "n_features_in_": coef.shape[1],
-            "coef_": in_form(coef, sparse=sparse),
-            "intercept_": intercept,
-            "model_density_": stored / max(1, size),
-        }
-
-    def _take(self, solved: Solved, model: Mapping[str, Any]) -> None:
-        """Set the fitted attributes."""
-        for name in ("preprocessing_", "pruned_"):  # those of a model loaded before
-            self.__dict__.pop(name, None)
-        for name, value in model.items():
-            setattr(self, name, value)
-        solution = solved.solution
-        self.n_iter_ = solution.passes
-        self.primal_objective_ = solution.primal
-        self.dual_objective_ = solution.dual
-        self.dual_gap_ = solution.gap
-        self.violation_ = solution.violation
-        self.converged_ = solution.converged
-        self.history_ = [record.as_dict() for record in solution.history]
-        self.n_bundles_ = solved.bundles
-
-    def _warn_unless_converged(self, solution: Solution, stacklevel: int) -> None:
-        if solution.converged:
-            return
-        remedy = {
-            "max_iter": f"max_iter={self.max_iter} was reached: raise it, or raise tol",
-            "time_limit": f"time_limit={self.time_limit} s was reached: raise it, or raise tol",
-            "precision": "rounding does not allow more: train on float64 data, or raise tol",
-            "a callback": "a callback asked to stop",
-        }[solution.ended_by]
-        zero = (
-            " All weights are zero: nothing better was certified before the end."
-            if solution.is_zero
-            else ""
-        )
-        warnings.warn(
-            f"tol was not reached after {solution.passes} passes: relative duality gap "
-            f"{solution.gap:.3g}, largest violation {solution.violation:.3g}, with "
-            f"stopping={self.stopping!r} and tol={self.tol:g}. {remedy}.{zero}",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
-        )
 
     # ------------------------------------------------------------ predicting
 
@@ -370,7 +311,7 @@ class MulticlassSVC(
             For two classes positive scores mean ``classes_[1]``.
         """
         X = self._checked(X)
-        scores = self._scores().scores(X)
+        scores = self._row_scores().scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -402,7 +343,7 @@ class MulticlassSVC(
         scores : ndarray of shape (n_samples, k)
         """
         X = self._checked(X)
-        return best_k_labels(self._scores(), self.classes_, X, k, halved=self._halves_scores())
+        return best_k_labels(self._scores(), self.classes_, X, k)
 
     def sparsify(self) -> Self:
         """Turn ``coef_`` into a CSR matrix. Predictions stay the same.
@@ -432,13 +373,6 @@ class MulticlassSVC(
         check_is_fitted(self, "coef_")
         return self._validated(X)
 
-    def _check_more(self) -> None:
-        """For subclasses: check the parameters that they add."""
-
-    def _learned_features(self, X: Any) -> Any:
-        """For subclasses: samples to train on as features; what makes them is learned here."""
-        return X
-
     def _validated(self, X: Any) -> Any:
         if self._is_plain(X):
             return X
@@ -458,16 +392,30 @@ class MulticlassSVC(
             and bool(np.isfinite(X.data).all())
         )
 
-    def _halves_scores(self) -> bool:
-        """Whether two classes share the difference of their scores evenly.
+    def _scores(self) -> ClassScores:
+        """Scores with a column per class."""
+        return ClassScores(self._row_scores(), ClassRows.of(self))
 
-        One-vs-rest has one machine for them, whose score is the second class's.
-        """
-        return self.formulation != "ovr"
+    def _row_scores(self) -> LinearScores:
+        """Scores with a column per row of ``coef_``, as scikit-learn has them."""
+        cache = self.__dict__.get("_feature_major")
+        return LinearScores(self.coef_, self.intercept_, thread_count(self.n_jobs), cache)
 
-    def _scores(self) -> LinearScores:
-        threads = thread_count(self.n_jobs)
-        return LinearScores(self.coef_, self.intercept_, threads, self.__dict__.get("_asked_again"))
+    # ------------------------------------------------------------ model files, for subclasses
+
+    def _pack_features(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any] | None:
+        """Add to the arrays of a model file how features are made; return its metadata."""
+        return None
+
+    def _unpack_features(
+        self,
+        path: str | os.PathLike[str],
+        about: dict[str, Any],
+        arrays: dict[str, NDArray[Any]],
+        *,
+        verify: bool,
+    ) -> None:
+        """Take back from a model file how features are made."""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,31 +1,15 @@
-"""Dual variables of one fit as the start of another one: other samples, other classes."""
+"""Starts from the dual variables of an earlier fit, of other samples and classes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin.estimator._sample_keys import Keys, matched
+from multimargin.models._sample_keys import Samples, matched
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Alpha, DenseAlpha, Start
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Who the samples of a fit were.
-
-    Attributes
-    ----------
-    keys : ndarray of uint64, shape (n_samples,)
-    classes : ndarray of shape (n_classes,)
-        Labels of the classes, which the fit counted from zero.
-    """
-
-    keys: Keys
-    classes: NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -35,9 +19,9 @@ class Origin:
     Attributes
     ----------
     sample : ndarray of int64, shape (n_samples,)
-        Which sample of the earlier fit it is; -1 for a new one.
+        Its place in the earlier fit; -1 for a new sample.
     renumbered : ndarray of int32, shape (n_classes before,)
-        What number an earlier class has now; -1 if it is gone.
+        The present number of an earlier class; -1 if it is gone.
     """
 
     sample: NDArray[np.int64]
@@ -45,7 +29,7 @@ class Origin:
 
     @property
     def known(self) -> int:
-        """Samples that were there before."""
+        """The number of samples that were there before."""
         return int(np.count_nonzero(self.sample >= 0))
 
     def is_identity(self, n_before: int, n_classes: int) -> bool:
@@ -58,19 +42,12 @@ class Origin:
 def carried_over(
     start: Start, before: Samples, now: Samples, problem: Problem
 ) -> tuple[Start | None, int]:
-    """A start for a problem from the dual variables of another one, and how many samples it knows.
+    """A start from the dual variables of an earlier problem, and how many samples it knows.
 
-    Any values within the bounds are a start, so nothing is refused but another formulation or
-    loss, whose variables mean something else. A sample keeps its variables if it is there with
-    the same label (`Samples`), or if the sample at its place had its label and is gone: then its
-    features were made anew.
-
-    Parameters
-    ----------
-    start : Alpha or DenseAlpha
-    before, now : Samples
-        Of the fit that `start` is from, and of `problem`.
-    problem : Problem
+    Any values within the bounds are a start, so only another formulation or loss is refused,
+    whose variables mean something else. A sample keeps its variables if it was there with the
+    same label (`Samples`), or if the sample at its place had its label and is gone: then its
+    features were made anew. `before` are the samples of the earlier fit, `now` those of `problem`.
     """
     assert isinstance(start, Alpha | DenseAlpha)
     loss = start.loss if isinstance(start, DenseAlpha) else "hinge"
@@ -103,7 +80,7 @@ def _origin(before: Samples, labels: NDArray[np.int32], now: Samples, problem: P
 
 
 def _ragged(start: Alpha, origin: Origin, problem: Problem) -> Alpha:
-    """Known samples with those of their classes that are left; new ones with their own class."""
+    """Known samples keep the classes that are left; new ones have their own class."""
     known = origin.sample >= 0
     at = np.where(known, origin.sample, 0)
     length = np.where(known, np.diff(start.pair)[at], 1)
@@ -121,26 +98,26 @@ def _ragged(start: Alpha, origin: Origin, problem: Problem) -> Alpha:
 def _dense(start: DenseAlpha, classes_before: int, origin: Origin, problem: Problem) -> DenseAlpha:
     known = origin.sample >= 0
     column = _columns(start.value.shape[1], classes_before, origin.renumbered, problem)
-    value = np.zeros((len(problem.y), problem.machines), dtype=start.value.dtype)
+    value = np.zeros((len(problem.y), problem.weight_rows), dtype=start.value.dtype)
     there = np.flatnonzero(column >= 0)
     value[np.ix_(known, there)] = start.value[np.ix_(origin.sample[known], column[there])]
     box = np.where(known, start.box[np.where(known, origin.sample, 0)], problem.box)
-    if problem.formulation == "llw":
-        # Weights are made of what a sample's variables deviate from their mean, own class
-        # included. With the mean a new class has zero weights, and no other weights change;
-        # with zeros it has larger ones than any solution.
+    if problem.facts.centred:
+        # Weights are made of the deviations of a sample's variables from their mean, own class
+        # included. With the mean, a new class has zero weights and no other weights change; with
+        # zeros, it has larger weights than any solution.
         mean = value[:, there].sum(axis=1, dtype=np.float64) / max(1, len(there))
         value[:, column < 0] = mean[:, None]
     return DenseAlpha(start.formulation, start.loss, problem.y, value, box)
 
 
 def _columns(
-    machines_before: int, classes_before: int, renumbered: NDArray[np.int32], problem: Problem
+    rows_before: int, classes_before: int, renumbered: NDArray[np.int32], problem: Problem
 ) -> NDArray[np.int64]:
-    """For each machine of the problem the column of the earlier one; -1 for a new one."""
+    """For each weight vector of the problem the column of the earlier one; -1 for a new one."""
     of_class = np.full(problem.n_classes, -1, dtype=np.int64)
     there = renumbered >= 0
-    # One machine for two classes tells both of them from the other one.
-    column = np.arange(classes_before) if machines_before > 1 else np.zeros(classes_before, int)
+    # One binary problem for two classes tells each of them from the other.
+    column = np.arange(classes_before) if rows_before > 1 else np.zeros(classes_before, int)
     of_class[renumbered[there]] = column[there]
-    return of_class if problem.machines > 1 else of_class[1:]
+    return of_class if problem.weight_rows > 1 else of_class[1:]

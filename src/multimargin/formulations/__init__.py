@@ -1,14 +1,14 @@
 """The formulations, by name. A new one is a file here and a header in ``src/core``."""
 
-from multimargin.formulations._base import Formulation
+from multimargin.formulations._base import Formulation, OwnClass
 from multimargin.formulations._cs import CrammerSinger
 from multimargin.formulations._llw import LeeLinWahba
 from multimargin.formulations._ovr import OneVsRest
+from multimargin.formulations._registry import FORMULATIONS, register
 from multimargin.formulations._ww import WestonWatkins
 
-FORMULATIONS: dict[str, type[Formulation]] = {
-    f.name: f for f in (WestonWatkins, CrammerSinger, LeeLinWahba, OneVsRest)
-}
+for _kind in (WestonWatkins, CrammerSinger, LeeLinWahba, OneVsRest):
+    register(_kind)
 
 __all__ = [
     "FORMULATIONS",
@@ -16,5 +16,7 @@ __all__ = [
     "Formulation",
     "LeeLinWahba",
     "OneVsRest",
+    "OwnClass",
     "WestonWatkins",
+    "register",
 ]

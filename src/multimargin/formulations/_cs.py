@@ -9,11 +9,12 @@ with    w_c  = sum_{i: y_i = c} A_i x_i - sum_{i: y_i != c} a_ic x_i,   A_i = su
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy.optimize import brentq
 
 from multimargin.formulations._base import Array, Formulation
-from multimargin.formulations._ww import WestonWatkins
 
 
 class CrammerSinger(Formulation):
@@ -23,18 +24,28 @@ class CrammerSinger(Formulation):
         "Crammer and Singer, On the algorithmic implementation of multiclass kernel-based vector "
         "machines"
     )
+    solvers: ClassVar = {"auto": "activeset", "passes": "activesetpasses"}
+    divided_solver = "auto"
+    offered_losses = ("hinge",)
+    sparse_dual = True
     separable = False
-
-    margins = staticmethod(WestonWatkins.margins)
-    weights = staticmethod(WestonWatkins.weights)
-
-    @staticmethod
-    def losses(margins: Array) -> Array:
-        largest: Array = np.maximum(margins, 0).max(axis=1)
-        return largest
+    independent = False
+    relative = True
+    own_variable = False
+    centred = False
+    hard_margin = False
+    interior_point = False
 
     @staticmethod
-    def violations(margins: Array, alpha: Array, box: Array) -> Array:
+    def least_penalty(n_classes: int) -> float:
+        return 0.03
+
+    @staticmethod
+    def dense_numbers(n_samples: int, n_features: int) -> int:
+        return 0
+
+    @classmethod
+    def violations(cls, margins: Array, alpha: Array, box: Array) -> Array:
         # What is left of the budget is one more class, with margin 0.
         left = box - alpha.sum(axis=1)
         giving = np.where(alpha > 0, margins, np.inf).min(axis=1)

@@ -9,33 +9,35 @@ with    w_c  = sum_i (A_i / K - a_ic) x_i,   A_i = sum_c a_ic
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from multimargin.formulations._base import Array, Formulation
-from multimargin.formulations._ww import WestonWatkins
+from multimargin.formulations._base import Array, Formulation, Labels
 
 
 class LeeLinWahba(Formulation):
     name = "llw"
     title = "Lee-Lin-Wahba"
     reference = "Lee, Lin and Wahba, Multicategory support vector machines"
+    solvers: ClassVar = {
+        "auto": "block",
+        "passes": "blockpasses",
+        "block": "block",
+        "alternating": "alternating",
+        "extrapolated": "extrapolated",
+    }
+    divided_solver = "extrapolated"
+    offered_losses = ("hinge",)
+    sparse_dual = False
     separable = True
+    independent = False
+    relative = False
+    own_variable = False
+    centred = True
     hard_margin = True
-
-    losses = staticmethod(WestonWatkins.losses)
-
-    @staticmethod
-    def margins(scores: Array, y: NDArray[np.intp]) -> Array:
-        margins: Array = 1 + scores
-        np.put_along_axis(margins, y[:, None], 0, axis=1)
-        return margins
-
-    @staticmethod
-    def weights(alpha: Array, X: Array, y: NDArray[np.intp]) -> Array:
-        W: Array = (alpha.mean(axis=1, keepdims=True) - alpha).T @ X
-        return W
+    interior_point = True
 
     @staticmethod
     def solve_block(
@@ -55,8 +57,17 @@ class LeeLinWahba(Formulation):
         return solved
 
     @staticmethod
-    def normal_matrix(scale: Array, X: Array, y: NDArray[np.intp]) -> list[Array]:
-        """B diag(scale) B', with B from dual variables to weights, class by class."""
+    def least_penalty(n_classes: int) -> float:
+        # Below, nearly all dual variables are at C, and models are the same but for their scale.
+        # With 1,139 classes of four samples: error 0.958 up to C = 30, 0.698 at 1,000.
+        return float(np.clip(n_classes / 100, 1, 10))
+
+    @staticmethod
+    def dense_numbers(n_samples: int, n_features: int) -> int:
+        return n_samples + n_features
+
+    @staticmethod
+    def normal_matrix(scale: Array, X: Array, y: Labels) -> list[Array]:
         k, d = scale.shape[1], X.shape[1]
         full = np.zeros((k, d, k, d))
         for c in range(k):

@@ -1,4 +1,4 @@
-"""One-vs-rest: one binary machine per class.
+"""One-vs-rest: one binary problem per class.
 
 primal  min  sum_c [ 1/2 |w_c|^2 + sum_i U_i max(0, m_ic) ]
 dual    max  sum_c [ sum_i a_ic - 1/2 |w_c|^2 ],    0 <= a_ic <= U_i
@@ -11,33 +11,28 @@ a_ic^2 / (4 U_i).
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar
 
-from multimargin.formulations._base import Array, Formulation
+import numpy as np
+
+from multimargin.formulations._base import Array, Formulation, Labels
 
 
 class OneVsRest(Formulation):
     name = "ovr"
     title = "One-vs-rest"
     reference = "Rifkin and Klautau, In defense of one-vs-all classification"
-    separable = True
+    solvers: ClassVar = {"auto": "ovr", "passes": "ovrpasses"}
+    divided_solver = "auto"
     offered_losses = ("hinge", "squared_hinge")
-
-    @staticmethod
-    def margins(scores: Array, y: NDArray[np.intp]) -> Array:
-        margins: Array = 1 - _signs(y, scores.shape[1]) * scores
-        return margins
-
-    @staticmethod
-    def losses(margins: Array) -> Array:
-        total: Array = np.maximum(margins, 0).sum(axis=1)
-        return total
-
-    @staticmethod
-    def weights(alpha: Array, X: Array, y: NDArray[np.intp]) -> Array:
-        W: Array = (_signs(y, alpha.shape[1]) * alpha).T @ X
-        return W
+    sparse_dual = False
+    separable = True
+    independent = True
+    relative = False
+    own_variable = True
+    centred = False
+    hard_margin = False
+    interior_point = True
 
     @staticmethod
     def solve_block(
@@ -47,15 +42,13 @@ class OneVsRest(Formulation):
         return solved
 
     @staticmethod
-    def variables(y: NDArray[np.intp], n_classes: int) -> NDArray[np.bool_]:
-        return np.ones((len(y), n_classes), dtype=bool)
+    def least_penalty(n_classes: int) -> float:
+        return 0.03
 
     @staticmethod
-    def normal_matrix(scale: Array, X: Array, y: NDArray[np.intp]) -> list[Array]:
-        """B diag(scale) B', with B from dual variables to weights: one block per class."""
+    def dense_numbers(n_samples: int, n_features: int) -> int:
+        return n_features
+
+    @staticmethod
+    def normal_matrix(scale: Array, X: Array, y: Labels) -> list[Array]:
         return [X.T @ (column[:, None] * X) for column in scale.T]
-
-
-def _signs(y: NDArray[np.intp], n_classes: int) -> Array:
-    signs: Array = np.where(np.arange(n_classes)[None, :] == y[:, None], 1.0, -1.0)
-    return signs

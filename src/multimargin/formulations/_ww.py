@@ -9,13 +9,12 @@ with    w_c  = sum_{i: y_i = c} A_i x_i - sum_{i: y_i != c} a_ic x_i,   A_i = su
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from multimargin.formulations._base import Array, Formulation
+from multimargin.formulations._base import Array, Formulation, Labels
 
 _MOST_AT_A_TIME = 2**20  # numbers
 
@@ -24,26 +23,17 @@ class WestonWatkins(Formulation):
     name = "ww"
     title = "Weston-Watkins"
     reference = "Weston and Watkins, Support vector machines for multi-class pattern recognition"
+    solvers: ClassVar = {"auto": "activeset", "passes": "activesetpasses"}
+    divided_solver = "auto"
+    offered_losses = ("hinge",)
+    sparse_dual = True
     separable = True
-
-    @staticmethod
-    def margins(scores: Array, y: NDArray[np.intp]) -> Array:
-        own = np.take_along_axis(scores, y[:, None], axis=1)
-        margins: Array = 1 - own + scores
-        np.put_along_axis(margins, y[:, None], 0, axis=1)
-        return margins
-
-    @staticmethod
-    def losses(margins: Array) -> Array:
-        total: Array = np.maximum(margins, 0).sum(axis=1)
-        return total
-
-    @staticmethod
-    def weights(alpha: Array, X: Array, y: NDArray[np.intp]) -> Array:
-        coefficients = -np.asarray(alpha, dtype=np.float64)
-        np.put_along_axis(coefficients, y[:, None], alpha.sum(axis=1, keepdims=True), axis=1)
-        W: NDArray[Any] = coefficients.T @ X
-        return W
+    independent = False
+    relative = True
+    own_variable = False
+    centred = False
+    hard_margin = False
+    interior_point = True
 
     @staticmethod
     def solve_block(
@@ -60,8 +50,17 @@ class WestonWatkins(Formulation):
         return solved
 
     @staticmethod
-    def normal_matrix(scale: Array, X: Array, y: NDArray[np.intp]) -> list[Array]:
-        """B diag(scale) B', with B from dual variables to weights, class by class."""
+    def least_penalty(n_classes: int) -> float:
+        # Below, every sample needs most classes to reach its margin: fits are slow, and models
+        # dense and no better.
+        return float(np.clip(10 / n_classes, 0.03, 0.1))
+
+    @staticmethod
+    def dense_numbers(n_samples: int, n_features: int) -> int:
+        return 0
+
+    @staticmethod
+    def normal_matrix(scale: Array, X: Array, y: Labels) -> list[Array]:
         k, d = scale.shape[1], X.shape[1]
         full = np.zeros((k, d, k, d))
         each = np.arange(k)

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 
-from multimargin.estimator._sample_keys import matched
-from multimargin.estimator._samples import problem_of
-from multimargin.estimator._warm_start import Samples
 from multimargin.inspection._objectives import dual_objective, primal_objective
+from multimargin.models._sample_keys import Samples, matched
 from multimargin.solvers._problem import Problem, as_core_csr
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
@@ -47,7 +45,7 @@ def certified(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None)
     features = as_core_csr(model._checked(X)).astype(np.float64, copy=False)
     y = column_or_1d(y)
     check_consistent_length(features, y)
-    classes, problem = problem_of(model, features, y, sample_weight)
+    classes, problem = model._problem(features, y, sample_weight)
     if classes.tolist() != model.classes_.tolist():
         raise ValueError(
             f"the samples have {len(classes):,} classes, which are not the {len(model.classes_):,} "
@@ -56,8 +54,9 @@ def certified(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None)
     primal = primal_objective(model.coef_, model.intercept_, problem)
     alpha = getattr(model, "_warm_alpha", None)
     if alpha is not None:
-        keys = model._samples(problem, classes, model._raw_keys(X))
-        dual = dual_objective(alpha, _origin(alpha, model._warm_samples, keys, problem), problem)
+        samples = Samples.of(problem, classes, model._raw_keys(X))
+        origin = _origin(alpha, model._warm_samples, samples, problem)
+        dual = dual_objective(alpha, origin, problem)
     elif hasattr(model, "dual_objective_"):
         dual = float(model.dual_objective_)
     else:

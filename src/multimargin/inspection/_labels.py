@@ -1,29 +1,23 @@
-"""Classes by their labels."""
+"""Labels: their places among the classes of a model, and as numbers to be counted."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
 
 _SHOWN = 5
 
 
 def class_index(classes: NDArray[Any], label: Any) -> int:
-    """The place of a label among the classes of a model.
+    """Return the place of a label among the sorted classes of a model.
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Sorted, as a fitted model has them.
-    label : str or number
-
-    Raises
-    ------
-    ValueError
-        If there is no such class; the message names the ones that are nearest.
+    Raises a ValueError that names the nearest classes if there is no such class.
     """
     place = _place(classes, label)
     if place is None:
@@ -32,14 +26,65 @@ def class_index(classes: NDArray[Any], label: Any) -> int:
 
 
 def places_of(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
-    """The places of some labels among the classes of a model; -1 for what is none of them."""
+    """Return the places of labels among the classes of a model; -1 for labels of no class."""
     place = {label: c for c, label in enumerate(classes.tolist())}
     return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
 
 
 def native(label: Any) -> Any:
-    """A label as Python has it, without the type of the array it comes from."""
+    """Return a label as a plain Python object instead of a NumPy scalar."""
     return label.item() if isinstance(label, np.generic) else label
+
+
+@dataclass(frozen=True)
+class Codes:
+    """True and predicted labels of samples, as places among all labels, which are sorted."""
+
+    labels: NDArray[Any]
+    truth: NDArray[np.intp]
+    predicted: NDArray[np.intp]
+
+    def pairs(self) -> Any:
+        """Count each pair of labels: the sparse confusion matrix, its rows the truth."""
+        n = len(self.labels)
+        once = np.ones(len(self.truth), dtype=np.int64)
+        counts: Any = sp.csr_matrix((once, (self.truth, self.predicted)), shape=(n, n))
+        counts.sum_duplicates()
+        return counts
+
+
+def predicted_labels(given: Any, *rest: Any) -> tuple[Any, Any, NDArray[Any] | None]:
+    """Return true and predicted labels, and the classes of a model, or None.
+
+    The arguments are ``y_true, y_pred`` or ``model, X, y_true``.
+    """
+    if hasattr(given, "predict"):
+        if len(rest) != 2:
+            raise TypeError("with a model, pass it with samples and labels: model, X, y")
+        check_is_fitted(given, "coef_")
+        X, y = rest
+        return y, given.predict(X), np.asarray(given.classes_)
+    if len(rest) != 1:
+        raise TypeError("pass true and predicted labels, y_true, y_pred; or model, X, y")
+    return given, rest[0], None
+
+
+def codes(y_true: ArrayLike, y_pred: ArrayLike, classes: ArrayLike | None = None) -> Codes:
+    """Number the labels; ``classes`` are further labels, which need not occur."""
+    truth, predicted = _labels("y_true", y_true), _labels("y_pred", y_pred)
+    if len(truth) != len(predicted):
+        raise ValueError(f"{len(truth)} true labels, but {len(predicted)} predicted ones")
+    if not len(truth):
+        raise ValueError("there are no labels to compare: y_true is empty")
+    parts = [truth, predicted] if classes is None else [truth, predicted, _labels("", classes)]
+    if len({isinstance(part[0], str) for part in parts if len(part)}) > 1:
+        raise ValueError(
+            f"true labels of type {truth.dtype} cannot be compared with predicted ones of type "
+            f"{predicted.dtype}: convert one of them"
+        )
+    labels, places = np.unique(np.concatenate(parts), return_inverse=True)
+    places = places.reshape(-1)
+    return Codes(labels, places[: len(truth)], places[len(truth) : 2 * len(truth)])
 
 
 def _place(classes: NDArray[Any], label: Any) -> int | None:
@@ -62,7 +107,7 @@ def _unknown(classes: NDArray[Any], label: Any) -> str:
 
 
 def _near(classes: NDArray[Any], label: str) -> list[Any]:
-    """Classes that look like the label: that contain it, or that are spelt alike."""
+    """Return classes that contain the label or are spelt alike."""
     labels = {str(c).casefold(): c for c in classes.tolist()}
     wanted = label.casefold()
     # Shortest first: "dog.n#..." comes before "hot_dog.n#...", what starts with it before both.
@@ -71,3 +116,10 @@ def _near(classes: NDArray[Any], label: str) -> list[Any]:
     )
     close = holding[:_SHOWN] if wanted and holding else get_close_matches(wanted, labels, _SHOWN)
     return [labels[c] for c in close]
+
+
+def _labels(name: str, y: ArrayLike) -> NDArray[Any]:
+    labels = np.asarray(y)
+    if labels.ndim != 1:
+        raise ValueError(f"{name} must have one dimension, got {labels.ndim}")
+    return labels

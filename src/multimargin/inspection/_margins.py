@@ -138,9 +138,8 @@ def margins(model: Any, X: Any, y: ArrayLike) -> Margins:
     step = max(1, _MOST_AT_A_TIME // len(model.classes_))
     for begin in range(0, n, step):
         some = slice(begin, min(n, begin + step))
-        raw = scorer.scores(features[some], begin).astype(np.float64)
-        columns["loss"][some] = _losses(model, raw, own[some])
-        scores = _class_scores(model, raw)
+        scores = scorer.scores(features[some], begin).astype(np.float64)
+        columns["loss"][some] = _losses(model, scores, own[some])
         at = np.arange(len(scores))
         columns["score"][some] = scores[at, own[some]]
         scores[at, own[some]] = -np.inf
@@ -165,22 +164,10 @@ def _places(classes: NDArray[Any], y: NDArray[Any], n_samples: int) -> NDArray[n
     return places[which.reshape(-1)]
 
 
-def _class_scores(model: Any, raw: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The scores of all classes, also of two that share one."""
-    if len(model.classes_) != 2:
-        return raw
-    share = raw / 2 if model._halves_scores() else raw
-    return np.hstack([-share, share])
-
-
-def _losses(model: Any, raw: NDArray[np.float64], own: NDArray[np.intp]) -> NDArray[np.float64]:
+def _losses(model: Any, scores: NDArray[np.float64], own: NDArray[np.intp]) -> NDArray[np.float64]:
     formulation = FORMULATIONS[model.formulation]
-    if model.formulation != "ovr":
-        scores = _class_scores(model, raw)
-        return np.asarray(formulation.losses(formulation.margins(scores, own)), dtype=np.float64)
-    if len(model.classes_) == 2:  # one machine, for the second class
-        distances: NDArray[Any] = 1 - np.where(own[:, None] == 1, 1, -1) * raw
-    else:
-        distances = formulation.margins(raw, own)
-    distances = np.maximum(distances, 0)
-    return np.asarray((distances**2 if model.loss == "squared_hinge" else distances).sum(axis=1))
+    if formulation.weight_rows(scores.shape[1]) < scores.shape[1]:
+        # One binary problem for two classes is the second one's.
+        scores, own = scores[:, 1:], own - 1
+    losses = formulation.losses(formulation.margins(scores, own), model.loss)
+    return np.asarray(losses, dtype=np.float64)

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from multimargin.formulations import OwnClass
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
@@ -43,20 +44,21 @@ def primal_objective(coef: Any, intercept: NDArray[Any], problem: Problem) -> fl
         infinite if nothing does.
     """
     weights = _Weights(coef, intercept, problem)
-    own = _own_scores(weights, problem)
+    own = _own_scores(weights, problem) if problem.facts.relative else None
     norm2, lost = 0.0, np.zeros(len(problem.y))
-    largest = problem.formulation == "cs" or bool(np.isinf(problem.box).any())
+    facts, hard = problem.facts, bool(np.isinf(problem.box).any())
     for some in _blocks(problem):
         W, constant = weights.of(some)
         norm2 += float(np.vdot(W, W) + constant @ constant)
-        hinge = np.maximum(
-            _margins(_scores(problem.X, W, constant, problem), own, some, problem), 0
-        )
-        if largest:
-            np.maximum(lost, hinge.max(axis=1), out=lost)
+        scores = _scores(problem.X, W, constant, problem)
+        margins = facts.margins_to(scores, _own_class(some, problem, own))
+        if hard:
+            np.maximum(lost, margins.max(axis=1), out=lost)
+        elif facts.separable:
+            lost += facts.losses(margins, problem.loss)
         else:
-            lost += np.sum(hinge if problem.loss == "hinge" else hinge**2, axis=1)
-    if np.isinf(problem.box).any():
+            np.maximum(lost, facts.losses(margins, problem.loss), out=lost)
+    if hard:
         worst = float(lost.max())
         return 0.5 * norm2 / (1 - worst) ** 2 if worst < 1 else float("inf")
     return 0.5 * norm2 + float(problem.box @ lost)
@@ -81,8 +83,8 @@ def dual_objective(alpha: Alpha | DenseAlpha, origin: NDArray[np.int64], problem
     else:
         gain, norm2 = _dense(alpha, origin, empty, problem)
     # No weights change what these lose: their variables are as large as they may be.
-    per_sample = {"cs": 1, "ovr": problem.machines}.get(problem.formulation, problem.n_classes - 1)
-    return gain + per_sample * float(problem.box[empty].sum()) - 0.5 * norm2
+    lost = problem.facts.zero_loss(problem.n_classes) * float(problem.box[empty].sum())
+    return gain + lost - 0.5 * norm2
 
 
 class _Weights:
@@ -91,15 +93,15 @@ class _Weights:
     def __init__(self, coef: Any, intercept: NDArray[Any], problem: Problem) -> None:
         self._coef: Any = coef
         self._constant = np.asarray(intercept, dtype=np.float64) / (problem.bias or 1.0)
-        if problem.machines == 2:  # kept as the difference of two that are opposites
+        if problem.weight_rows == 2:  # kept as the difference of two that are opposites
             row = np.asarray(coef if isinstance(coef, np.ndarray) else coef.toarray(), np.float64)
             self._coef = np.vstack([-0.5 * row, 0.5 * row])
             self._constant = np.array([-0.5, 0.5]) * self._constant
         self._mean: Any = 0.0
-        if problem.formulation == "llw":
+        if problem.facts.centred:
             # Sparse matrices add up in their own type, whatever type is asked for.
             total: Any = self._coef.astype(np.float64).sum(axis=0)
-            self._mean = np.asarray(total).reshape(-1, 1) / problem.machines
+            self._mean = np.asarray(total).reshape(-1, 1) / problem.weight_rows
             self._constant = self._constant - self._constant.mean()
 
     def of(self, some: slice) -> tuple[Floats, Floats]:
@@ -109,11 +111,11 @@ class _Weights:
 
 
 def _blocks(problem: Problem) -> Iterator[slice]:
-    """The classes, or rather their machines, some at a time."""
+    """Yield the weight vectors, some at a time."""
     n, features = problem.X.shape
     size = max(1, _BLOCK_BYTES // (8 * (features + 2 * n)))
-    for begin in range(0, problem.machines, size):
-        yield slice(begin, min(problem.machines, begin + size))
+    for begin in range(0, problem.weight_rows, size):
+        yield slice(begin, min(problem.weight_rows, begin + size))
 
 
 def _scores(X: Any, W: Floats, constant: Floats, problem: Problem) -> Floats:
@@ -122,37 +124,19 @@ def _scores(X: Any, W: Floats, constant: Floats, problem: Problem) -> Floats:
     return scores
 
 
-def _own_scores(weights: _Weights, problem: Problem) -> Floats | None:
-    """Scores of the samples' own classes, where margins are measured from these."""
-    if problem.formulation not in ("ww", "cs"):
-        return None
+def _own_scores(weights: _Weights, problem: Problem) -> Floats:
+    """Return the scores of the samples' own classes, shape (n_samples, 1)."""
     own, order = np.empty(len(problem.y)), np.argsort(problem.y, kind="stable")
     first = np.searchsorted(problem.y[order], np.arange(problem.n_classes + 1))
     for some in _blocks(problem):
         rows = order[first[some.start] : first[some.stop]]
         scores = _scores(problem.X[rows], *weights.of(some), problem)
         own[rows] = scores[np.arange(len(rows)), problem.y[rows] - some.start]
-    return own
+    return own[:, None]
 
 
-def _margins(scores: Floats, own: Floats | None, some: slice, problem: Problem) -> Floats:
-    """Margins of some classes in the place of their scores; 0 for the own class, if it has none."""
-    rows, columns = _own_places(some, problem)
-    if problem.formulation == "ovr":
-        scores[rows, columns] *= -1
-        scores += 1
-        return scores
-    scores += 1 if own is None else 1 - own[:, None]
-    scores[rows, columns] = 0
-    return scores
-
-
-def _own_places(some: slice, problem: Problem) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Samples whose own class is among these machines, and their columns."""
-    # One machine for two classes is the second one's.
-    column = problem.y.astype(np.intp) - int(problem.machines == 1) - some.start
-    (rows,) = np.nonzero((column >= 0) & (column < some.stop - some.start))
-    return rows, column[rows]
+def _own_class(some: slice, problem: Problem, scores: Floats | None = None) -> OwnClass:
+    return OwnClass.among(problem.own_row, some.start, some.stop, scores)
 
 
 def _empty_rows(problem: Problem) -> NDArray[np.bool_]:
@@ -174,7 +158,7 @@ def _ragged(
     value = np.clip(kept.data, 0, problem.box[row])
     value[empty[row] | (kept.indices == problem.y[row])] = 0
     total = np.bincount(row, value, minlength=len(origin))
-    if problem.formulation == "cs":  # the variables of a sample share the bound
+    if not problem.facts.separable:  # the variables of a sample share the bound
         fits = np.minimum(1, _ROUNDING * problem.box / np.maximum(total, problem.box))
         fits[total <= problem.box] = 1
         value, total = value * fits[row], total * fits
@@ -189,28 +173,26 @@ def _dense(
     alpha: DenseAlpha, origin: NDArray[np.int64], empty: NDArray[np.bool_], problem: Problem
 ) -> tuple[float, float]:
     """The same of variables of all classes; the squared hinge adds its squares to the norm."""
-    bound = problem.box[:, None] if problem.loss == "hinge" else np.inf
+    facts, bound = problem.facts, problem.box[:, None] if problem.loss == "hinge" else np.inf
 
     def feasible(some: slice) -> Floats:
         value: Floats = np.clip(alpha.value[origin, some].astype(np.float64), 0, bound)
         value[empty] = 0
-        if problem.formulation == "llw":
-            value[_own_places(some, problem)] = 0
+        if not facts.own_variable:
+            value[_own_class(some, problem).places] = 0
         return value
 
-    mean: Any = 0.0
-    if problem.formulation == "llw":
+    total: Any = np.zeros(len(origin))
+    if facts.centred:
         total = sum(feasible(some).sum(axis=1) for some in _blocks(problem))
-        mean = np.asarray(total)[:, None] / problem.n_classes
     gain = norm2 = 0.0
     for some in _blocks(problem):
         value = feasible(some)
         gain += float(value.sum())
         if problem.loss != "hinge":
             norm2 += float(np.sum(value**2 / (2 * problem.box[:, None])))
-        share = mean - value
-        if problem.formulation == "ovr":
-            share[_own_places(some, problem)] *= -1
+        own = _own_class(some, problem)
+        share = facts.shares(value, own, total[:, None], problem.n_classes)
         norm2 += _squared_norm(share, problem)
     return gain, norm2
 

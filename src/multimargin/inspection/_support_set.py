@@ -128,26 +128,9 @@ class SupportSet:
         csr_matrix of shape (n_samples, n_classes)
         """
         own, other = self._places(self.label), self._places(self.against)
-        n_classes = len(self.classes)
-        shape = (self.n_samples, n_classes)
-        if self._formulation == "ovr":
-            sign = np.where(own == other, 1.0, -1.0)
-            if n_classes == 2:
-                # One machine: both classes' samples push against the other.
-                machine = np.zeros_like(own)
-                sign = np.where(own == 1, 1.0, -1.0)
-                return sp.csr_matrix(
-                    (sign * self.alpha, (self.sample, machine)), shape=(self.n_samples, 1)
-                )
-            return sp.csr_matrix((sign * self.alpha, (self.sample, other)), shape=shape)
-        pushes = sp.csr_matrix((-self.alpha, (self.sample, other)), shape=shape)
-        if self._formulation == "llw":
-            mean = self.per_sample() / n_classes
-            held = np.flatnonzero(mean)
-            each = np.arange(n_classes)
-            places = (np.repeat(held, n_classes), np.tile(each, len(held)))
-            return pushes + sp.csr_matrix((np.repeat(mean[held], n_classes), places), shape=shape)
-        return pushes + sp.csr_matrix((self.alpha, (self.sample, own)), shape=shape)
+        shape = (self.n_samples, len(self.classes))
+        facts = FORMULATIONS[self._formulation]
+        return facts.coefficients(self.sample, own, other, self.alpha, shape)
 
     def weights(self, X: Any, *, bias: float = 0.0) -> tuple[Any, NDArray[np.float64]]:
         """The weights that these dual variables make, as ``coef_`` and ``intercept_`` have them.
@@ -296,7 +279,7 @@ def _pairs(
         return row, alpha.cls[first][row].astype(np.intp), other, alpha.value[kept].astype(float)
     row, column = np.nonzero(alpha.value > least[:, None])
     own = alpha.y[row].astype(np.intp)
-    # One machine for two classes: it tells each from the other.
+    # One binary problem for two classes tells each from the other.
     other = 1 - own if alpha.value.shape[1] == 1 else column
     return row, own, other, alpha.value[row, column].astype(float)
 

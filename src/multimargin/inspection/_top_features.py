@@ -1,4 +1,4 @@
-"""The features that matter most to a class."""
+"""List the features that matter most to a class."""
 
 from __future__ import annotations
 
@@ -6,8 +6,14 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin.inspection._class_weights import ClassWeights
 from multimargin.inspection._html_table import html_table
+from multimargin.inspection._labels import native
 from multimargin.io._text_table import elided, text_table
+from multimargin.models._feature_names import names_of
 
 
 @dataclass(frozen=True)
@@ -19,12 +25,12 @@ class TopFeatures:
     label : object
         The class.
     positive : list of (str, float)
-        Features that speak most for it, and their weights; the largest first.
+        Features with the largest weights, and the weights; the largest first.
     negative : list of (str, float)
-        Features that speak most against it, the most negative first.
+        The same for the most negative weights, the most negative first.
     intercept : float
     n_weights : int
-        Its weights that are not zero.
+        Number of weights that are not zero.
     """
 
     label: Any
@@ -34,12 +40,7 @@ class TopFeatures:
     n_weights: int
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it.
-
-        Returns
-        -------
-        dict
-        """
+        """Return everything as JSON can hold it."""
         return {
             "label": self.label,
             "positive": [{"feature": name, "weight": weight} for name, weight in self.positive],
@@ -49,17 +50,7 @@ class TopFeatures:
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the weights as bars.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Where to draw; a new figure if not given.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
+        """Draw the weights as bars, on `ax` or a new figure; return the axes."""
         from multimargin.inspection._plots import plot_top_features
 
         return plot_top_features(self, ax)
@@ -83,6 +74,25 @@ class TopFeatures:
     def _rows(self) -> list[list[str]]:
         pairs = zip_longest(self.positive, self.negative)
         return [[*_cells(a), *_cells(b)] for a, b in pairs]
+
+
+def top_features(model: Any, place: int, k: int) -> TopFeatures:
+    """List the ``k`` largest and most negative weights of the class at this place."""
+    weights = ClassWeights(model)
+    features, weight = weights.row(place)
+    order = np.argsort(-weight, kind="stable")
+    highest, lowest = order[:k], order[::-1][:k]
+
+    def named(places: NDArray[np.intp]) -> list[tuple[str, float]]:
+        return list(zip(names_of(model, features[places]), weight[places].tolist(), strict=True))
+
+    return TopFeatures(
+        label=native(model.classes_[place]),
+        positive=named(highest[weight[highest] > 0]),
+        negative=named(lowest[weight[lowest] < 0]),
+        intercept=weights.intercept(place),
+        n_weights=int(np.count_nonzero(weight)),
+    )
 
 
 def _cells(feature: tuple[str, float] | None) -> tuple[str, str]:

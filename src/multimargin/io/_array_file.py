@@ -29,7 +29,7 @@ FORMAT_VERSION = 1
 ALIGNMENT = 64
 MAX_NDIM = 4
 MAX_METADATA = 1 << 28
-# Whoever walks through metadata, repr included, may do so by recursion.
+# Code that walks through metadata, repr included, may be recursive.
 MAX_DEPTH = 64
 
 # magic, version, arrays, file length, metadata length, data offset, reserved, crc
@@ -50,7 +50,7 @@ class ModelFileError(ValueError):
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the table: what an array is, and where it lies."""
+    """An entry of the table: name, type, shape and place of an array."""
 
     name: str
     dtype: np.dtype[Any]
@@ -82,8 +82,8 @@ def _refuse(path: str | os.PathLike[str], reason: str) -> NoReturn:
 
 
 def damaged(path: str | os.PathLike[str], reason: str) -> NoReturn:
-    """Refuse a file whose content is not what it must be."""
-    # What it has in place of a name or a number may be of any length.
+    """Refuse a file with wrong content."""
+    # The reason may quote content of any length.
     _refuse(path, f"damaged: {elided(reason, 300)}")
 
 
@@ -133,14 +133,14 @@ def write_arrays(
         for entry, array in zip(layout.entries, plain.values(), strict=True):
             file.seek(entry.offset)
             checksums.append(_write_array(file, array))
-        # To the full length: what was skipped is read as zeros.
+        # To the full length: gaps are read as zeros.
         file.truncate(layout.length)
         file.seek(0)
         file.write(layout.prefix(checksums))
 
 
 class Layout:
-    """Where everything lies in a file, which is known before any of it is written.
+    """The places of all parts of a file, computed before anything is written.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class Layout:
             self.length += _aligned(nbytes)
 
     def prefix(self, checksums: Sequence[int]) -> bytes:
-        """Header, metadata and table, for the checksums of the arrays in their order."""
+        """Return header, metadata and table for the checksums of the arrays."""
         header = _HEADER.pack(
             MAGIC,
             FORMAT_VERSION,
@@ -215,7 +215,7 @@ def _encode_metadata(path: str | os.PathLike[str], meta: Mapping[str, Any]) -> b
 
 
 def _too_deep(meta: Any) -> bool:
-    """Whether lists and objects lie in each other more than `MAX_DEPTH` deep."""
+    """Return whether lists and objects are nested more than `MAX_DEPTH` deep."""
     level = [meta]
     for _ in range(MAX_DEPTH):
         parts = (each.values() if isinstance(each, dict) else each for each in level)
@@ -238,7 +238,7 @@ def plain_array(path: str | os.PathLike[str], name: str, array: NDArray[Any]) ->
 
 
 def chunks(array: NDArray[Any]) -> Iterator[memoryview]:
-    """The bytes of a contiguous array, a few MB at a time."""
+    """Yield the bytes of a contiguous array, 4 MB at a time."""
     if array.size == 0:  # has no flat memory view
         return
     view = array.reshape(-1).view(np.uint8).data
@@ -294,8 +294,8 @@ def read_arrays(
             memory = mmap.mmap(file.fileno(), length, access=mmap.ACCESS_READ)
         except ValueError:
             _refuse(path, "truncated: the file became shorter while it was read")
-    # Not np.memmap, which is slow to slice and tells joblib the name of the file: a worker would
-    # open it again, where by now there is another one, or none.
+    # Not np.memmap, which is slow to slice, and whose file joblib's workers would open again: by
+    # then it may be another file, or gone.
     flat: NDArray[np.uint8] = np.frombuffer(memoryview(memory), dtype=np.uint8)
     arrays = {entry.name: _view(flat, entry) for entry in entries}
     if verify:

@@ -1,4 +1,4 @@
-"""Compressed data files: which compression it is, and what is wrong with one."""
+"""Compressed data files: detection, decompression with a limit, and clear errors."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal, cast
 
-# What a compressed file starts with. Ten bytes of bzip2's, because "BZh9" alone
-# could be a label.
+# The first bytes of compressed files. Ten of bzip2, because "BZh9" alone could be a label.
 MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh\x001AY&SY", ".xz": b"\xfd7zXZ\x00"}
 MAGIC_BYTES = max(len(magic) for magic in MAGIC.values())
-# Text is five to twenty times as long as what it is compressed to. A file of some kilobytes that
-# stands for gigabytes was made to fill the memory of whoever reads it.
+# Text is compressed five to twenty times. A file of kilobytes that expands to gigabytes was made to
+# fill the memory of its readers.
 _MOST_TIMES, _ALWAYS = 100, 1 << 26
 _EMPTY_BZIP2 = b"\x17rE8P\x90"  # in place of "1AY&SY" when there is no data at all
 
@@ -69,7 +68,7 @@ def packed(file: IO[bytes], suffix: str, mode: Literal["rb", "wb"]) -> IO[bytes]
 def unpacked(
     name: str, file: IO[bytes], suffix: str, memory: int | None = None
 ) -> Iterator[IO[bytes]]:
-    """The decompressed content of a file; what fails while it is read is a `DataFileError`.
+    """Open the decompressed content of a file; errors while reading are `DataFileError`s.
 
     Parameters
     ----------
@@ -79,7 +78,7 @@ def unpacked(
         At its beginning.
     suffix : {".gz", ".bz2", ".xz"}
     memory : int, default=None
-        Bytes that the content may take, if all of it is to be held.
+        Bytes that the content may take in memory; None: no limit.
     """
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
@@ -122,7 +121,7 @@ class _Guarded(io.RawIOBase):
 
 @contextmanager
 def _explained(name: str, suffix: str) -> Iterator[None]:
-    """What fails while a compressed file is read becomes a `DataFileError`."""
+    """Turn errors of decompression into `DataFileError`s."""
     try:
         yield
     except EOFError:

@@ -1,10 +1,10 @@
-"""The CRC-32 of bytes from those of their pieces, so that pieces can be summed up in parallel.
+"""CRC-32 of a file from the CRC-32 of its pieces, which ranks compute in parallel.
 
-A CRC-32 is the remainder of a polynomial over GF(2). To append n bytes multiplies what was there
-before by x^(8n), so the checksum of a whole is ``crc(a) x^(8 |b|) + crc(b)`` modulo the generator.
-The constants that zlib mixes in at both ends cancel out of this sum.
+A CRC-32 is the remainder of a polynomial over GF(2). Appending n bytes multiplies it by x^(8n), so
+the checksum of ``a`` followed by ``b`` is ``crc(a) x^(8 |b|) + crc(b)`` modulo the generator. The
+constants that zlib adds at both ends cancel out of this sum.
 
-Polynomials are numbers with the coefficient of x^0 in bit 31, as zlib has them.
+Polynomials are numbers with the coefficient of x^0 in bit 31, as in zlib.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _X8 = _ONE >> 8
 
 
 def crc32_combine(first: int, second: int, length: int) -> int:
-    """The CRC-32 of two pieces one after the other.
+    """Return the CRC-32 of two pieces, one after the other.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def crc32_combine(first: int, second: int, length: int) -> int:
 
 
 def _product(a: int, b: int) -> int:
-    """``a b`` modulo the generator."""
+    """Return ``a b`` modulo the generator."""
     total = 0
     while a:
         if a & _ONE:

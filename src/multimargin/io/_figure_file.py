@@ -1,4 +1,4 @@
-"""Figures of matplotlib, and figures as files."""
+"""Figures of matplotlib: axes, and files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TYPES = ("png", "svg", "pdf")
 
 
 def require_matplotlib() -> None:
-    """Raise ImportError, with the remedy, where nothing can be drawn."""
+    """Raise ImportError, with the remedy, without matplotlib."""
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError as error:
@@ -24,7 +24,7 @@ def require_matplotlib() -> None:
 
 
 def axes_or_new(ax: Any, width: float, height: float) -> Any:
-    """The axes that a user gave, or those of a new figure, which pyplot shows."""
+    """Return the given axes, or axes of a new figure of pyplot."""
     if ax is not None:
         return ax
     require_matplotlib()
@@ -34,16 +34,16 @@ def axes_or_new(ax: Any, width: float, height: float) -> Any:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """An empty figure for a file."""
+    """Return an empty figure for a file."""
     require_matplotlib()
     from matplotlib.figure import Figure
 
-    # Not pyplot's: that would keep the figure, and might look for a display.
+    # Not by pyplot, which would keep the figure and might look for a display.
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def check_figure(path: str | os.PathLike[str]) -> None:
-    """Refuse, before any work is done, a file that could not be written."""
+    """Refuse a file that could not be written, before any work is done."""
     _type_of(path)
     require_matplotlib()
     check_writable(path)

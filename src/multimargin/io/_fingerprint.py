@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 
 def csr_arrays(X: sp.csr_matrix) -> list[NDArray[Any]]:
-    """What makes up a CSR matrix, without what lies behind its last entry."""
+    """Return the arrays of a CSR matrix, without unused space behind its last entry."""
     entries = int(X.indptr[-1])
     return [X.data[:entries], X.indices[:entries], X.indptr]
 

@@ -1,4 +1,4 @@
-"""How much memory there is."""
+"""The memory of this computer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def available() -> int:
-    """Bytes that this machine has, or that this process's group may use if that is less."""
+    """Return the bytes of memory, or the limit of the control group if that is less."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     limits = [
         Path("/sys/fs/cgroup/memory.max"),

@@ -1,18 +1,18 @@
-"""Tables for people who look at a terminal."""
+"""Text for a terminal: tables, and labels made safe to print."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Sequence
 
-# What moves the cursor, changes colours or the direction of writing, or ends a line. Of the marks
-# that format text, scripts and emoji need the two joiners.
+# Categories that move the cursor, change colours or the direction of writing, or end a line.
+# Scripts and emoji need two of the format marks, the joiners.
 _COMMANDS = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _JOINERS = "\u200c\u200d"
 
 
 def shown(text: str) -> str:
-    """A text as a terminal may be sent it: what a terminal would obey is written as in Python."""
+    """Return a text with the characters that a terminal obeys written as in Python."""
     if text.isprintable():
         return text
     return "".join(
@@ -26,7 +26,7 @@ def shown(text: str) -> str:
 def text_table(
     titles: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,)
 ) -> str:
-    """Lines with columns of names to the left and of numbers to the right.
+    """Return a table: names aligned to the left, numbers to the right.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def text_table(
 
 
 def elided(text: str, width: int = 24) -> str:
-    """A text on one line and no longer than this; the middle is left out where it is."""
+    """Return a text on one line, at most this long; the middle of longer ones is left out."""
     line = shown(" ".join(text.split()))
     if len(line) <= width:
         return line

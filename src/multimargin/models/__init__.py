@@ -1,1 +1,1 @@
-"""Trained models: scores, files, pruning, other formats."""
+"""Trained models: scores, the content of files, pruning, ONNX."""

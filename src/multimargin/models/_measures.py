@@ -1,4 +1,4 @@
-"""How well predictions fit labels."""
+"""Measures of how well predictions fit labels."""
 
 from __future__ import annotations
 
@@ -45,32 +45,32 @@ def _codes(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[np.intp], in
 
     Also returns how many different labels are not there.
     """
-    values, inverse = np.unique(y, return_inverse=True)
+    labels, inverse = _as_classes(classes, y)
+    unseen = iter(range(len(classes), len(classes) + len(labels)))
     place = {label: code for code, label in enumerate(classes.tolist())}
-    codes = np.empty(len(values), dtype=np.intp)
-    n_unseen = 0
-    for i, label in enumerate(values.tolist()):
-        code = place.get(as_class(label, classes))
-        if code is None:
-            code = len(classes) + n_unseen
-            n_unseen += 1
-        codes[i] = code
-    return codes[inverse], n_unseen
+    codes = [next(unseen) if label is None else place[label] for label in labels]
+    return np.array(codes, dtype=np.intp)[inverse], labels.tolist().count(None)
 
 
 def known_labels(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-    """Labels in the type of the classes; one that no class has stays what equals none of them."""
-    values, inverse = np.unique(y, return_inverse=True)
-    labels = np.empty(len(values), dtype=object)
-    known = set(classes.tolist())
-    for i, label in enumerate(values.tolist()):
-        named = as_class(label, classes)
-        labels[i] = named if named in known else None
+    """Labels in the type of the classes; None for a label that no class has."""
+    labels, inverse = _as_classes(classes, y)
     return labels[inverse]
 
 
+def _as_classes(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The different labels in the type of the classes, None where it is no class; and an index."""
+    values, inverse = np.unique(y, return_inverse=True)
+    known = set(classes.tolist())
+    labels = np.empty(len(values), dtype=object)
+    for i, label in enumerate(values.tolist()):
+        named = as_class(label, classes)
+        labels[i] = named if named in known else None
+    return labels, inverse
+
+
 def as_class(label: int | str, classes: NDArray[Any]) -> Any:
-    """Return a label in the type of the classes.
+    """A label in the type of the classes; None for a text that is no number among numbers.
 
     A file has integer labels if all of them are integers and text labels otherwise, so that
     the label 3 can be 3 in the training data and "3" in the test data, or the reverse.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from multimargin.estimator._svc import MulticlassSVC
 from multimargin.io._atomic import atomic_write
+from multimargin.models._arguments import is_whole
+from multimargin.models._coef import ClassRows
+from multimargin.models._feature_major import SplitColumns, is_dense
+from multimargin.models._linear_model import LinearModel
 from multimargin.models._onnx_graph import Graph
-from multimargin.models._split_columns import SplitColumns, is_dense
 
 __all__ = ["export_onnx"]
 
@@ -25,7 +26,7 @@ _MOST_BYTES = 2**31 - 2**20  # an ONNX file is one protobuf message, whose limit
 
 
 def export_onnx(
-    model: MulticlassSVC,
+    model: LinearModel,
     path: str | os.PathLike[str],
     *,
     inputs: str = "dense",
@@ -44,7 +45,7 @@ def export_onnx(
     Parameters
     ----------
     model : MulticlassSVC or TextClassifier
-        Of a `TextClassifier` the linear part is written: its inputs are what
+        The linear part of a `TextClassifier` is written: its inputs are the features that
         ``model.features_.transform(texts)`` makes, since no ONNX operator cuts texts into words
         exactly as training does. The names of the features are in the metadata.
     path : path-like
@@ -57,7 +58,7 @@ def export_onnx(
         Write the best classes in place of all scores: outputs ``labels`` and ``scores`` of shape
         (n, top_k), best first. By default ``label``, of shape (n,), and ``scores``, of shape
         (n, n_classes). Labels are int64, or strings, or float64 as in `classes_`. For two classes
-        the two scores are those of `predict_topk`.
+        the two scores are the ones of `predict_topk`.
 
     Raises
     ------
@@ -83,9 +84,7 @@ def export_onnx(
     if inputs not in _INPUTS:
         raise ValueError(f"inputs must be 'dense' or 'sparse', got {inputs!r}")
     n_classes = len(model.classes_)
-    if top_k is not None and not (
-        isinstance(top_k, Integral) and not isinstance(top_k, bool) and 1 <= top_k <= n_classes
-    ):
+    if top_k is not None and not (is_whole(top_k) and top_k <= n_classes):
         raise ValueError(
             f"top_k must be None or an integer between 1 and the {n_classes} classes: {top_k!r}"
         )
@@ -93,7 +92,7 @@ def export_onnx(
     graph = Graph()
     score = _scores(graph, model, inputs)
     if n_classes == 2:
-        score = _two(graph, score, halved=model._halves_scores())
+        score = _two(graph, score, ClassRows.of(model).share)
     _outputs(graph, score, _labels(model.classes_), n_classes, top_k)
     content = graph.serialized(opset=_OPSET, metadata=_metadata(model, inputs))
     with atomic_write(path) as file:
@@ -132,7 +131,7 @@ def _labels(classes: NDArray[Any]) -> NDArray[Any]:
 # ---------------------------------------------------------------- scores
 
 
-def _scores(graph: Graph, model: MulticlassSVC, inputs: str) -> str:
+def _scores(graph: Graph, model: LinearModel, inputs: str) -> str:
     """Add inputs and scores of shape (n, rows of coef)."""
     intercept = graph.constant("intercept", np.asarray(model.intercept_, dtype=np.float32))
     if inputs == "dense" and isinstance(model.coef_, np.ndarray):
@@ -228,10 +227,9 @@ def _sparse_sums(graph: Graph, columns: Any, sample: str, feature: str, value: s
     return graph.add("Reshape", sums, shape)
 
 
-def _two(graph: Graph, score: str, *, halved: bool) -> str:
-    """The scores of both classes, as `predict_topk` has them."""
-    share = graph.constant("share", np.float32(0.5 if halved else 1.0))
-    own = graph.add("Mul", score, share)
+def _two(graph: Graph, score: str, share: float) -> str:
+    """The scores of two classes, as `ClassRows.scores` makes them."""
+    own = graph.add("Mul", score, graph.constant("share", np.float32(share)))
     return graph.add("Concat", graph.add("Neg", own), own, axis=1)
 
 
@@ -254,7 +252,7 @@ def _outputs(
 # ---------------------------------------------------------------- metadata
 
 
-def _metadata(model: MulticlassSVC, inputs: str) -> dict[str, str]:
+def _metadata(model: Any, inputs: str) -> dict[str, str]:
     about: dict[str, Any] = {
         "formulation": model.formulation,
         "C": repr(float(model.C)),

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multimargin.io._version import __version__
+
 
 class Graph:
     """Nodes, constants, inputs and outputs; results are known by their names.
@@ -109,8 +111,6 @@ class Graph:
 
     def serialized(self, *, opset: int, metadata: dict[str, str]) -> bytes:
         """The bytes of the file."""
-        from multimargin import __version__
-
         helper = self._onnx.helper
         graph = helper.make_graph(
             self._nodes,
@@ -125,7 +125,7 @@ class Graph:
             producer_name="multimargin",
             producer_version=__version__,
         )
-        made.ir_version = 8  # what came with the operators, so that older runtimes read it too
+        made.ir_version = 8  # as old as the operators, so that older runtimes read it too
         helper.set_model_props(made, metadata)
         content: bytes = made.SerializeToString()
         return content

@@ -1,11 +1,10 @@
-"""Models without their small weights, and what that costs."""
+"""Dropping the small weights of a model, and the cost of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,21 +12,22 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from multimargin.estimator._coef import nonzeros
-from multimargin.estimator._svc import MulticlassSVC
-from multimargin.models._disk_dtype import check_disk_dtype, to_disk
+from multimargin.models._arguments import is_number
+from multimargin.models._coef import nonzeros
 from multimargin.models._feature_major import FeatureMajorCache
+from multimargin.models._linear_model import LinearModel
 from multimargin.models._measures import known_labels
+from multimargin.models.file._disk_dtype import check_disk_dtype, to_disk
 
 __all__ = ["PruningCost", "prune", "pruning_costs"]
 
-Model = TypeVar("Model", bound=MulticlassSVC)
+Model = TypeVar("Model", bound=LinearModel)
 
 SHARES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
 _TRIES = 12  # of the bisection for `max_loss`: the share is then known to a few per cent
 _LEAST_SHARE = 1e-3
-# What is true of the trained model only. The dual objective is a bound for the optimum, whatever
-# the weights are.
+# Attributes that hold for the weights as trained only. The dual objective bounds the optimum,
+# whatever the weights are.
 _OF_TRAINING = (
     "primal_objective_",
     "dual_gap_",
@@ -42,7 +42,7 @@ _OF_TRAINING = (
 
 @dataclass(frozen=True)
 class PruningCost:
-    """One line of a table: what is left of a model at a threshold, and how well it predicts.
+    """The size of a pruned model, and how well it predicts.
 
     Attributes
     ----------
@@ -53,11 +53,11 @@ class PruningCost:
     nonzeros : int
         Weights that are kept.
     bytes : int
-        What the coefficients take on disk.
+        Size of the coefficients on disk.
     error : float or None
         Share of the samples whose label is not predicted; None without labels.
     agreement : float or None
-        Share of the samples for which the prediction is that of the whole model.
+        Share of the samples for which the whole model predicts the same.
     """
 
     keep: float
@@ -133,21 +133,21 @@ def prune(
         raise ValueError("X=, y= and weights= are for max_loss=; pruning_costs shows other costs")
     if keep is not None:
         threshold = _threshold_of(_sorted_sizes(model), _share(keep))
-    if not _number(threshold) or not 0 <= float(threshold or 0) < np.inf:
+    if not is_number(threshold) or not 0 <= float(threshold or 0) < np.inf:
         raise ValueError(f"threshold must be a number of at least 0, got {threshold!r}")
     assert threshold is not None
     return _cut(model, float(threshold))
 
 
 def pruning_costs(
-    model: MulticlassSVC,
+    model: LinearModel,
     X: Any = None,
     y: ArrayLike | None = None,
     *,
     keep: Iterable[float] = SHARES,
     weights: str | None = None,
 ) -> list[PruningCost]:
-    """What is left of a model, and of its accuracy, when small weights are dropped.
+    """Measure size and accuracy of a model at several thresholds.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def pruning_costs(
     keep : iterable of float
         Shares of the weights, one line each.
     weights : {"float16", "float32"} or None, default=None
-        The type of the weights on disk: accuracy is that of weights rounded to it.
+        The type of the weights on disk, to which they are rounded before predicting.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def pruning_costs(
 class Judge:
     """Compares pruned models with the whole one on the same samples."""
 
-    def __init__(self, model: MulticlassSVC, X: Any, y: ArrayLike | None, weights: str | None):
+    def __init__(self, model: Any, X: Any, y: ArrayLike | None, weights: str | None):
         if X is None and y is not None:
             raise ValueError("labels without samples: give X as well")
         self._weights = weights
@@ -199,7 +199,7 @@ class Judge:
     def error_before(self) -> float:
         return float(np.mean(self._predicted != self._y))
 
-    def cost(self, pruned: MulticlassSVC) -> PruningCost:
+    def cost(self, pruned: Any) -> PruningCost:
         error = agreement = None
         if self._X is not None:
             predicted = rounded(pruned, self._weights).predict(self._X)
@@ -232,7 +232,7 @@ def rounded(model: Model, weights: str | None) -> Model:
 
 
 def coefficient_bytes(coef: Any, weights: str | None) -> int:
-    """What they take in a model file."""
+    """Bytes that coefficients take in a model file."""
     itemsize = int(coef.dtype.itemsize)
     if weights is not None:
         itemsize = min(itemsize, np.dtype(weights).itemsize)
@@ -246,7 +246,7 @@ def _prune_to_loss(
 ) -> Model:
     if X is None or y is None:
         raise ValueError("max_loss= needs samples and labels to measure it on: give X= and y=")
-    if not _number(max_loss) or not 0 <= max_loss < 1:
+    if not is_number(max_loss) or not 0 <= max_loss < 1:
         raise ValueError(f"max_loss must be a share from 0 to below 1, got {max_loss!r}")
     check_disk_dtype(weights)
     judge, sizes = Judge(model, X, y, weights), _sorted_sizes(model)
@@ -282,13 +282,13 @@ def _cut(model: Model, threshold: float) -> Model:
     kept = (np.abs(coef.data) >= threshold) & (coef.data != 0)
     before = np.concatenate([[0], np.cumsum(kept)])
     indptr = before[coef.indptr].astype(coef.indptr.dtype)
-    pruned = copy(model)
+    pruned: Any = copy(model)
     for name in _OF_TRAINING:
         pruned.__dict__.pop(name, None)
     parts = (coef.data[kept], coef.indices[kept], indptr)
     pruned.coef_ = sp.csr_matrix(parts, shape=coef.shape)
-    if hasattr(model, "_asked_again"):
-        pruned._asked_again = FeatureMajorCache()
+    if hasattr(model, "_feature_major"):
+        pruned._feature_major = FeatureMajorCache()
     pruned.model_density_ = int(before[-1]) / max(1, coef.shape[0] * coef.shape[1])
     earlier = getattr(model, "pruned_", {})
     pruned.pruned_ = {
@@ -296,27 +296,24 @@ def _cut(model: Model, threshold: float) -> Model:
         "weights_before": int(earlier.get("weights_before", np.count_nonzero(coef.data))),
         "weights": int(before[-1]),
     }
-    return pruned
+    cut: Model = pruned
+    return cut
 
 
-def _sorted_sizes(model: MulticlassSVC) -> NDArray[Any]:
+def _sorted_sizes(model: LinearModel) -> NDArray[Any]:
     values = model.coef_ if isinstance(model.coef_, np.ndarray) else model.coef_.data
     sizes: NDArray[Any] = np.sort(np.abs(values[values != 0]))[::-1]
     return sizes
 
 
 def _threshold_of(sizes: NDArray[Any], keep: float) -> float:
-    """The smallest of the weights to keep."""
+    """The smallest weight to keep."""
     if len(sizes) == 0 or keep >= 1:
         return 0.0
     return float(sizes[max(1, round(keep * len(sizes))) - 1])
 
 
 def _share(keep: Any) -> float:
-    if not _number(keep) or not 0 < keep <= 1:
+    if not is_number(keep) or not 0 < keep <= 1:
         raise ValueError(f"keep must be a share above 0 and up to 1, got {keep!r}")
     return float(keep)
-
-
-def _number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator
-from numbers import Integral
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,36 +13,38 @@ from numpy.typing import NDArray
 
 from multimargin import _core
 from multimargin.io._array_file import ModelFileError
-from multimargin.models._feature_major import FeatureMajorCache, WeightsByFeature
+from multimargin.models._arguments import is_whole
+from multimargin.models._coef import ClassRows
+from multimargin.models._feature_major import FeatureMajorCache
 from multimargin.solvers._problem import as_core_csr
 
 # Dense input is turned into CSR this many rows at a time.
 _DENSE_ROWS = 65_536
 
+Coefficients: TypeAlias = _core.CoefficientsF32 | _core.CoefficientsF64
+
 
 @contextlib.contextmanager
 def _sound_model() -> Iterator[None]:
-    """A file that was opened without reading all of it may turn out to be damaged only here."""
+    """Say what to do where a file that was opened without reading it all turns out damaged."""
     try:
         yield
-    except IndexError as error:
-        if "corrupt model" not in str(error):
-            raise
+    except _core.DamagedWeightsError as error:
         raise ModelFileError(
             f"{error}; load_model(path, verify=True) and 'multimargin info --verify' say where"
         ) from None
 
 
 class LinearScores:
-    """Linear scores ``X @ coef.T + intercept``, with ``coef`` dense or CSR: the same bits.
+    """Linear scores ``X @ coef.T + intercept``: the same bits for a dense ``coef`` and a CSR one.
 
     Parameters
     ----------
-    coef : ndarray or csr_matrix of shape (n_outputs, n_features)
-    intercept : ndarray of shape (n_outputs,)
+    coef : ndarray or csr_matrix of shape (n_rows, n_features)
+    intercept : ndarray of shape (n_rows,)
     threads : int
-    asked_again : FeatureMajorCache, default=None
-        What is kept between calls.
+    cache : FeatureMajorCache, default=None
+        Keeps the weights by feature between calls.
     """
 
     def __init__(
@@ -51,74 +52,65 @@ class LinearScores:
         coef: Any,
         intercept: NDArray[Any],
         threads: int,
-        asked_again: FeatureMajorCache | None = None,
+        cache: FeatureMajorCache | None = None,
     ) -> None:
-        self._given, self._asked_again = coef, asked_again
+        self._given, self._cache = coef, cache
         self._threads = threads
         self._isa = _core.best_isa()
         self._dtype = coef.dtype if coef.dtype in (np.float32, np.float64) else np.float64
         self._shape = coef.shape
         self._intercept = np.ascontiguousarray(intercept, dtype=self._dtype)
-        self._sparse = sp.issparse(coef)
-        self._coef: dict[str, Any]
-        if self._sparse:
+        self._values: NDArray[Any]
+        self._weights: Coefficients
+        if sp.issparse(coef):
             coef = coef.tocsr()
-            if not coef.has_canonical_format:  # a user's own: the core takes each entry for all
+            if not coef.has_canonical_format:  # a user's own; the core wants each entry once
                 coef = coef.copy()
                 coef.sum_duplicates()
             if coef.nnz > np.iinfo(np.int32).max:
                 raise ValueError(f"coef_ has {coef.nnz} non-zeros; at most 2**31 - 1 can be used")
-            self._coef = {
-                "coef": np.ascontiguousarray(coef.data, dtype=self._dtype),
-                "coef_indices": np.ascontiguousarray(coef.indices, dtype=np.int32),
-                "coef_indptr": np.ascontiguousarray(coef.indptr, dtype=np.int32),
-            }
+            self._values = np.ascontiguousarray(coef.data, dtype=self._dtype)
+            self._weights = _core.sparse_weights(
+                self._values,
+                np.ascontiguousarray(coef.indices, dtype=np.int32),
+                np.ascontiguousarray(coef.indptr, dtype=np.int32),
+                self._shape[1],
+                self._intercept,
+            )
         else:
-            self._coef = {"coef": np.ascontiguousarray(coef, dtype=self._dtype)}
+            self._values = np.ascontiguousarray(coef, dtype=self._dtype)
+            self._weights = _core.dense_weights(self._values, self._intercept)
 
     def scores(self, X: Any, first: int = 0) -> NDArray[Any]:
-        """All scores, shape (n_samples, n_outputs); `first` numbers samples in messages."""
+        """All scores, shape (n_samples, n_rows); `first` numbers samples in messages."""
         out = np.empty((X.shape[0], self._shape[0]), dtype=self._dtype)
         with _sound_model():
             for rows, part in self._parts(X, first):
-                if (columns := self._columns()) is not None:
-                    _core.scores_by_feature(**self._arguments(part, columns), out=out[rows])
-                elif self._sparse:
-                    _core.scores_sparse(**self._arguments(part), cols=self._shape[1], out=out[rows])
-                else:
-                    _core.scores_dense(**self._arguments(part), out=out[rows])
+                _core.scores(**self._arguments(part), out=out[rows])
         return out
 
     def top(self, X: Any, k: int, first: int = 0) -> tuple[NDArray[np.int32], NDArray[Any]]:
-        """The ``k`` best outputs of each sample and their scores, best first."""
+        """The ``k`` best rows of each sample and their scores, best first."""
         best = np.empty((X.shape[0], k), dtype=np.int32)
         score = np.empty((X.shape[0], k), dtype=self._dtype)
         with _sound_model():
             for rows, part in self._parts(X, first):
-                outputs: dict[str, Any] = {"cls_out": best[rows], "score_out": score[rows]}
-                if (columns := self._columns()) is not None:
-                    _core.top_by_feature(**self._arguments(part, columns), **outputs)
-                elif self._sparse:
-                    _core.top_sparse(**self._arguments(part), cols=self._shape[1], **outputs)
-                else:
-                    _core.top_dense(**self._arguments(part), **outputs)
+                _core.top(**self._arguments(part), cls_out=best[rows], score_out=score[rows])
         return best, score
 
-    def _columns(self) -> WeightsByFeature | None:
-        asked_again = self._asked_again
-        return None if asked_again is None else asked_again.weights(self._given)
-
-    def _arguments(
-        self, part: sp.csr_matrix, columns: WeightsByFeature | None = None
-    ) -> dict[str, Any]:
-        # A handful of rows is done before threads are there.
-        threads = self._threads if columns is None else min(self._threads, 1 + part.shape[0] // 32)
+    def _arguments(self, part: sp.csr_matrix) -> dict[str, Any]:
+        columns = None if self._cache is None else self._cache.weights(self._given)
+        if columns is None:
+            weights, threads = self._weights, self._threads
+        else:
+            weights = _core.weights_by_feature(*columns, intercept=self._intercept)
+            # A handful of samples is done before threads have started.
+            threads = min(self._threads, 1 + part.shape[0] // 32)
         return {
             "data": part.data,
             "indices": part.indices,
             "indptr": part.indptr,
-            **(self._coef if columns is None else columns._asdict()),
-            "intercept": self._intercept,
+            "weights": weights,
             "isa": self._isa,
             "threads": threads,
         }
@@ -142,7 +134,7 @@ class LinearScores:
 
     def _check_reach(self, csr: sp.csr_matrix, first: int) -> None:
         """Refuse values whose scores would overflow, be it while they are added up."""
-        weight = max(1.0, float(np.max(np.abs(self._coef["coef"]), initial=0.0)))
+        weight = max(1.0, float(np.max(np.abs(self._values), initial=0.0)))
         reach = np.asarray(abs(csr).sum(axis=1, dtype=np.float64)).ravel() * weight
         row = int(np.argmax(reach))
         if reach[row] <= np.finfo(self._dtype).max:
@@ -155,38 +147,45 @@ class LinearScores:
         )
 
 
-class Scores(Protocol):
-    """Linear scores of one output per class, or of one output for two classes."""
+class RowScores(Protocol):
+    """Scores of the rows of ``coef_``: of one row per class, or of one row for two classes."""
 
-    def scores(self, X: Any) -> NDArray[Any]: ...
+    def scores(self, X: Any, first: int = 0) -> NDArray[Any]: ...
     def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]: ...
 
 
-def best_labels(model: Scores, classes: NDArray[Any], X: Any) -> NDArray[Any]:
+class ClassScores:
+    """Scores with a column per class, also of two classes."""
+
+    def __init__(self, of_rows: RowScores, rows: ClassRows) -> None:
+        self._of_rows, self._rows = of_rows, rows
+
+    def scores(self, X: Any, first: int = 0) -> NDArray[Any]:
+        """All scores, shape (n_samples, n_classes); `first` numbers samples in messages."""
+        return self._rows.scores(self._of_rows.scores(X, first))
+
+    def top(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The places of the ``k`` best classes of each sample and their scores, best first."""
+        if self._rows.n_classes != 2:
+            return self._of_rows.top(X, k)
+        both = self.scores(X)
+        second = both[:, 1] > 0  # of equal scores the first class is best
+        best = np.column_stack([second, ~second]).astype(np.intp)[:, :k]
+        return best, np.take_along_axis(both, best, axis=1)
+
+
+def best_labels(scores: ClassScores, classes: NDArray[Any], X: Any) -> NDArray[Any]:
     """Best class of each sample, shape (n_samples,)."""
-    if len(classes) == 2:
-        best: NDArray[Any] = (model.scores(X)[:, 0] > 0).astype(np.intp)
-    else:
-        best = model.top(X, 1)[0][:, 0]
-    labels: NDArray[Any] = classes[best]
+    labels: NDArray[Any] = classes[scores.top(X, 1)[0][:, 0]]
     return labels
 
 
 def best_k_labels(
-    model: Scores, classes: NDArray[Any], X: Any, k: int, *, halved: bool
+    scores: ClassScores, classes: NDArray[Any], X: Any, k: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The ``k`` best classes of each sample and their scores, best first.
-
-    ``halved`` says whether two classes have half of the one score each, or all of it.
-    """
+    """The ``k`` best classes of each sample and their scores, best first."""
     n_classes = len(classes)
-    if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= n_classes:
+    if not is_whole(k) or k > n_classes:
         raise ValueError(f"k must be an integer between 1 and the {n_classes} classes: {k!r}")
-    if n_classes == 2:
-        score = model.scores(X)[:, 0]
-        share = score / 2 if halved else score
-        both = np.column_stack([-share, share])
-        best = np.column_stack([score > 0, score <= 0]).astype(np.intp)[:, :k]
-        return classes[best], np.take_along_axis(both, best, axis=1)
-    order, score = model.top(X, int(k))
+    order, score = scores.top(X, int(k))
     return classes[order], score

@@ -1,9 +1,8 @@
-"""One thread of BLAS, for results that do not depend on how many there are.
+"""A context in which BLAS uses one thread, so that bits do not depend on the number of threads.
 
-Sums of several threads differ in their last bits. How many BLAS uses is a setting of the whole
-process in some libraries, as in most builds of OpenBLAS, and of the calling thread in others. So
-blocks that need one thread are counted: the first sets what the process has, the last restores
-it, and every thread restores what is its own.
+The number is a setting of the whole process in some libraries, as in most builds of OpenBLAS, and
+of the calling thread in others. So open contexts are counted: the first changes the setting of the
+process, the last restores it, and every thread restores its own setting.
 """
 
 from __future__ import annotations
@@ -32,51 +31,51 @@ class _Library:
         self.is_shared: bool | None = None  # by all threads of the process; None: not known yet
 
     def seen(self) -> int | None:
-        """The number that holds for the calling thread; None if the library does not say."""
+        """Return the number for the calling thread; None if the library does not say."""
         found: int | None = self._controller.get_num_threads()
         return found
 
     def set(self, threads: int) -> None:
-        """Change the number, for the calling thread or for all."""
-        # Recent versions of threadpoolctl let one thread alone change OpenBLAS, and ignore others
-        # without a word: the one that changed it may well not be the one that restores it.
+        """Change the number, for the calling thread or for the process."""
+        # Recent versions of threadpoolctl let only one thread change OpenBLAS and silently ignore
+        # the others; here another thread may restore the number than changed it.
         give_up = getattr(self._controller, "clear_controlling_thread", lambda force: None)
         give_up(force=True)
         self._controller.set_num_threads(threads)
         give_up(force=True)
 
     def find_out_if_shared(self) -> None:
-        """To be called by a thread that has just changed the number to 1."""
+        """Set `is_shared`. Called by a thread that has just changed the number to 1."""
         seen: list[int | None] = []
         other = threading.Thread(target=lambda: seen.append(self.seen()))
         try:
             other.start()
-        except RuntimeError:  # no threads here: then it does not matter
+        except RuntimeError:  # no more threads can be started: then it does not matter
             self.is_shared = True
             return
         other.join()
         self.is_shared = seen == [1]
 
 
-# Held for moments. Reentrant, since signals and the garbage collector may end a block anywhere.
+# Held briefly. Reentrant, since signals and the garbage collector may end a context anywhere.
 _lock = threading.RLock()
-_blocks: dict[object, int] = {}  # under way, and the thread of each
-_shared: dict[_Library, int] = {}  # numbers to restore, of the process;
-_own = threading.local()  # `before` holds those of a thread
+_blocks: dict[object, int] = {}  # open contexts, and the thread of each
+_shared: dict[_Library, int] = {}  # numbers of the process, to be restored
+_own = threading.local()  # `before`: numbers of the thread, to be restored
 
 
 @functools.cache
 def _libraries() -> tuple[_Library, ...]:
-    # Looking for them takes milliseconds. Those that come later are not NumPy's or SciPy's.
+    # The search takes milliseconds. Libraries loaded later are not those of NumPy and SciPy.
     return tuple(map(_Library, ThreadpoolController().lib_controllers))
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """A block in which BLAS uses one thread, whatever other threads of the process do.
+    """Let BLAS use one thread, whatever other threads of the process do.
 
-    Blocks may be nested and may overlap in any order. BLAS elsewhere in the process may have one
-    thread, too, as long as any block is under way.
+    Contexts may be nested and may overlap in any order. While one is open, BLAS may have a single
+    thread elsewhere in the process, too.
     """
     block = object()
     try:
@@ -127,7 +126,7 @@ def _restore(kept: dict[_Library, int]) -> None:
 
 
 def _after_fork() -> None:
-    """In a child: the other threads are gone, and with them their blocks."""
+    """In a forked child: forget the contexts of threads, which do not exist here."""
     for block, thread in list(_blocks.items()):
         if thread != threading.get_ident():
             del _blocks[block]
@@ -137,7 +136,7 @@ def _after_fork() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    # Nobody is halfway through a change while the process forks.
+    # No thread is halfway through a change while the process forks.
     os.register_at_fork(
         before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork
     )

@@ -1,8 +1,8 @@
-"""Ranks that work on one problem together, and how they talk. Solvers know nothing else of it.
+"""Communicator: the messages between ranks, under MPI's names. Solvers see nothing else of MPI.
 
-A message is a list of arrays: any number, any shapes, any plain types. What the ranks compute must
-not depend on how many they are, so floating-point sums are never left to the network: they are
-added in the order of their parts (`multimargin.parallel._reduction`).
+A message is a list of arrays: any number, any shapes, any plain types. Results must not depend on
+the number of ranks, so the network never adds floating-point numbers: `sum_parts` adds them in the
+order of their parts.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ Message = Sequence[NDArray[Any]]
 
 
 class Sending(Protocol):
-    """A message on its way."""
+    """A message that is being sent."""
 
     def wait(self) -> None:
-        """Return when its arrays may be changed again."""
+        """Return once its arrays may be changed again."""
 
 
 class Communicator(ABC):
@@ -31,9 +31,9 @@ class Communicator(ABC):
     Attributes
     ----------
     rank, size : int
-        Which one this is, and of how many.
+        The number of this rank, and the number of ranks (p below).
     bytes_sent : int
-        To other ranks, point to point and in collective calls, so far.
+        Bytes sent to other ranks so far, collective calls included.
     """
 
     rank: int
@@ -58,19 +58,25 @@ class Communicator(ABC):
 
     @abstractmethod
     def broadcast(self, message: Message | None, root: int = 0) -> list[NDArray[Any]]:
-        """The message of ``root``, on all ranks."""
+        """Return the message of ``root`` on all ranks. A binary tree: log2(p) steps."""
 
     @abstractmethod
     def allgather(self, message: Message) -> list[list[NDArray[Any]]]:
-        """The messages of all ranks, on all ranks."""
+        """Return the messages of all ranks, on all ranks. Each rank sends p - 1 messages."""
 
     @abstractmethod
     def alltoall(self, messages: Sequence[Message]) -> list[list[NDArray[Any]]]:
-        """Give every rank the message meant for it, and return those of all ranks for this one."""
+        """Send ``messages[r]`` to rank r; return what the ranks sent to this one, by rank.
+
+        Each rank sends p - 1 messages.
+        """
 
     @abstractmethod
     def allreduce(self, values: NDArray[Any], how: Literal["max", "min", "sum"]) -> NDArray[Any]:
-        """Elementwise, on all ranks. Sums are for integers only, whose order does not matter."""
+        """Reduce elementwise; return the result on all ranks. Two trees: 2 log2(p) steps.
+
+        Sums are for integers only, whose order does not matter.
+        """
 
     @abstractmethod
     def barrier(self) -> None:
@@ -87,11 +93,11 @@ class _Sent:
 
 
 class SerialCommunicator(Communicator):
-    """One rank by itself: what it says, it hears."""
+    """A single rank, which receives its own messages."""
 
     def __init__(self) -> None:
         self.rank, self.size, self.bytes_sent = 0, 1, 0
-        self._on_the_way: list[list[NDArray[Any]]] = []
+        self._sent: list[list[NDArray[Any]]] = []
 
     @property
     def host(self) -> Communicator:
@@ -99,14 +105,14 @@ class SerialCommunicator(Communicator):
 
     def send(self, message: Message, to: int) -> Sending:
         _check_rank(self, to)
-        self._on_the_way.append([array.copy() for array in message])
+        self._sent.append([array.copy() for array in message])
         return _Sent()
 
     def receive(self, source: int) -> list[NDArray[Any]]:
         _check_rank(self, source)
-        if not self._on_the_way:
-            raise RuntimeError("nothing was sent, and nobody else is there to send it")
-        return self._on_the_way.pop(0)
+        if not self._sent:
+            raise RuntimeError("receive was called before send, and there is no other rank")
+        return self._sent.pop(0)
 
     def broadcast(self, message: Message | None, root: int = 0) -> list[NDArray[Any]]:
         _check_rank(self, root)
@@ -139,7 +145,7 @@ def _check_rank(comm: Communicator, rank: int) -> None:
 
 
 def check_reduction(values: NDArray[Any], how: str) -> None:
-    """Refuse what would depend on the number of ranks."""
+    """Refuse reductions whose result would depend on the number of ranks."""
     if how not in ("max", "min", "sum"):
         raise ValueError(f"how must be 'max', 'min' or 'sum', got {how!r}")
     if how == "sum" and not np.issubdtype(values.dtype, np.integer):

@@ -1,9 +1,9 @@
-"""Hosts that fall silent: a plain connection from each distant rank to rank 0 that notices it.
+"""Detection of lost hosts: a TCP connection from each rank on another host to rank 0.
 
 MPI libraries wait for a host that was switched off, or cut off from the network, for a quarter of
-an hour or for good. Here the kernels ask each other every few seconds whether a connection still
-stands (TCP keepalive), however busy the ranks are. Whoever loses it says so and ends the run. Where
-no such connection can be made (a firewall between the hosts) the run goes on without.
+an hour or for ever. With TCP keepalive the kernels check every few seconds whether the connection
+still stands, however busy the ranks are. A rank that loses its connection reports it and ends the
+run. Where no connection can be made (a firewall between the hosts), lost hosts are not detected.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ import numpy as np
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._launch import say
 
-LOST_AFTER = "MULTIMARGIN_LOST_AFTER"  # environment of rank 0: seconds of silence that end a run
+LOST_AFTER = "MULTIMARGIN_LOST_AFTER"  # environment variable of rank 0: seconds without an answer
 _DEFAULT = 20.0
-_HELLO = struct.Struct("<16si")  # what shows that a connection is one of this run's, and the rank
+_HELLO = struct.Struct("<16si")  # the token of the run, and the rank
 _BYE = b"b"
 _LAUNCHERS = ("prterun", "mpiexec", "mpirun", "orterun")
 
 
 def watch_hosts(comm: Communicator) -> None:
-    """Watch, from now on, whether the hosts of the ranks are still there. Called by all ranks.
+    """Start to detect lost hosts. Called by all ranks.
 
-    Ranks on rank 0's own host need no watching: the launcher sees them end.
+    Ranks on the host of rank 0 need no connection: the launcher sees them end.
     """
     name = np.frombuffer(socket.gethostname().encode(), dtype=np.uint8)
     names = [message[0].tobytes().decode() for message in comm.allgather([name])]
@@ -67,14 +67,14 @@ def _patience() -> float:
 
 
 class _Watch:
-    """The connections of one rank, each with a thread that sleeps until it ends."""
+    """The connections of one rank, each with a thread that sleeps until the connection ends."""
 
     def __init__(self, comm: Communicator, names: list[str], seconds: float) -> None:
         self._comm, self._names, self._seconds = comm, names, seconds
         self._first = threading.Lock()
 
     def invite(self) -> None:
-        """Rank 0: tell the others where to call, and wait for them in a thread."""
+        """Rank 0: broadcast its addresses, and accept connections in a thread."""
         token = secrets.token_bytes(16)
         listener = _listen() if self._seconds else None
         message = [
@@ -88,7 +88,7 @@ class _Watch:
             self._start(self._accept, listener, token)
 
     def join(self, addresses: list[str], port: int, token: bytes) -> None:
-        """Another rank: call rank 0, in a thread, at the first of its addresses that answers."""
+        """Other ranks: connect, in a thread, to the first address of rank 0 that answers."""
         self._start(self._call, addresses, port, token)
 
     @staticmethod
@@ -119,7 +119,7 @@ class _Watch:
                 line.close()
 
     def _hold(self, line: socket.socket, other: int) -> None:
-        """Wait until the connection ends, and end the run unless that was in good order."""
+        """Wait until the connection ends; end the run unless the other rank said goodbye."""
         line.settimeout(None)
         _keep_alive(line, self._seconds)
         atexit.register(_say_bye, line)
@@ -141,22 +141,22 @@ class _Watch:
         else:
             what = f"rank {other} on {name} is gone"
             if comm.rank:
-                time.sleep(3)  # rank 0 was ended, and so will this one be; no need to say it
+                time.sleep(3)  # rank 0 was ended, and ends this one: no need to report it
         say(f"multimargin: rank {comm.rank} of {comm.size}: {what}; the run ends\n")
         if not silent:
-            time.sleep(3 if comm.rank == 0 else 0)  # whoever ended it ends this one, too
+            time.sleep(3 if comm.rank == 0 else 0)  # the launcher may end this one, too
             comm.abort(1)
-        time.sleep(0.5)  # for the message's way to the terminal
+        time.sleep(0.5)  # until the message has reached the terminal
         if comm.rank == 0:
             _end_launcher()
             comm.abort(1)
-        os._exit(1)  # all ranks of this host find out, each by itself
+        os._exit(1)  # every rank of this host notices by itself
 
 
 def _end_launcher() -> None:
-    """End Open MPI's launcher, if this rank is its child, and with it what it can still reach.
+    """Kill Open MPI's launcher, if this rank is its child, and the ranks it can still reach.
 
-    An abort would not do: the launcher waits for the word of its daemon on the lost host.
+    An abort would not end the run: the launcher waits for its daemon on the lost host.
     """
     parent = os.getppid()
     with contextlib.suppress(OSError):
@@ -192,7 +192,7 @@ def _listen() -> socket.socket:
 
 
 def _addresses() -> list[str]:
-    """Those of this host, loopback excluded."""
+    """Return the addresses of this host without loopback."""
     found = _interface_addresses()
     with contextlib.suppress(OSError):
         found += [str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None)]
@@ -200,7 +200,7 @@ def _addresses() -> list[str]:
 
 
 def _interface_addresses() -> list[str]:
-    """IPv4 addresses of the network interfaces, which a host's own name often does not tell."""
+    """Return the IPv4 addresses of the interfaces; the host name often leads to none of them."""
     try:
         from fcntl import ioctl
     except ImportError:

@@ -1,8 +1,8 @@
-"""Ranks live and die together: a failure on one of them is told once and ends them all.
+"""The end of a run of several ranks: a failure of one is reported once and ends all.
 
-A rank that fails alone leaves the others waiting for its messages, for good. So it says what went
-wrong and ends all of them. Often all ranks fail alike (a file that does not exist); then rank 0
-speaks for them, and the others, who wait for a moment, are ended before they say it again.
+A rank that failed alone would leave the others waiting for its messages for ever. So it reports the
+error and ends all ranks. Often all ranks fail alike (a file that does not exist): rank 0 reports at
+once, the others wait for a moment and are ended before they repeat it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOMENT = 1.5  # seconds that ranks fail apart when they fail alike
 
 
 def status_of(error: BaseException) -> int:
-    """Exit status of a process that ends with this exception."""
+    """Return the exit status of a process that ends with this exception."""
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
     if isinstance(error, SystemExit):
@@ -32,20 +32,20 @@ def status_of(error: BaseException) -> int:
 
 
 def end_all(comm: Communicator, message: str, status: int) -> NoReturn:
-    """Say what went wrong, once for all ranks that fail alike, and end them all."""
+    """Report an error, once for all ranks that fail alike, and end all ranks."""
     wait_for_rank_0(comm.rank)
     say(f"multimargin: rank {comm.rank} of {comm.size}: {message.rstrip()}\n")
     comm.abort(status)
 
 
 def wait_for_rank_0(rank: int) -> None:
-    """Give rank 0 the time to say it, if it has the same to say: then it ends this one, too."""
+    """Wait, on other ranks than 0: if rank 0 fails alike, it reports and ends this one."""
     if rank:
         time.sleep(_MOMENT)
 
 
 def say(text: str) -> None:
-    """Write to the process's stderr, even where `silence` is in force, in one piece."""
+    """Write to the stderr of the process in one piece, even inside `silence`."""
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stderr.flush()
     with contextlib.suppress(OSError):
@@ -54,7 +54,7 @@ def say(text: str) -> None:
 
 @contextlib.contextmanager
 def silence(rank: int) -> Iterator[None]:
-    """Drop what this rank prints (progress, notes, warnings, results) unless it is rank 0."""
+    """Drop everything that this rank prints unless it is rank 0."""
     if rank == 0:
         yield
         return
@@ -67,10 +67,9 @@ def silence(rank: int) -> Iterator[None]:
 
 
 def end_all_when_uncaught(comm: Communicator) -> None:
-    """From now on, an exception that nobody catches ends all ranks.
+    """Let an uncaught exception end all ranks from now on.
 
-    Without this, Python would end MPI in good order, which waits for the other ranks, who wait for
-    this one.
+    Otherwise Python would finalize MPI, which waits for the other ranks, which wait for this one.
     """
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -1,9 +1,9 @@
-"""Ranks that are processes, on one host or many: a communicator over mpi4py.
+"""A communicator over mpi4py: ranks are processes, on one host or many.
 
 Nothing is pickled. A message is one envelope (types, shapes and the small arrays) and, for each
-large array, its memory in pieces, so that MPI's 32-bit counts never overflow. All of it is sent
-point to point: then the bytes that are counted are those that are sent, and no more than one
-algorithm has to be right on every MPI library.
+large array, its memory in pieces, so that MPI's 32-bit counts never overflow. Everything is sent
+point to point: the count of bytes is exact, and only one algorithm has to be right on every MPI
+library.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ _PREFIX = struct.Struct("<qq")  # of an envelope: its kind, and the bytes of typ
 _OWN, _SHARED, _BYE = 0, 1, 2
 _COMBINE = {"max": np.maximum, "min": np.minimum, "sum": np.add}
 
-# What launchers tell their processes: Open MPI, MPICH and its relatives, MVAPICH, any with PMIx.
+# Variables set by launchers: Open MPI, MPICH and its relatives, MVAPICH, any with PMIx.
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID")
 
 
 def under_mpi() -> bool:
-    """Whether an MPI launcher (mpiexec, srun) started this process; MPI is not touched."""
+    """Return whether an MPI launcher (mpiexec, srun) started this process. Does not load MPI."""
     return any(name in os.environ for name in (*_RANKS, *_SIZES))
 
 
 def launched_size() -> int | None:
-    """How many ranks the launcher says that it started; None if it does not say."""
+    """Return the number of ranks that the launcher started; None if it does not say."""
     # Slurm says so for any step, but only one with PMI is a run of MPI.
     slurm = ("SLURM_STEP_NUM_TASKS",) if any(name in os.environ for name in _RANKS) else ()
     for name in (*_SIZES, *slurm):
@@ -65,7 +65,7 @@ def launched_size() -> int | None:
 
 
 def launched_rank() -> int:
-    """The rank of this process as its launcher says, 0 without one; MPI is not touched."""
+    """Return the rank of this process by its launcher, 0 without one. Does not load MPI."""
     for name in _RANKS:
         with contextlib.suppress(KeyError, ValueError):
             return int(os.environ[name])
@@ -74,10 +74,10 @@ def launched_rank() -> int:
 
 @functools.cache
 def world() -> Communicator:
-    """All ranks of this run; the serial twin where no MPI launcher started the process.
+    """Return the communicator of all ranks; a serial one if no MPI launcher started the process.
 
-    All ranks call it. From then on, an exception that nobody catches ends all of them, and so does
-    a host that falls silent.
+    Called by all ranks. From then on an uncaught exception ends all of them, and so does a host
+    that no longer answers.
     """
     if not under_mpi():
         return SerialCommunicator()
@@ -108,7 +108,7 @@ def world() -> Communicator:
 
 
 def _import_mpi() -> Any:
-    # Ranks that wait inside of MPI (only while it starts and ends) leave the core to others.
+    # Ranks wait inside of MPI only while it starts and ends: let them yield the core.
     os.environ.setdefault("OMPI_MCA_mpi_yield_when_idle", "1")
     from mpi4py import MPI
 
@@ -116,18 +116,17 @@ def _import_mpi() -> Any:
 
 
 class MpiCommunicator(Communicator):
-    """The ranks of an mpi4py communicator. Made by all of its ranks at the same time.
+    """The ranks of an mpi4py communicator. All of them make it at the same time.
 
-    Sending never waits for the other side to receive: whoever waits, for whatever, takes in the
-    messages that come. So no order of sends and receives that would work with unlimited buffers
-    can lock up.
+    A rank that waits, for whatever, receives the messages that arrive meanwhile. So no order of
+    sends and receives that would work with unlimited buffers can deadlock.
 
     Parameters
     ----------
     comm : mpi4py.MPI.Comm
-        It is duplicated, so that other traffic over it cannot be mixed up with this one's.
+        It is duplicated: other messages over it cannot be confused with ours.
     chunk : int, default=2**29
-        Most bytes that are given to MPI at once.
+        Most bytes given to MPI at once.
     """
 
     def __init__(self, comm: MPI.Comm, *, chunk: int = _CHUNK) -> None:
@@ -241,13 +240,13 @@ class MpiCommunicator(Communicator):
         os._exit(status)  # for libraries whose Abort returns
 
     def leave(self) -> None:
-        """Tell the other ranks that this one sends no more, and wait until they say so, too.
+        """Tell the other ranks that this one sends no more, and wait until they all said so.
 
-        A rank that still waits for a message of this one ends all of them. Called at the exit of
-        the process: MPI itself would wait there for the others, who wait for this one.
+        A rank that still waits for a message from this one ends all ranks. Called at the exit of
+        the process, where MPI itself would wait for the others, which wait for this one.
         """
         if os.getpid() != self._process or _import_mpi().Is_finalized():
-            return  # a fork, which has no part in MPI; or somebody has ended it already
+            return  # a forked child, which takes no part in MPI; or MPI was finalized already
         comms = [self] if self._host is None else [self, self._host]
         for comm in comms:
             others = [rank for rank in range(comm.size) if rank != comm.rank]
@@ -298,7 +297,7 @@ class MpiCommunicator(Communicator):
         return [flat[a : a + self._chunk] for a in range(0, flat.size, self._chunk)]
 
     def _take_in(self) -> bool:
-        """Begin to receive what has come, from whomever; whether there was anything."""
+        """Begin to receive one message that has arrived; return whether there was any."""
         mpi = _import_mpi()
         status = mpi.Status()
         found = self._comm.Improbe(mpi.ANY_SOURCE, _ENVELOPE, status)
@@ -330,14 +329,14 @@ class MpiCommunicator(Communicator):
 
 
 class _Incoming:
-    """A message of which the envelope is here; its large arrays may still be on the way."""
+    """A message whose envelope has arrived; its large arrays may still be under way."""
 
     def __init__(self, arrays: list[NDArray[Any]], requests: list[MPI.Request]) -> None:
         self.arrays, self.requests = arrays, requests
 
 
 class _Outgoing:
-    """A message on its way, and the memory that MPI reads meanwhile."""
+    """A message under way, and the memory that MPI reads meanwhile."""
 
     def __init__(
         self, comm: MpiCommunicator, requests: list[MPI.Request], memory: list[NDArray[Any]]
@@ -350,10 +349,10 @@ class _Outgoing:
 
 
 class _Patience:
-    """Waiting that is quick when it is short and leaves the core to others when it is long.
+    """A wait that reacts quickly at first and then leaves the core to others.
 
-    Ranks may be more than cores: who waits must not take the core from whom it waits for. So each
-    turn gives it away, and after 0.2 ms sleeps for a tenth of the time waited, at most 1 ms.
+    There may be more ranks than cores, so a waiting rank must not keep a core from the rank it
+    waits for: it yields, and after 0.2 ms sleeps for a tenth of the time waited, at most 1 ms.
     """
 
     def __init__(self) -> None:
@@ -375,7 +374,7 @@ def _plain(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _divide(sizes: list[int], room: int) -> tuple[list[int], list[int]]:
-    """Which arrays go into the envelope (the first small ones that fit), and which go apart."""
+    """Return which arrays go into the envelope (the first that fit), and which go separately."""
     inline, apart = [], []
     for i, size in enumerate(sizes):
         if size <= room:
@@ -387,7 +386,7 @@ def _divide(sizes: list[int], room: int) -> tuple[list[int], list[int]]:
 
 
 def _open(envelope: bytes, room: int) -> tuple[int, list[NDArray[Any]], list[int]]:
-    """Return a message's kind, its arrays, and which of them have their memory come apart."""
+    """Return the kind of a message, its arrays, and which of them arrive separately."""
     kind, length = _PREFIX.unpack_from(envelope)
     end = _PREFIX.size + length
     head = json.loads(envelope[_PREFIX.size : end])

@@ -1,8 +1,8 @@
-"""Who holds what: into how many bundles classes are divided, and how things are shared out.
+"""Partitions of classes into bundles, and of ranges among ranks.
 
-The compiled core works on a cache line of classes at a time (`src/core/line.hpp`), and what comes
-out of a line does not depend on the lines beside it. So where classes are trained by lines, they
-are divided between lines only.
+The compiled core trains a cache line of classes at a time (`src/core/lines/line.hpp`); the result
+of a line does not depend on other lines. So classes that are trained by lines are divided between
+lines only.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 _LINE_BYTES = 64
-BUNDLES_PER_RANK = 2  # those that meet at its seat
-MOST_BUNDLES = 1024  # whose meetings are half a million
+BUNDLES_PER_RANK = 2  # which meet there
+MOST_BUNDLES = 1024  # they have half a million meetings
 
 
 def default_bundles(ranks: int, kept: bool) -> int | None:
-    """Bundles of classes where nobody has chosen a number; None: as one machine is fastest.
+    """Return the number of bundles if the user gave none; None: no bundles, the fastest way.
 
-    A run that is kept can be gone on with by any number of ranks, and so is one of bundles, if of
-    a single one.
+    A run with checkpoints (``kept``) may be resumed by any number of ranks, so it has bundles: a
+    single one if it begins on one rank.
     """
     if ranks == 1:
         return 1 if kept else None
@@ -29,24 +29,24 @@ def default_bundles(ranks: int, kept: bool) -> int | None:
 
 
 def line_lanes(dtype: DTypeLike) -> int:
-    """Classes of a line."""
+    """Return the number of classes in a line."""
     return _LINE_BYTES // np.dtype(dtype).itemsize
 
 
 def divided(count: int, parts: int) -> list[int]:
-    """Cuts ``0 .. count`` of ``parts`` even ranges; where they differ, the first are longer."""
+    """Return the cuts ``0 .. count`` of ``parts`` even ranges, the longer ones first."""
     least, longer = divmod(count, parts)
     return [k * least + min(k, longer) for k in range(parts + 1)]
 
 
 def bundle_cuts(n_classes: int, lanes: int, bundles: int) -> list[int]:
-    """Where bundles of whole lines begin, and the end. None is empty, so there may be fewer."""
+    """Return where bundles of whole lines begin, and the end. No bundle is empty."""
     lines = -(-n_classes // lanes)
     return [min(n_classes, lanes * line) for line in divided(lines, min(bundles, lines))]
 
 
 def stretches(lines: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Ranges ``begin, end`` of neighbours among ascending numbers."""
+    """Yield the ranges ``begin, end`` of consecutive numbers among ascending ones."""
     begin = end = None
     for line in lines:
         if begin is not None and line == end:

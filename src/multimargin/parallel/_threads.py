@@ -1,4 +1,4 @@
-"""How many threads a call may use."""
+"""The number of threads that a call may use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_THREADS = 1024
 
 
 def thread_count(n_jobs: int | None) -> int:
-    """Threads for ``n_jobs`` as scikit-learn means it.
+    """Return the number of threads for ``n_jobs`` as scikit-learn means it.
 
     None is one thread unless a joblib context says otherwise; -1 is all processors that this
     process may use (CPU affinity and container limits respected); inside a joblib worker the
@@ -31,10 +31,10 @@ def thread_count(n_jobs: int | None) -> int:
 
 
 def rank_thread_count(n_jobs: int | None, comm: Communicator) -> int:
-    """Threads of one of several ranks; -1 is its part of the processors that its host has.
+    """Return the number of threads of this rank; -1 is its part of the processors of its host.
 
-    Called by all ranks, which may ask for different numbers. Processors that a launcher has bound
-    to one rank alone are all its own.
+    Called by all ranks, which may ask for different numbers. A rank has processors to which the
+    launcher bound it alone all to itself.
     """
     if comm.host.size == 1:
         return thread_count(n_jobs)

@@ -1,4 +1,4 @@
-"""Which values of C are tried."""
+"""Values of C to try."""
 
 from __future__ import annotations
 
@@ -36,13 +36,7 @@ def default_penalties(formulation: str, n_classes: int) -> tuple[float, ...]:
     >>> [round(C, 2) for C in default_penalties("cs", 20)]
     [0.03, 0.06, 0.11, 0.2, 0.39, 0.73, 1.39, 2.64, 5.0, 9.49]
     """
-    check_formulation(formulation)
-    low = 0.03
-    if formulation == "ww":
-        low = float(np.clip(10 / n_classes, 0.03, 0.1))
-    elif formulation == "llw":
-        # With 1,139 classes of four samples: error 0.958 up to C = 30, 0.698 at 1,000.
-        low = float(np.clip(n_classes / 100, 1, 10))
+    low = FORMULATIONS[check_formulation(formulation)].least_penalty(n_classes)
     return tuple(float(C) for C in low * np.logspace(0, _DECADES, _COUNT))
 
 
@@ -55,18 +49,7 @@ def check_formulation(name: Any) -> str:
 
 
 def checked_penalties(Cs: Any) -> tuple[float, ...]:
-    """Values of C in rising order.
-
-    Parameters
-    ----------
-    Cs : number or iterable of numbers
-        In any order.
-
-    Raises
-    ------
-    ValueError
-        If there are none, or one is not positive and finite or is there twice.
-    """
+    """Values of C in rising order, each positive, finite and there once; or a ValueError."""
     given = [Cs] if isinstance(Cs, Real) else list(Cs) if isinstance(Cs, Iterable) else [Cs]
     if not given:
         raise ValueError("Cs is empty: give at least one value of C, or None for the default ones")

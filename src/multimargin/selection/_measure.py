@@ -20,10 +20,8 @@ class Measure:
 
     Attributes
     ----------
-    name : str
-        As users write it.
-    key : str
-        As it is called there.
+    name, key : str
+        As users write it, and as it is called there.
     title : str
         For tables and plots; may hold ``{k}``.
     smaller_is_better : bool
@@ -62,19 +60,9 @@ def measure_named(name: Any) -> Measure:
 
 
 def measured(model: Any, features: Any, y: NDArray[Any], top_k: int) -> dict[str, Any]:
-    """All measures of a fitted model.
-
-    Parameters
-    ----------
-    model : MulticlassSVC
-    features : csr_matrix or ndarray
-        What ``model._checked`` made of the samples: once for many models.
-    y : ndarray of shape (n_samples,)
-    top_k : int
-    """
+    """All measures of a fitted model on features that ``model._checked`` made."""
     k = min(top_k, len(model.classes_))
-    halved = model._halves_scores()
-    best, _ = best_k_labels(model._scores(), model.classes_, features, k, halved=halved)
+    best, _ = best_k_labels(model._scores(), model.classes_, features, k)
     return measures(model.classes_, y, best)
 
 

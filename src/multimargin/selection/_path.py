@@ -8,8 +8,8 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from multimargin.estimator._options import whole_number
 from multimargin.estimator._svc import MulticlassSVC
+from multimargin.models._arguments import whole_number
 from multimargin.selection._grid import checked_penalties, default_penalties
 from multimargin.selection._measure import held_out, measure_named, measured
 from multimargin.selection._regularization_path import PathPoint, RegularizationPath, best_point
@@ -109,7 +109,7 @@ def path(
 
 
 def point_of(fit: WarmFit, scores: dict[str, Any] | None) -> PathPoint:
-    """What is reported of a fit."""
+    """The point of a path that a fit makes."""
     model = fit.model
     return PathPoint(
         C=float(model.C),

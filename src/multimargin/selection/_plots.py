@@ -9,7 +9,7 @@ from typing import Any
 
 from multimargin.io._figure_file import axes_or_new, new_figure, write_figure
 
-# As in the figures of `multimargin reproduce`: told apart with any kind of colour vision.
+# As in the figures of `python -m reproduction`: told apart with any kind of colour vision.
 _COLOURS = ("#0072b2", "#d55e00", "#00875f", "#a8518a", "#b37400")
 _SIZE = (6.4, 4.2)
 _MARKERS = ("o", "s", "^", "D", "v")

@@ -1,4 +1,4 @@
-"""RegularizationPath: what was found along rising values of C."""
+"""RegularizationPath: the models along rising values of C."""
 
 from __future__ import annotations
 
@@ -97,11 +97,11 @@ class RegularizationPath:
 
     @property
     def seconds(self) -> float:
-        """Of all fits together."""
+        """Time of all fits together."""
         return sum(point.seconds for point in self.points)
 
     def best(self, measure: str = "error") -> PathPoint:
-        """The point that is best on the validation samples; of equals that of the smallest C.
+        """The point that is best on the validation samples; of equals the smallest C.
 
         Parameters
         ----------

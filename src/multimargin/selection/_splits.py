@@ -1,4 +1,4 @@
-"""Which samples are trained on and which are held out."""
+"""Splits into samples to train on and samples to measure on."""
 
 from __future__ import annotations
 
@@ -19,19 +19,8 @@ def folds_of(y: NDArray[Any], count: int, seed: Any = 0) -> list[Split]:
 
     The samples of each label are dealt out to the folds, in random order. So every label of a
     fold's held-out samples is among its training samples too: a label that is seen once is never
-    held out, and one that is seen twice is in two folds.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-    count : int
-        Folds, at least 2.
-    seed : int, RandomState or None, default=0
-
-    Raises
-    ------
-    ValueError
-        If there are not enough samples for so many folds.
+    held out, and one that is seen twice is in two folds. Raises a ValueError where there are too
+    few samples for so many folds.
     """
     if count < 2:
         raise ValueError(f"folds must be at least 2, got {count}")
@@ -54,12 +43,7 @@ def folds_of(y: NDArray[Any], count: int, seed: Any = 0) -> list[Split]:
 def holdout_of(y: NDArray[Any], share: float, seed: Any = 0) -> Split:
     """Train and test indices of one stratified split.
 
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-    share : float
-        Of each label's samples that are held out, between 0 and 1. One sample of each label stays.
-    seed : int, RandomState or None, default=0
+    A share of each label's samples is held out, between 0 and 1; one sample of each label stays.
     """
     if not 0 < share < 1:
         raise ValueError(f"holdout must be a share between 0 and 1, got {share!r}")

@@ -1,4 +1,4 @@
-"""Trying formulations and values of C on held-out samples."""
+"""Comparing formulations and values of C on held-out samples."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from multimargin.estimator._options import whole_number
 from multimargin.estimator._samples import check_labels
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
+from multimargin.models._arguments import whole_number
 from multimargin.selection._grid import check_formulation, checked_penalties, default_penalties
 from multimargin.selection._measure import held_out, measured
 from multimargin.selection._path import point_of
@@ -48,8 +48,8 @@ def tune(
     """Compare formulations and values of C on samples that were not trained on.
 
     On each split, the models of a formulation are fitted along rising C, each from the one before
-    (`multimargin.path`). Splits are stratified; a label that is seen once stays in training. What
-    a `TextClassifier` learns of texts it learns from the training part of each split alone.
+    (`multimargin.path`). Splits are stratified; a label that is seen once stays in training. A
+    `TextClassifier` learns its features from the training part of each split alone.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def tune(
     validation : tuple (X, y) or None, default=None
         Train on all of `X` and measure on these.
     measure : {"error", "micro-f1", "macro-f1", "top-k"}, default="error"
-        What candidates are compared by; all are measured.
+        The measure that candidates are compared by; all are measured.
     top_k : int, default=5
     sample_weight : array-like of shape (n_samples,), default=None
         For training; measures count samples.
@@ -93,22 +93,8 @@ def tune(
     >>> len(found.best().values("error"))
     3
     """
-    tuner = Tuner(
-        X,
-        y,
-        estimator=estimator,
-        formulations=formulations,
-        Cs=Cs,
-        folds=folds,
-        holdout=holdout,
-        validation=validation,
-        measure=measure,
-        top_k=top_k,
-        sample_weight=sample_weight,
-        split_seed=split_seed,
-        **parameters,
-    )
-    return tuner.run()
+    given = {name: value for name, value in locals().items() if name != "parameters"}
+    return Tuner(**given, **parameters).run()
 
 
 class Tuner:
@@ -117,7 +103,7 @@ class Tuner:
     Attributes
     ----------
     tuning : Tuning
-        What was measured so far: all that is left of an interrupted run.
+        All measurements so far, also of an interrupted run.
     steps : int
         Fits in all.
     """
@@ -174,7 +160,7 @@ class Tuner:
                     on_step(self.tuning[name, float(fit.model.C)])
         return self.tuning
 
-    # ------------------------------------------------------------ what is tried on what
+    # ------------------------------------------------------------ splits and candidates
 
     def _chosen_splits(
         self,

@@ -1,4 +1,4 @@
-"""Tuning: what formulations and values of C came to on held-out samples."""
+"""Tuning: how formulations and values of C fared on held-out samples."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Candidate:
         return [float((point.measures or {})[key]) for point in self.points]
 
     def mean(self, measure: str = "error") -> float:
-        """Over the folds."""
+        """The mean of the measure over the folds."""
         return float(np.mean(self.values(measure)))
 
     def standard_error(self, measure: str = "error") -> float:
-        """Of the mean: from the spread over folds, or the number of samples if there is one fold.
+        """Standard error of the mean, from the spread over folds or the samples of a single fold.
 
         NaN where neither tells: macro-F1 on a single fold.
         """
@@ -58,7 +58,7 @@ class Candidate:
 
     @property
     def seconds(self) -> float:
-        """Of training, all folds together."""
+        """Time of training, all folds together."""
         return sum(point.seconds for point in self.points)
 
     @property
@@ -93,7 +93,7 @@ class Tuning:
     Attributes
     ----------
     measure : str
-        What they are compared by.
+        The measure that they are compared by.
     top_k : int
         Of the top-k accuracy.
     folds : int
@@ -226,7 +226,7 @@ class Tuning:
 
     @property
     def label(self) -> str:
-        """Of the measure, for a plot."""
+        """Title of the measure, for a plot."""
         return self._measure.title.format(k=self.top_k)
 
     def plot(self, ax: Any = None) -> Any:

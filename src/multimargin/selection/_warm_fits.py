@@ -1,4 +1,4 @@
-"""Fits of the same samples for one C after the other, each from the one before."""
+"""Fits of the same samples for one C after another, each from the one before."""
 
 from __future__ import annotations
 
@@ -8,26 +8,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from multimargin.estimator._fit import solve
-from multimargin.estimator._options import check_parameters
-from multimargin.estimator._samples import box_of, checked_samples, problem_of
+from multimargin.estimator._fit import Fit, take
+from multimargin.estimator._options import checked_options
 from multimargin.estimator._svc import MulticlassSVC
+from multimargin.formulations import FORMULATIONS
+from multimargin.models._sample_keys import Samples
 from multimargin.parallel._threads import thread_count
-from multimargin.solvers._problem import Problem, as_core_csr
 from multimargin.solvers._solution import Alpha, DenseAlpha, Solution, Start
 
-# Samples x classes dual variables that are kept for the next fit of "ovr" and "llw"; beyond, fits
-# start anew, which costs "ovr" little: its fits take a few passes.
+# Dense dual variables that are kept for the next fit; beyond, fits start anew, which costs
+# one-vs-rest little: its fits take a few passes.
 _MOST_ALPHA_BYTES = 2**30
 
 
 @dataclass(frozen=True)
 class WarmFit:
-    """One fitted model, how long that took, and what it rests on if that is known."""
+    """A fitted model, its solution, the time it took, and its support if that is known."""
 
     model: MulticlassSVC
     solution: Solution
@@ -39,7 +38,7 @@ class WarmFits:
     """Samples that were checked and made features of once, to be fitted many times.
 
     Rising C is the cheap order: a model of small C leans on more classes than the next one, so
-    that a scan finds little outside of what is active. Falling C took 1.3 to 2.5 times as long
+    that a scan finds little outside of the active set. Falling C took 1.3 to 2.5 times as long
     for "ww" and "cs" on 150 classes, and as long on 1,139.
 
     Parameters
@@ -60,22 +59,25 @@ class WarmFits:
         sample_weight: ArrayLike | None = None,
         formulations: tuple[str, ...] = (),
     ) -> None:
-        # C = 1: the box is then the weights.
+        # Box constraints are then the weights; every fit multiplies them by its C.
         self._learner: MulticlassSVC = clone(template).set_params(C=1.0)
-        for name in formulations or (self._learner.formulation,):
-            check_parameters(self._at(name, 1.0))
-        self._threads = thread_count(self._learner.n_jobs)
-        features, labels = checked_samples(self._learner, X, y)
-        self.classes, self._problem = problem_of(
-            self._learner, as_core_csr(features), labels, sample_weight
-        )
+        names = formulations or (self._learner.formulation,)
+        checked = {name: checked_options(self._at(name, 1.0)) for name in names}
+        options = checked[names[0]]
+        self._threads = thread_count(options.n_jobs)
+        self._base = Fit.of(self._learner, options, X, y, sample_weight)
         self._samples = None
-        if self._learner.warm_start:  # models are to be fitted further, as those of `fit`
+        if options.warm_start:  # models can be fitted further, as after `fit`
             keys = self._learner._raw_keys(X)
-            self._samples = self._learner._samples(self._problem, self.classes, keys)
+            self._samples = Samples.of(self._base.problem, self.classes, keys)
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """Labels of the classes."""
+        return self._base.classes
 
     def _at(self, formulation: str, C: float) -> MulticlassSVC:
-        # A copy has what was learned of the features, and shares it.
+        # A copy has the names of the features, too.
         model: MulticlassSVC = copy.copy(self._learner)
         model.formulation, model.C = formulation, C
         return model
@@ -90,47 +92,40 @@ class WarmFits:
         Cs : tuple of float
             Rising, for the sake of speed.
         formulation : str, default=None
-            That of the template if not given.
+            By default the template's.
         warm : bool, default=True
             Whether each fit starts from the one before.
         """
         name = self._learner.formulation if formulation is None else formulation
-        problem = replace(self._problem, formulation=name)
-        warm = warm and self._affordable(problem)
-        weight = problem.box.astype(np.float64)
+        warm = warm and self._affordable(name)
         start: Start | None = None
         for C in Cs:
-            model = self._at(name, C)
-            box = box_of(model, weight, problem.n_classes, problem.X.dtype)
-            fit = self._fit(model, replace(problem, box=box), start, warm)
-            start = fit.solution.alpha if warm else None
-            yield fit
+            fitted = self._fit(name, C, start, warm)
+            start = fitted.solution.alpha if warm else None
+            yield fitted
 
-    def _affordable(self, problem: Problem) -> bool:
-        dense = problem.formulation in ("ovr", "llw")
-        size = len(problem.y) * problem.machines * problem.X.dtype.itemsize
-        return not dense or size <= _MOST_ALPHA_BYTES
+    def _affordable(self, formulation: str) -> bool:
+        problem = replace(self._base.problem, formulation=formulation)
+        size = len(problem.y) * problem.weight_rows * problem.X.dtype.itemsize
+        return problem.facts.sparse_dual or size <= _MOST_ALPHA_BYTES
 
-    def _fit(
-        self, model: MulticlassSVC, problem: Problem, start: Start | None, keep: bool
-    ) -> WarmFit:
+    def _fit(self, formulation: str, C: float, start: Start | None, keep: bool) -> WarmFit:
+        model, base = self._at(formulation, C), self._base
+        fit = base.at(formulation, C, warm_start=keep or base.options.warm_start)
         began = time.perf_counter()
-        asked = copy.copy(model)
-        asked.warm_start = keep or model.warm_start
-        watching = [model._bar()] if model.verbose else []
-        solved = solve(asked, problem, watching, threads=self._threads, start=start)
+        watching = [fit.bar()] if fit.options.verbose else []
+        solved = fit.solve(watching, threads=self._threads, start=start)
         solution = solved.solution
-        model._take(solved, model._linear_model(solution.weights, self.classes, problem))
+        take(model, solved, fit.linear_model(solution.weights))
         seconds = time.perf_counter() - began
         alpha = solution.alpha
         if self._samples is not None:
-            model._warm_alpha, model._warm_samples = alpha, self._samples
-        model._warn_unless_converged(solution, stacklevel=5)
+            model._keep_dual(alpha, self._samples)
+        fit.warn_unless_converged(solution, stacklevel=5)
         support = alpha.support if isinstance(alpha, (Alpha, DenseAlpha)) else None
         return WarmFit(model, solution, seconds, support)
 
 
 def dense_bytes(formulation: str, n_samples: int, n_features: int, n_classes: int) -> int:
-    """What the dense arrays of a fit take in single precision; nothing for "ww" and "cs"."""
-    per_class = {"ovr": n_features, "llw": n_samples + n_features}.get(formulation, 0)
-    return 4 * n_classes * per_class
+    """Return the bytes that the dense arrays of a fit take in single precision."""
+    return 4 * n_classes * FORMULATIONS[formulation].dense_numbers(n_samples, n_features)

@@ -1,4 +1,4 @@
-"""What every solver has: a problem, limits, somebody who watches, and a history."""
+"""The base of all solvers: limits, history, observers, and the best certificate so far."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from multimargin import _core
-from multimargin.checkpoints._store import Checkpoints
-from multimargin.formulations import FORMULATIONS
+from multimargin.checkpoints._store import Checkpoint, Checkpoints, Part
 from multimargin.parallel._agreement import broadcast_value
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.solvers._best_so_far import ZERO, BestSoFar
 from multimargin.solvers._interior_point import InteriorPoint
 from multimargin.solvers._problem import Problem
-from multimargin.solvers._records import Observers, ScanRecord
+from multimargin.solvers._records import Observers, ScanRecord, packed, unpacked
 from multimargin.solvers._solution import Limits, Solution, Start, Weights
-from multimargin.solvers._stopping import GapStopping, Stopping
+from multimargin.solvers._stopping import Stopping
 
 # By how much, relatively, sums over all samples and budgets that variables share may be off.
 _DUALITY_ROUNDING = {"float32": 2e-6, "float64": 1e-10}
@@ -57,6 +56,10 @@ class BaseSolver(ABC):
         Whether passes leave out what seems settled; otherwise each visits everything.
     """
 
+    name: ClassVar[str]
+    """The name that formulations and checkpoints call it by."""
+    divides_classes: ClassVar[bool] = True
+    """Whether it can divide the classes over ranks and bundles, and keep checkpoints."""
     takes_reductions = False
     """Whether the constructor takes ``reductions``, how often a mean is reduced in an epoch."""
     accelerated = True
@@ -64,7 +67,7 @@ class BaseSolver(ABC):
     depends_on_bundles = True
     """Whether another number of bundles makes another solution, within the tolerance."""
     zero_state: Any = None
-    """What `_restore` takes to come to zero weights; None where the core sees to it."""
+    """The snapshot of zero weights, for `_restore`; None where the core sees to it."""
 
     def __init__(
         self,
@@ -126,7 +129,7 @@ class BaseSolver(ABC):
         self._observers.on_pass(self._passes)
 
     def _scan_done(self, primal: float, dual: float, violation: float, active: int) -> str:
-        """Note what a scan found; returns why the run has to end here, if it has to."""
+        """Note the result of a scan; returns why the run has to end here, if it has to."""
         record = self._certified(primal, dual, violation, active)
         self._history.append(record)
         asked = self._observers.on_scan(record, self._weights)
@@ -136,14 +139,14 @@ class BaseSolver(ABC):
         return self._agreed("precision" if self._stalled >= _STALLED_SCANS else self._own_limit())
 
     def _agreed(self, ended_by: str) -> str:
-        """What rank 0 says, on all ranks: its clock and its callbacks count."""
+        """Return rank 0's answer on all ranks: its clock and its callbacks count."""
         return str(broadcast_value(self._comm, ended_by)) if self._comm.size > 1 else ended_by
 
     def _certified(self, primal: float, dual: float, violation: float, active: int) -> ScanRecord:
-        """The certificate of the present weights."""
+        """Note the certificate of the present weights."""
         self._check_duality(primal, dual)
         record = self._present = ScanRecord(
-            time=time.monotonic() - self._began,
+            time=self._seconds(),
             primal=primal,
             dual=min(dual, primal),
             violation=violation,
@@ -164,14 +167,13 @@ class BaseSolver(ABC):
 
     def _zero_record(self) -> ScanRecord:
         """The certificate of zero weights, which every run has before it begins."""
-        problem, twin = self._problem, FORMULATIONS[self._problem.formulation]
-        margins = twin.margins(np.zeros((1, problem.machines)), np.zeros(1, dtype=np.intp))
-        loss = float(twin.losses(margins)[0])
+        problem = self._problem
+        loss = problem.facts.zero_loss(problem.n_classes)
         primal = loss * float(np.sum(problem.box, dtype=np.float64))
         return ScanRecord(time=0.0, primal=primal, dual=0.0, violation=1.0, active=0, passes=0)
 
     def _snapshot(self) -> Any:
-        """What `_restore` needs to come back to the present; None where that is too much."""
+        """Return the present state for `_restore`; None where that is too much to keep."""
         return None
 
     def _restore(self, snapshot: Any) -> None:
@@ -182,7 +184,7 @@ class BaseSolver(ABC):
         """The present dual variables, where this process has them all."""
 
     def _back_to(self, record: ScanRecord | None, state: Any) -> ScanRecord:
-        """Come back to a record whose state was kept; otherwise stay. Returns where that is."""
+        """Come back to a record if its state was kept; returns the record that it is at."""
         if record is not self._present and state is not None:
             self._restore(state)
             self._present = record
@@ -194,9 +196,9 @@ class BaseSolver(ABC):
         raise NotImplementedError
 
     def _leave_zero(self) -> None:
-        """Find weights that are better than zero on the way from there to the present ones.
+        """Find weights better than zero on the line from zero to the present ones.
 
-        The primal is convex on that way, and falls at its beginning.
+        The primal is convex on it, and falls at its beginning.
         """
         best = self._best_so_far
         tries = _MOST_SHRINKINGS if self._present is not None else 0
@@ -204,15 +206,13 @@ class BaseSolver(ABC):
             tries -= 1
 
     def _best_ending(self) -> tuple[Weights, Start | None]:
-        """Weights of the least primal, and dual variables of the largest dual; notes both."""
+        """Return the weights of the least primal and the dual variables of the largest dual."""
         best = self._best_so_far
         self._leave_zero()
         primal = self._back_to(best.primal, best.primal_state)
         weights = self._weights()
         dual = self._back_to(best.dual, best.dual_state)
-        ending = replace(
-            primal, dual=dual.dual, time=time.monotonic() - self._began, passes=self._passes
-        )
+        ending = replace(primal, dual=dual.dual, time=self._seconds(), passes=self._passes)
         if not (self._history and primal is dual is self._history[-1]):
             self._history.append(ending)
         return weights, self._kept_alpha()
@@ -226,6 +226,10 @@ class BaseSolver(ABC):
         smaller = last.gap < 0.99 * before.gap or last.violation < 0.99 * before.violation
         return not last.dual - before.dual > noise and not smaller
 
+    def _seconds(self) -> float:
+        """Return the seconds since the run began, those before a checkpoint included."""
+        return time.monotonic() - self._began
+
     def _limit_reached(self) -> str:
         return self._agreed(self._own_limit())
 
@@ -235,7 +239,7 @@ class BaseSolver(ABC):
         return "time_limit" if self._seconds_left() <= 0 else ""
 
     def _seconds_left(self) -> float:
-        """Until the last scan has to begin; infinite without a time limit."""
+        """Return the seconds until the last scan has to begin; infinite without a limit."""
         if self._limits.time_limit is None:
             return float("inf")
         # Before the first pass there is nothing to scan: the certificate of zero weights is known.
@@ -244,9 +248,9 @@ class BaseSolver(ABC):
         return max(0.0, end - time.monotonic())
 
     def _seconds_to_overtime(self) -> float:
-        """Until a scan that was to end with the time limit is given up; negative: never.
+        """Return the seconds after which a scan at the end of a time limit is given up; -1: never.
 
-        Without its end there is no certificate of the last passes, so it may take somewhat longer.
+        Without it there is no certificate of the last passes, so it may take somewhat longer.
         """
         limit = self._limits.time_limit
         if limit is None:
@@ -262,7 +266,7 @@ class BaseSolver(ABC):
     def _interior_point(
         self, goes_on: Callable[[Any], bool] = lambda _: True
     ) -> tuple[Any, Any, float] | None:
-        """Dual variables (samples x machines) by an interior-point method, duals, relative gap.
+        """Solve by an interior-point method: dual variables, duals by class, relative gap.
 
         None where the problem has too many weights for it, or when it was tried before.
         """
@@ -276,8 +280,7 @@ class BaseSolver(ABC):
 
         found = None
         if self._comm.rank == 0:
-            by_gap = isinstance(self._stopping, GapStopping)
-            tol = (0.1 if by_gap else 0.001) * self._stopping.tol
+            tol = (0.1 if self._stopping.by_gap else 0.001) * self._stopping.tol
             method = InteriorPoint(self._problem)
             alpha = method.solve(tol, counted)
             # Judged as they will be used: rounded.
@@ -292,8 +295,26 @@ class BaseSolver(ABC):
         untried = self.accelerated and not self._tried_interior_point
         return untried and InteriorPoint.suits(self._problem)
 
+    # ------------------------------------------------------------ checkpoints
+
+    def _last_checkpoint(self) -> Checkpoint | None:
+        return None if self._checkpoints is None else self._checkpoints.read()
+
+    def _checkpoint_due(self) -> bool:
+        return self._checkpoints is not None and self._checkpoints.due()
+
+    def _kept_history(self) -> Part:
+        """Return the history and the seconds of the run so far, for a checkpoint."""
+        return {"history": packed(self._history), "seconds": np.array([self._seconds()])}
+
+    def _recall_history(self, kept: Part) -> None:
+        self._history = unpacked(np.array(kept["history"]))
+        self._began -= float(kept["seconds"][0])
+
+    # ------------------------------------------------------------ the end
+
     def _solution(self, ended_by: str) -> Solution:
-        """Of a run that reached its tolerance, or of one that ``ended_by`` something else."""
+        """Return the solution of a run that reached its tolerance, or ``ended_by`` otherwise."""
         if ended_by:
             weights, alpha = self._best_ending()
         else:

@@ -21,7 +21,6 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from multimargin.formulations import FORMULATIONS
 from multimargin.parallel._blas_threads import one_blas_thread
 from multimargin.solvers._problem import Problem
 
@@ -54,11 +53,11 @@ class InteriorPoint:
 
     @staticmethod
     def suits(problem: Problem) -> bool:
-        """Whether the problem has few enough weights, and a method to build the matrix."""
-        n, d, k = len(problem.y), problem.X.shape[1] + 1, problem.machines
-        alone = problem.formulation == "ovr"  # every class has a matrix of its own
+        """Whether the formulation allows it, and the problem has few enough weights."""
+        n, d, k = len(problem.y), problem.X.shape[1] + 1, problem.weight_rows
+        alone = problem.facts.independent  # every class has a matrix of its own
         return (
-            hasattr(FORMULATIONS[problem.formulation], "normal_matrix")
+            problem.facts.interior_point
             and (d if alone else d * k) <= _MOST_WEIGHTS
             and (k * d * d if alone else 0) <= _MOST_ENTRIES
             and n * k <= _MOST_VARIABLES
@@ -67,21 +66,19 @@ class InteriorPoint:
         )
 
     def __init__(self, problem: Problem) -> None:
-        self._twin: Any = FORMULATIONS[problem.formulation]
+        self._twin: Any = problem.facts
         X = problem.X.toarray().astype(np.float64)
         if problem.bias:
             X = np.hstack([X, np.full((len(X), 1), problem.bias)])
         self._X = X
-        # Two classes of one-vs-rest are one machine, of the second class.
-        single = problem.machines < problem.n_classes
-        self._y = np.asarray(problem.y, dtype=np.intp) - (1 if single else 0)
+        self._y = problem.own_row.astype(np.intp)
         box = np.asarray(problem.box, dtype=np.float64)
-        shape = (len(X), problem.machines)
+        shape = (len(X), problem.weight_rows)
         squared = problem.loss == "squared_hinge"
         self._q = np.broadcast_to((0.5 / box if squared else 0 * np.isinf(box))[:, None], shape)
         ceiling = np.full(len(X), np.inf) if squared else box
         self._u = np.broadcast_to(ceiling[:, None], shape)
-        variables = self._twin.variables(self._y, problem.machines)
+        variables = self._twin.variables(self._y, problem.weight_rows)
         filled = np.any(X != 0, axis=1)[:, None]
         self._mask = variables & filled
         # Of a variable and its multiplier: with an upper bound there are two. Were they counted
@@ -93,7 +90,7 @@ class InteriorPoint:
         self._squared = squared
 
     def solve(self, tol: float, goes_on: Callable[[Array], bool]) -> Array:
-        """Dual variables with a relative duality gap of about ``tol``, or as near as it comes.
+        """Return dual variables with a relative duality gap of about ``tol``, or near it.
 
         Parameters
         ----------
@@ -144,7 +141,7 @@ class InteriorPoint:
         return snapped if gap <= max(tol * size, best_gap) else best
 
     def duals(self, a: Array) -> Array:
-        """The dual objective, class by class."""
+        """Return the dual objective, class by class."""
         with one_blas_thread():  # sums of several threads differ in their last bits
             W = self._twin.weights(a, self._X, self._y)
         values: Array = np.sum(a - 0.5 * self._q * a * a, axis=0) - 0.5 * np.sum(W * W, axis=1)
@@ -157,18 +154,18 @@ class InteriorPoint:
             return gap / size
 
     def _snapped(self, a: Array) -> Array:
-        """With what is next to a bound put there: inside, nothing ever is."""
+        """Put variables that are next to a bound on it; an interior point has none there."""
         a = np.where(a < 1e-10 * a.max(), 0.0, a)
         return np.where(a > (1 - 1e-10) * self._u, self._u, a)
 
     def _margins(self, a: Array) -> Array:
-        """Gradient of the dual."""
+        """Return the gradient of the dual."""
         W = self._twin.weights(a, self._X, self._y)
         margins: Array = self._twin.margins(self._X @ W.T, self._y) - self._q * a
         return np.where(self._mask, margins, 0.0)
 
     def _gap(self, a: Array, margins: Array) -> tuple[float, float]:
-        """Primal minus dual at ``a``, and the size to compare it with."""
+        """Return primal minus dual at ``a``, and the size to compare it with."""
         hinge = np.where(self._mask, np.maximum(margins + self._q * a, 0), 0)
         box = self._box[:, None]
         dual = float(np.sum(self.duals(a)))

@@ -10,7 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin import _core
+from multimargin.formulations import FORMULATIONS, Formulation
 from multimargin.io._fingerprint import array_fingerprint, csr_arrays
+from multimargin.solvers._core_types import Samples
 
 
 def as_core_csr(X: Any) -> sp.csr_matrix:
@@ -75,46 +77,37 @@ class Problem:
     rows: NDArray[np.intp] | None = None
 
     @property
-    def machines(self) -> int:
-        """Weight vectors to be found: one per class, but one for two classes against each other."""
-        return 1 if self.formulation == "ovr" and self.n_classes == 2 else self.n_classes
+    def facts(self) -> type[Formulation]:
+        """The formulation with all that it says of itself."""
+        return FORMULATIONS[self.formulation]
 
-    def core(self, kind: str, *, isa: int | None = None, **options: Any) -> Any:
-        """The compiled solver ``kind`` for this problem's types; borrows the arrays.
+    @property
+    def weight_rows(self) -> int:
+        """Weight vectors to be found: one per class, or one for two classes."""
+        return self.facts.weight_rows(self.n_classes)
 
-        Parameters
-        ----------
-        kind : {"Engine", "OneVsRest", "LeeLinWahba"}
-        isa : int, default=None
-            Instruction set; the best that the processor has if not given.
-        **options
-            Further arguments of its constructor.
+    @property
+    def own_row(self) -> NDArray[np.int32]:
+        """The weight vector of each sample's class; -1 for the first of two that have one."""
+        return self.y if self.weight_rows == self.n_classes else self.y - 1
+
+    @property
+    def samples(self) -> Samples:
+        """The samples for the compiled core, which borrows the arrays.
+
+        Their types choose its classes: `_core.engine` and its like take samples of any.
         """
-        value = "F64" if self.X.dtype == np.float64 else "F32"
-        index = "I64" if self.X.indices.dtype == np.int64 else "I32"
-        return getattr(_core, kind + value + index)(
+        samples: Samples = _core.samples(
             data=self.X.data,
             indices=self.X.indices,
             indptr=self.X.indptr,
             cols=self.X.shape[1],
             y=self.y,
             box=self.box,
-            bias=self.bias,
-            isa=_core.best_isa() if isa is None else isa,
-            **options,
-        )
-
-    def engine(self, threads: int, seed: int, isa: int | None = None) -> _core.Engine:
-        """The compiled active-set engine."""
-        engine: _core.Engine = self.core(
-            "Engine",
-            isa=isa,
             n_classes=self.n_classes,
-            formulation=self.formulation,
-            threads=threads,
-            seed=seed,
+            bias=self.bias,
         )
-        return engine
+        return samples
 
 
 def fingerprint(problem: Problem) -> str:

@@ -1,4 +1,4 @@
-"""What a run starts from and what it ends with."""
+"""The start of a run, dual variables of an earlier one, and its end: a solution."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multimargin.formulations import FORMULATIONS
+from multimargin.formulations import OwnClass
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import ScanRecord, Weights
 from multimargin.solvers.ovr._own_part import OwnPart, growth_of_parts, own_part, row_sums
@@ -17,12 +17,12 @@ from multimargin.solvers.ovr._own_part import OwnPart, growth_of_parts, own_part
 __all__ = ["Alpha", "DenseAlpha", "Limits", "Solution", "Start", "Weights"]
 
 
-# A larger box lets the dual variables grow. All of them together, times s, are best at
-# s = 1 + loss / |W|^2 (the dual is a parabola in s), which is little where the data are nearly
-# separated, and more than the box allows where most variables are at it. One by one they want to
-# grow further than that: 4 times as far took up to 15 % fewer passes than once, on three sets,
-# and growing with the box up to four times as many where nothing is left to gain (C = 6 and above
-# on 1,139 classes of four samples).
+# A larger box lets the dual variables grow. Multiplied by s, all of them together are best at
+# s = 1 + loss / |W|^2 (the dual is a parabola in s): little where the data are nearly separated,
+# more than the box allows where most variables are at it. One by one they want to grow further:
+# 4 times as far took up to 15 % fewer passes than once, on three sets. Growing with the box took
+# up to four times as many where nothing is left to gain (C = 6 and above on 1,139 classes of four
+# samples).
 _OVERREACH = 4.0
 
 
@@ -32,17 +32,17 @@ class Start(Protocol):
     def fits(self, problem: Problem) -> bool: ...
 
     def measured(self, weights: Weights, problem: Problem) -> Start:
-        """The same with the norm of the weights that they make, which other boxes need."""
+        """Return them with the norm of their weights, which other boxes need."""
 
 
 def _grown(ratio: float, total: Any, norm2: Any) -> Any:
-    """What to multiply the dual variables of a machine by when the box grows by `ratio`."""
+    """Return by what to multiply dual variables when the box grows by `ratio`."""
     best = np.divide(total, norm2, out=np.full(np.shape(total), np.inf), where=norm2 > 0)
     return np.clip(1 + _OVERREACH * (best - 1), 1.0, ratio)
 
 
 def _common_ratio(new: NDArray[Any], old: NDArray[Any]) -> float | None:
-    """By how much all boxes grow, if they grow and all by the same."""
+    """Return by how much all boxes grow; None unless they grow, and all by the same."""
     if not (len(old) and np.all(np.isfinite(new)) and np.all(np.isfinite(old))):
         return None
     ratio = new.astype(np.float64) / old
@@ -68,9 +68,9 @@ class Alpha:
         return int(np.count_nonzero(self.value) - np.count_nonzero(self.value[self.pair[:-1]]))
 
     def without_zeros(self, problem: Problem) -> Alpha:
-        """The same with no more pairs than it takes; the first scan finds what else is needed.
+        """Drop the pairs of value zero; the first scan finds what else is needed.
 
-        Samples without entries take none: their value is known without them.
+        Samples without entries keep none: their value is known without them.
         """
         first = self.pair[:-1]
         kept = self.value > 0
@@ -85,10 +85,10 @@ class Alpha:
         return replace(self, norm2=float(np.sum(squared_norms(weights))))
 
     def scaled_to(self, problem: Problem) -> NDArray[Any]:
-        """Values for another box, all feasible.
+        """Return values for another box, all feasible.
 
-        They move with the box, so that what was at a bound stays there, but a larger one does
-        not drag along those that have no use for it.
+        They move with the box, so that those at a bound stay there, but a larger box does not
+        drag along those that have no use for it.
         """
         ratio = np.repeat(problem.box / self.box, np.diff(self.pair))
         growth = _common_ratio(problem.box, self.box)
@@ -98,8 +98,8 @@ class Alpha:
             ratio = _grown(growth, np.array(everything - own), np.array(self.norm2))
         ceiling = np.repeat(problem.box, np.diff(self.pair))
         scaled: NDArray[Any] = np.minimum(self.value * ratio, ceiling).astype(problem.X.dtype)
-        if not FORMULATIONS[problem.formulation].separable:
-            # The others of a sample share the box; slot 0, which holds their sum, is not used.
+        if not problem.facts.separable:
+            # The others of a sample share the box; the first slot, their sum, is not used.
             scaled[self.pair[:-1]] = 0
             total = np.add.reduceat(scaled, self.pair[:-1], dtype=np.float64)
             fitting = np.minimum(1.0, problem.box / np.maximum(total, problem.box))
@@ -130,27 +130,27 @@ class DenseAlpha:
     value: NDArray[Any]
     box: NDArray[Any]
     norm2: NDArray[Any] | None = None
-    """Squared norm of each machine's weights, where it is known."""
+    """Squared norm of each weight vector, where it is known."""
     own: OwnPart | None = None
-    """For "ovr", what samples of the machine's own class have in those weights."""
+    """Where classes are independent: the part of each class's own samples in its weights."""
 
     @property
     def support(self) -> int:
-        """Pairs of a sample and a machine that hold the model up."""
+        """Pairs of a sample and a class that hold the model up."""
         return int(np.count_nonzero(self.value))
 
     def measured(self, weights: Weights, problem: Problem) -> DenseAlpha:
         norm2 = squared_norms(weights)
-        if self.formulation != "ovr":
+        if not problem.facts.independent:
             return replace(self, norm2=norm2)
-        where = self._of_own_class()
+        where = self._of_own_class(problem)
         own = own_part(weights, problem, *where, self.value[where])
         return replace(self, norm2=norm2, own=own)
 
     def scaled_to(self, problem: Problem) -> NDArray[Any]:
-        """Values for another box; an infinite one, the hard margin, has no scale.
+        """Return values for another box, moved as far as that serves (see `Alpha`).
 
-        They move with the box as far as that serves, as those of `Alpha` do.
+        An infinite box, the hard margin, has no scale.
         """
         dtype = problem.X.dtype
         growth = _common_ratio(problem.box, self.box)
@@ -167,7 +167,7 @@ class DenseAlpha:
         if growth is not None and self.norm2 is not None:
             total = self.value.sum(axis=0, dtype=np.float64)
             norm2 = self.norm2 + self._squares_over(problem)
-            if self.formulation != "ovr":  # all machines are one problem
+            if not problem.facts.independent:  # all classes are one problem
                 total, norm2 = np.sum(total, keepdims=True), np.sum(norm2, keepdims=True)
             return np.asarray(_grown(growth, total, norm2)[None, :])
         finite = np.isfinite(self.box) & np.isfinite(problem.box)
@@ -176,11 +176,11 @@ class DenseAlpha:
         return ratio
 
     def _grown_in_two(self, growth: float, part: OwnPart, problem: Problem) -> NDArray[Any]:
-        where = self._of_own_class()
-        value, machines = self.value[where], len(part.norm2)
+        where = self._of_own_class(problem)
+        value, rows = self.value[where], len(part.norm2)
 
         def own_sum(terms: Any) -> NDArray[np.float64]:
-            sums = np.bincount(where[1], weights=terms, minlength=machines)
+            sums = np.bincount(where[1], weights=terms, minlength=rows)
             return sums.astype(np.float64, copy=False)
 
         own, more = own_sum(value), (np.array(0.0), np.array(0.0))
@@ -198,18 +198,16 @@ class DenseAlpha:
         scaled[where] = value * for_own[where[1]]
         return scaled
 
-    def _of_own_class(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Samples of a machine's own class, and the machines; of two classes only the last has."""
-        machine = self.y - int(self.value.shape[1] == 1)
-        (rows,) = np.nonzero(machine >= 0)
-        return rows, machine[rows].astype(np.intp)
+    def _of_own_class(self, problem: Problem) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the samples that have a weight vector of their class, and its row."""
+        return OwnClass.among(problem.own_row, 0, problem.weight_rows).places
 
     def labels(self) -> NDArray[np.int32]:
         """Classes of the samples."""
         return self.y
 
     def _squares_over(self, problem: Problem) -> Any:
-        """What a squared loss adds to the parabola: alpha^2 / (2 box)."""
+        """Return the term of a squared loss in the parabola: alpha^2 / (2 box)."""
         if problem.loss == "hinge":
             return 0.0
         return np.sum(self.value**2 / (2 * problem.box[:, None]), axis=0, dtype=np.float64)
@@ -219,13 +217,13 @@ class DenseAlpha:
             self.formulation == problem.formulation
             and self.loss == problem.loss
             and bool(np.array_equal(self.y, problem.y))
-            and self.value.shape[1] == problem.machines
+            and self.value.shape[1] == problem.weight_rows
         )
 
 
 @dataclass
 class Solution:
-    """What a fit produced."""
+    """The end of a run."""
 
     weights: Weights
     alpha: Start | None
@@ -248,13 +246,13 @@ class Limits:
 
 
 def _row_sizes(X: sp.csr_matrix) -> NDArray[Any]:
-    """The largest number of each row; 0 where there is none."""
+    """Return the largest absolute value of each row; 0 where there is none."""
     sizes: Any = abs(X).max(axis=1)
     return np.asarray(sizes.todense()).reshape(-1)
 
 
 def squared_norms(weights: Weights) -> NDArray[Any]:
-    """Of each machine's weights, the constant feature's included."""
+    """Return the squared norm of each weight vector, the constant feature included."""
     coef: Any = weights.coef
     if not isinstance(coef, np.ndarray):
         sums = row_sums(coef, np.square(coef.data))
@@ -264,14 +262,14 @@ def squared_norms(weights: Weights) -> NDArray[Any]:
 
 
 def csr_weights(parts: tuple[Any, Any, Any, NDArray[Any]], features: int) -> Weights:
-    """Weights from the compiled core's CSR parts."""
+    """Return weights from the compiled core's CSR parts."""
     data, indices, indptr, constant = parts
     coef = sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, features))
     return Weights(coef, constant)
 
 
 def stacked_weights(parts: list[Weights], features: int, dtype: Any) -> Weights:
-    """The rows of several weights below each other; there may be none."""
+    """Return the rows of several weights below each other; there may be none."""
     none = sp.csr_matrix((0, features), dtype=dtype)
     coef: Any = sp.vstack([none, *(part.coef for part in parts)], format="csr")
     return Weights(coef, np.concatenate([np.empty(0, dtype), *(p.constant for p in parts)]))

@@ -68,7 +68,7 @@ def _with(first: str, lines: Iterator[str]) -> Iterator[str]:
 
 
 def _records(name: str, reader: Any) -> Iterator[tuple[int, list[str]]]:
-    """The rows and the lines at which they begin, without blank ones."""
+    """Yield the rows that are not blank, and the lines at which they begin."""
     while True:
         line = reader.line_num + 1
         try:

@@ -26,7 +26,7 @@ _COMPRESSED = (".gz", ".bz2", ".xz")
 
 
 def table_format(path: str | os.PathLike[str]) -> str | None:
-    """The format that the name of a file tells, without the suffix of a compression."""
+    """Return the format by the name of a file, without the suffix of a compression; or None."""
     file = Path(path)
     if file.suffix.lower() in _COMPRESSED:
         file = file.with_suffix("")
@@ -57,7 +57,7 @@ def read_table(
     Returns
     -------
     table : Table
-        Columns of CSV and TSV hold str; those of the others also numbers, truth values and None.
+        Columns of CSV and TSV hold str; other formats also numbers, truth values and None.
 
     Raises
     ------

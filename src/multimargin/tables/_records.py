@@ -33,11 +33,11 @@ class Gathered:
 
     @property
     def names(self) -> list[str]:
-        """Of the columns so far."""
+        """Names of the columns so far."""
         return list(self._columns)
 
     def table(self) -> Table:
-        """All of it."""
+        """Return the gathered columns as a table."""
         if not self._lines:
             raise DataFileError(f"{self._name}: no rows; there is a header and nothing below it")
         return Table(self._columns, path=self._name, lines=np.array(self._lines, dtype=np.int64))

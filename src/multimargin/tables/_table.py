@@ -95,14 +95,14 @@ class Table:
         return f"<Table of {self._rows:,} rows: {names}>"
 
     def place(self, row: int) -> str:
-        """Where a row is from, as ``file:line``, for messages."""
+        """Return the origin of a row as ``file:line``, for messages."""
         if self._lines is None:
             return f"{self._path}: row {row + 1}" if self._path else f"row {row}"
         return f"{self._path}:{self._lines[row]}"
 
 
 def _objects(values: Any) -> NDArray[Any]:
-    """An array of Python objects: strings of any length without the room of the longest."""
+    """Return an array of Python objects, which does not take the room of the longest string."""
     if isinstance(values, np.ndarray) and values.dtype == object:
         return values
     array = np.empty(len(values), dtype=object)

@@ -28,7 +28,7 @@ _ZEROS = {
 
 @contextlib.contextmanager
 def opened(name: str) -> Iterator[IO[bytes]]:
-    """The decompressed bytes of a file; errors of the compression are `DataFileError`."""
+    """Open the decompressed bytes of a file; errors of the compression are `DataFileError`."""
     with Path(name).open("rb") as file:
         stream: IO[bytes] = file
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a pipe cannot be read twice
@@ -47,7 +47,7 @@ def opened(name: str) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def text_lines(name: str, encoding: str) -> Iterator[Iterator[str]]:
-    """The lines of a file, with their line ends.
+    """Yield the lines of a file, with their line ends.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _checked(name: str, text: io.TextIOWrapper) -> Iterator[str]:
 
 
 def _undecodable(name: str, stream: IO[bytes], encoding: str) -> DataFileError:
-    """Says which byte it is; for this the file is read again."""
+    """Find the byte that cannot be decoded, for the error; this reads the file again."""
     stream.seek(0)
     guess = _guess(stream.read(4))
     stream.seek(0)

@@ -12,7 +12,7 @@ WRITABLE = ("csv", "tsv", "jsonl")
 
 
 def table_lines(format: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """The lines of a table, with their line ends.
+    """Yield the lines of a table, with their line ends.
 
     Parameters
     ----------

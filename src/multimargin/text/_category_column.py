@@ -13,13 +13,7 @@ from multimargin.text._words import Words
 
 
 class CategoryColumn:
-    """A feature for each value that was there in training; none for others and missing ones.
-
-    Parameters
-    ----------
-    name : str
-    values : Words
-    """
+    """A feature for each value that was there in training; none for others and missing ones."""
 
     def __init__(self, name: str, values: Words) -> None:
         self.name = name

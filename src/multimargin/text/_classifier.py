@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -9,11 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multimargin.estimator._fit import Solved
-from multimargin.estimator._sample_keys import Keys, text_keys
 from multimargin.estimator._svc import MulticlassSVC
-from multimargin.solvers._problem import Problem
-from multimargin.solvers._records import Weights
+from multimargin.io._array_file import damaged
+from multimargin.models._sample_keys import Keys, text_keys
+from multimargin.text._feature_file import pack_features, unpack_features
 from multimargin.text._features import TextFeatures, named_columns
 from multimargin.text._options import check_options
 from multimargin.text._raw_columns import names_of
@@ -46,7 +46,7 @@ class TextClassifier(MulticlassSVC):
     ngram_range : tuple (shortest, longest), default=(1, 1)
         How many words or characters make a feature.
     min_df, max_df : int or float, default=1 and 1.0
-        Leave out what is in fewer or in more texts: a number of them (int) or a share (float).
+        Leave out words in fewer or in more texts: a number of texts (int) or a share (float).
     max_features : int or None, default=None
         Keep this many of the most frequent ones.
     lowercase : bool, default=True
@@ -174,12 +174,9 @@ violation_, converged_, n_bundles_, history_, model_density_
     def _check_more(self) -> None:
         check_options(self)
 
-    def _learned_features(self, X: Any) -> Any:
+    def _learned_features(self, X: Any) -> tuple[Any, dict[str, Any]]:
         features = TextFeatures(**{name: getattr(self, name) for name in _FEATURES})
-        matrix = features.fit_transform(X)
-        # Of the fit under way: those of the fitted model stay until there is another one.
-        self._new_features = features
-        return matrix
+        return features.fit_transform(X), {"features_": features}
 
     def _raw_keys(self, X: Any) -> Keys | None:
         # Features change with the words and frequencies of the other samples; texts do not.
@@ -188,17 +185,22 @@ violation_, converged_, n_bundles_, history_, model_density_
         columns = named_columns(X, texts, names).values()
         return text_keys("\x1f".join(map(str, row)) for row in zip(*columns, strict=True))
 
-    def _linear_model(
-        self, weights: Weights, classes: NDArray[Any], problem: Problem
-    ) -> dict[str, Any]:
-        model = super()._linear_model(weights, classes, problem)
-        features = self.__dict__.get("_new_features") or self.features_
-        return {**model, "features_": features}
+    def _pack_features(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+        return pack_features(self.features_, arrays)
 
-    def _take(self, solved: Solved, model: Mapping[str, Any]) -> None:
-        # Ranks that hold shares of the model come without them.
-        features = self.__dict__.pop("_new_features", None) or self.features_
-        super()._take(solved, {**model, "features_": features})
+    def _unpack_features(
+        self,
+        path: str | os.PathLike[str],
+        about: dict[str, Any],
+        arrays: dict[str, NDArray[Any]],
+        *,
+        verify: bool,
+    ) -> None:
+        features = unpack_features(path, about, arrays, verify=verify)
+        made, known = features.n_features_out_, self.n_features_in_
+        if made != known:
+            damaged(path, f"{made} made for a model of {known} features")
+        self.features_ = features
 
     def _validated(self, X: Any) -> Any:
         """Features of raw samples; a sparse matrix is taken for features made before."""

@@ -6,17 +6,15 @@ import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from multimargin.io._array_file import damaged
+from multimargin.models.file._strings import Arrays, pack_strings, unpack_strings
 from multimargin.text._category_column import CategoryColumn
 from multimargin.text._features import TextFeatures
 from multimargin.text._number_columns import NumberColumns
 from multimargin.text._options import check_options
 from multimargin.text._text_column import TextColumn, TextOptions
 from multimargin.text._words import Words
-
-Arrays = dict[str, NDArray[Any]]
 
 _OPTIONS = (
     "analyzer",
@@ -29,10 +27,10 @@ _OPTIONS = (
 
 
 def pack_features(features: TextFeatures, arrays: Arrays) -> dict[str, Any]:
-    """Add what the features are made from to the arrays; return what JSON holds of it."""
+    """Add the columns that make the features to the arrays, and return their metadata."""
     texts = []
     for i, column in enumerate(features._texts):
-        _pack_words(f"features.text{i}", column.words, arrays)
+        pack_strings(f"features.text{i}", column.words.pack(), arrays)
         if column.idf is not None:
             arrays[f"features.text{i}.idf"] = column.idf
         options: dict[str, Any] = {name: getattr(column.options, name) for name in _OPTIONS}
@@ -41,7 +39,7 @@ def pack_features(features: TextFeatures, arrays: Arrays) -> dict[str, Any]:
     if numbers is not None:
         arrays["features.mean"], arrays["features.scale"] = numbers.mean, numbers.scale
     for i, category in enumerate(features._categories):
-        _pack_words(f"features.category{i}", category.values, arrays)
+        pack_strings(f"features.category{i}", category.values.pack(), arrays)
     return {
         "text": texts,
         "numeric": [] if numbers is None else list(numbers.names),
@@ -52,16 +50,9 @@ def pack_features(features: TextFeatures, arrays: Arrays) -> dict[str, Any]:
 def unpack_features(
     path: str | os.PathLike[str], about: Any, arrays: Arrays, *, verify: bool
 ) -> TextFeatures:
-    """The features that `pack_features` wrote, with everything in them checked.
+    """The features that `pack_features` added, with everything in them checked.
 
-    Parameters
-    ----------
-    path : path-like
-        For messages.
-    about : JSON value
-    arrays : dict of str to ndarray
-    verify : bool
-        Also read all words. Without it they are checked when they are first used.
+    Words are read if `verify` is set; otherwise they are checked when they are first used.
     """
     if not isinstance(about, dict):
         damaged(path, "the features are not a JSON object")
@@ -72,7 +63,7 @@ def unpack_features(
     categorical = _names(path, about, "categorical")
     numbers = _unpack_numbers(path, numeric, arrays) if numeric else None
     categories = [
-        CategoryColumn(name, _unpack_words(path, f"features.category{i}", arrays))
+        CategoryColumn(name, _words(path, f"features.category{i}", arrays))
         for i, name in enumerate(categorical)
     ]
     names = [column.name for column in texts]
@@ -92,7 +83,7 @@ def _described(
     numeric: list[str],
     categorical: list[str],
 ) -> TextFeatures:
-    """Unfitted features with these columns. Their parameters are those of the first text."""
+    """Unfitted features with these columns, and with the parameters of the first text."""
     options = texts[0].options if texts else TextOptions()
     named = [column.name for column in texts if column.name is not None]
     features = TextFeatures(
@@ -122,7 +113,7 @@ def _list(path: str | os.PathLike[str], about: dict[str, Any], name: str) -> lis
 def _names(path: str | os.PathLike[str], about: dict[str, Any], name: str) -> list[str]:
     names = _list(path, about, name)
     if not all(isinstance(each, str) for each in names):
-        damaged(path, f"features: {name} holds what is no name of a column")
+        damaged(path, f"features: {name} holds something else than names of columns")
     return names
 
 
@@ -141,7 +132,7 @@ def _unpack_text(path: str | os.PathLike[str], i: int, about: Any, arrays: Array
     if isinstance(given["stop_words"], list):
         given["stop_words"] = tuple(given["stop_words"])
     low, high = given.pop("ngram_range")
-    words = _unpack_words(path, f"features.text{i}", arrays)
+    words = _words(path, f"features.text{i}", arrays)
     idf = None
     if use_idf:
         idf = arrays[f"features.text{i}.idf"]
@@ -166,18 +157,5 @@ def _unpack_numbers(
     return NumberColumns(tuple(names), mean, scale)
 
 
-# ---------------------------------------------------------------- words
-
-
-def _pack_words(name: str, words: Words, arrays: Arrays) -> None:
-    arrays[f"{name}.utf8"], arrays[f"{name}.offsets"] = words.pack()
-
-
-def _unpack_words(path: str | os.PathLike[str], name: str, arrays: Arrays) -> Words:
-    utf8, offsets = arrays[f"{name}.utf8"], arrays[f"{name}.offsets"]
-    if utf8.dtype != np.uint8 or utf8.ndim != 1 or offsets.dtype != np.int64 or offsets.ndim != 1:
-        damaged(path, f"{name}: words of type {utf8.dtype} with offsets of type {offsets.dtype}")
-    rising = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(utf8)
-    if not rising or (offsets[1:] < offsets[:-1]).any():
-        damaged(path, f"the offsets of {name} are out of order")
-    return Words.packed(utf8, offsets, os.fspath(path))
+def _words(path: str | os.PathLike[str], name: str, arrays: Arrays) -> Words:
+    return Words.packed(unpack_strings(path, name, arrays), os.fspath(path))

@@ -34,29 +34,9 @@ class TextFeatures(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    analyzer : {"word", "char", "char_wb"}, default="word"
-        Whether a feature is made of words (of two letters or more), of characters, or of
-        characters within the bounds of words.
-    ngram_range : tuple (shortest, longest), default=(1, 1)
-        How many words or characters make a feature.
-    min_df, max_df : int or float, default=1 and 1.0
-        Leave out what is in fewer or in more texts: a number of them (int) or a share (float).
-    max_features : int or None, default=None
-        Keep this many of the most frequent ones.
-    lowercase : bool, default=True
-    strip_accents : {"ascii", "unicode"} or None, default=None
-    stop_words : "english", list of str or None, default=None
-        Words to leave out.
-    sublinear_tf : bool, default=True
-        ``1 + log(count)`` in place of the count.
-    use_idf : bool, default=True
-        Whether rare words weigh more.
-    text : str, list of str or None, default=None
-        Columns with texts. None, and no other columns: ``X`` is a sequence of texts itself.
-    numeric : str or list of str, default=()
-        Columns with numbers; a missing one counts as the mean.
-    categorical : str or list of str, default=()
-        Columns with categories; one that was not there in training has no feature.
+    analyzer, ngram_range, min_df, max_df, max_features, lowercase, strip_accents, stop_words, \
+sublinear_tf, use_idf, text, numeric, categorical
+        As of `multimargin.TextClassifier`.
 
     Attributes
     ----------
@@ -124,7 +104,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> sp.csr_matrix:
-        """Learn the features and return those of `X`: the same bits as `transform`.
+        """Learn the features and return the matrix of `X`: the same bits as `transform`.
 
         Parameters
         ----------
@@ -197,7 +177,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):
     # ------------------------------------------------------------ using
 
     def transform(self, X: Any) -> sp.csr_matrix:
-        """Features of new samples; what was not there in training has none.
+        """Features of new samples; words and values that training lacked have none.
 
         Parameters
         ----------
@@ -273,7 +253,7 @@ def _columns(
 
 
 def named_columns(X: Any, texts: tuple[str, ...], names: tuple[str, ...]) -> dict[str, list[Any]]:
-    """The columns of these names, those of texts among them; without names, `X` is texts."""
+    """The columns of these names, which include `texts`; without names, `X` is texts itself."""
     if not names:
         return {"": texts_of(X)}
     if not has_columns(X):

@@ -18,12 +18,7 @@ _LARGEST = 1e150
 class NumberColumns:
     """Columns of numbers, less their mean and divided by their standard deviation.
 
-    A missing number is the mean, which is zero then.
-
-    Parameters
-    ----------
-    names : tuple of str
-    mean, scale : ndarray of float64, shape (n_columns,)
+    A missing number is the mean, which is zero then. `mean` and `scale` have a number per column.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Are the parameters of the features what they may be?"""
+"""Checks of the parameters that text features are made with."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
+from multimargin.models._arguments import is_whole, require, require_flags, require_one_of
 from multimargin.text._raw_columns import names_of
 
 ANALYZERS = ("word", "char", "char_wb")
@@ -16,38 +15,17 @@ MOST_NGRAMS = 100
 
 
 def check_options(given: Any) -> None:
-    """Raise ValueError, with the name and what is allowed, at the first that is not right."""
-    _one_of(given, "analyzer", ANALYZERS)
-    _one_of(given, "strip_accents", ACCENTS)
-    for name in ("lowercase", "sublinear_tf", "use_idf"):
-        _require(given, isinstance(getattr(given, name), bool | np.bool_), name, "True or False")
+    """Raise a ValueError at the first parameter that is not valid; it says what is allowed."""
+    require_one_of(given, "analyzer", ANALYZERS)
+    require_one_of(given, "strip_accents", ACCENTS)
+    require_flags(given, "lowercase", "sublinear_tf", "use_idf")
     allowed = f"two integers (shortest, longest) with 1 <= shortest <= longest <= {MOST_NGRAMS}"
-    _require(given, _is_range(given.ngram_range), "ngram_range", allowed)
+    require(given, _is_range(given.ngram_range), "ngram_range", allowed)
     _check_frequencies(given)
     stop = given.stop_words
-    _require(
-        given,
-        stop is None or stop == "english" or (isinstance(stop, list | tuple) and _are_names(stop)),
-        "stop_words",
-        "None, 'english' or a list of words",
-    )
+    ok = stop is None or stop == "english" or (isinstance(stop, list | tuple) and _are_names(stop))
+    require(given, ok, "stop_words", "None, 'english' or a list of words")
     _check_columns(given)
-
-
-def _require(given: Any, ok: bool, name: str, allowed: str) -> None:
-    if not ok:
-        raise ValueError(f"{name} must be {allowed}, got {getattr(given, name)!r}")
-
-
-def _one_of(given: Any, name: str, allowed: tuple[str | None, ...]) -> None:
-    value = getattr(given, name)
-    ok = value is None or isinstance(value, str)
-    _require(given, ok and value in allowed, name, " or ".join(repr(one) for one in allowed))
-
-
-def is_whole(value: object, least: int = 1) -> bool:
-    """Whether it is an integer, and no truth value, of at least `least`."""
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
 def _is_range(value: Any) -> bool:
@@ -58,14 +36,14 @@ def _is_range(value: Any) -> bool:
 
 
 def _check_frequencies(given: Any) -> None:
+    allowed = "an integer of at least 1 (texts) or a float from 0.0 to 1.0 (share of the texts)"
     for name in ("min_df", "max_df"):
         value = getattr(given, name)
         share = isinstance(value, Real) and not isinstance(value, Integral)
-        share = share and 0 <= float(value) <= 1
-        allowed = "an integer of at least 1 (texts) or a float from 0.0 to 1.0 (share of the texts)"
-        _require(given, share or is_whole(value), name, allowed)
+        ok = is_whole(value) or (share and 0 <= float(value) <= 1)
+        require(given, ok, name, allowed)
     most = given.max_features
-    _require(
+    require(
         given, most is None or is_whole(most), "max_features", "None or an integer of at least 1"
     )
 
@@ -75,12 +53,11 @@ def _are_names(value: Any) -> bool:
 
 
 def _check_columns(given: Any) -> None:
+    used: set[str] = set()
     for name in ("text", "numeric", "categorical"):
         value = getattr(given, name)
-        _require(
-            given, value is None or _are_names(value), name, "the name of a column, or a list of"
-        )
-    used: set[str] = set()
+        ok = value is None or _are_names(value)
+        require(given, ok, name, "the name of a column, or a list of such names")
     for each in (*names_of(given.text), *names_of(given.numeric), *names_of(given.categorical)):
         if each in used:
             raise ValueError(f"column {each!r} is named twice among text, numeric and categorical")

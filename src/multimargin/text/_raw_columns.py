@@ -1,4 +1,4 @@
-"""Columns out of what users give: sequences of texts, data frames, tables and mappings."""
+"""Columns of sequences of texts, data frames, tables and mappings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class BadValueError(ValueError):
 
 @contextlib.contextmanager
 def placed(X: Any) -> Iterator[None]:
-    """Errors about values of a table say which line of which file it is."""
+    """Make errors about values of a table name the file and the line."""
     try:
         yield
     except BadValueError as error:
@@ -56,7 +56,7 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, str):
         return False
     try:
-        return bool(value != value)  # noqa: PLR0124 - what NaN is, of whatever type
+        return bool(value != value)  # noqa: PLR0124 - NaN of any type
     except (TypeError, ValueError):  # pandas.NA has no truth value
         return True
 
@@ -122,7 +122,7 @@ def _listed(values: Any, what: str) -> list[Any]:
 
 
 def same_length(columns: Mapping[str, Sequence[Any]]) -> int:
-    """The number of rows, which must be that of all columns."""
+    """The number of rows, which must be the same in all columns."""
     lengths = {name: len(values) for name, values in columns.items()}
     first = next(iter(lengths))
     for name, length in lengths.items():

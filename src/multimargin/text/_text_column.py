@@ -28,7 +28,7 @@ class TextOptions:
     sublinear_tf: bool = True
 
     def counter(self, **more: Any) -> CountVectorizer:
-        """scikit-learn's vectorizer of counts. What a word is is its default, always."""
+        """scikit-learn's vectorizer of counts, with its default of what a word is."""
         stop = list(self.stop_words) if isinstance(self.stop_words, tuple) else self.stop_words
         return CountVectorizer(
             analyzer=self.analyzer,
@@ -42,17 +42,9 @@ class TextOptions:
 
 
 class TextColumn:
-    """A fitted vectorizer of one column.
+    """A fitted vectorizer of one column, whose name is None for texts without columns.
 
-    Parameters
-    ----------
-    name : str or None
-        Of the column; None for texts without columns.
-    options : TextOptions
-    words : Words
-        The features.
-    idf : ndarray of float32, shape (n_words,), or None
-        Inverse document frequencies.
+    `words` are the features, `idf` their inverse document frequencies, if these are used.
     """
 
     def __init__(
@@ -82,10 +74,7 @@ class TextColumn:
     ) -> tuple[TextColumn, sp.csr_matrix]:
         """The column learned from its values, and their features.
 
-        Parameters
-        ----------
-        limits : dict
-            ``min_df``, ``max_df``, ``max_features`` of scikit-learn's vectorizers.
+        `limits` are ``min_df``, ``max_df`` and ``max_features`` of scikit-learn's vectorizers.
         """
         counter = options.counter(**limits)
         where = "" if name is None else f"column {name!r}: "
@@ -129,7 +118,7 @@ def _idf(counts: Any) -> NDArray[np.float32]:
 
 
 def _checked(values: Sequence[Any], name: str | None) -> list[str]:
-    """The texts; what is missing is an empty text."""
+    """The texts; a missing one is empty."""
     texts: list[str] = []
     for row, value in enumerate(values):
         if isinstance(value, str):

@@ -5,22 +5,20 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from multimargin.io._array_file import ModelFileError
+from multimargin.models.file._strings import Packed, decoded_strings, encoded_strings
 
 
 class Words:
     """Distinct strings in rising order, each with its place.
 
-    Those of a model file are bytes of a mapped file until they are asked for, so that opening a
-    model of a million words costs nothing.
+    The strings of a model file stay bytes of the mapped file until they are asked for, so that
+    opening a model of a million words costs nothing.
     """
 
     def __init__(self) -> None:
         self._strings: list[str] | None = None
-        self._packed: tuple[NDArray[np.uint8], NDArray[np.int64]] | None = None
+        self._packed: Packed | None = None
         self._places: dict[str, int] | None = None
         self._source = ""
 
@@ -32,19 +30,10 @@ class Words:
         return words
 
     @classmethod
-    def packed(cls, utf8: NDArray[np.uint8], offsets: NDArray[np.int64], source: str) -> Words:
-        """From UTF-8 bytes, one string after the other, and where each begins.
-
-        Parameters
-        ----------
-        utf8 : ndarray of uint8, shape (n_bytes,)
-        offsets : ndarray of int64, shape (n_strings + 1,)
-            From 0 to n_bytes, not falling: the caller has made sure of that.
-        source : str
-            Where they are from, for messages.
-        """
+    def packed(cls, packed: Packed, source: str) -> Words:
+        """From the strings of a model file, which was checked; `source` names it in messages."""
         words = cls()
-        words._packed, words._source = (utf8, offsets), source
+        words._packed, words._source = packed, source
         return words
 
     def __len__(self) -> int:
@@ -58,12 +47,12 @@ class Words:
 
     @property
     def strings(self) -> list[str]:
-        """All of them.
+        """All strings.
 
         Raises
         ------
         ModelFileError
-            If those of a file are no UTF-8, or not distinct and in rising order.
+            If strings of a file are no UTF-8, or not distinct and in rising order.
         """
         if self._strings is None:
             self._strings = self._decoded()
@@ -71,28 +60,20 @@ class Words:
 
     @property
     def places(self) -> dict[str, int]:
-        """The place of each."""
+        """The place of each string."""
         if self._places is None:
             self._places = {word: place for place, word in enumerate(self.strings)}
         return self._places
 
-    def pack(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    def pack(self) -> Packed:
         """UTF-8 bytes and offsets, as `packed` takes them."""
-        if self._packed is not None:
-            return self._packed
-        encoded = [word.encode("utf-8", "surrogatepass") for word in self.strings]
-        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(word) for word in encoded], out=offsets[1:])
-        return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
+        return encoded_strings(self.strings) if self._packed is None else self._packed
 
     def _decoded(self) -> list[str]:
         if self._packed is None:
             return []
-        text, ends = self._packed[0].tobytes(), self._packed[1].tolist()
         try:
-            strings = [
-                text[a:b].decode("utf-8", "surrogatepass") for a, b in itertools.pairwise(ends)
-            ]
+            strings = decoded_strings(self._packed)
         except UnicodeDecodeError as error:
             raise ModelFileError(
                 f"{self._source}: damaged: words that are no UTF-8: {error}"

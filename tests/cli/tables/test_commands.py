@@ -1,14 +1,13 @@
 """From a table of texts and labels to predictions: train, predict, evaluate, info."""
 
-import argparse
 import json
 
 import numpy as np
 import pytest
 
 from multimargin import TextClassifier, distributed, load_model, read_table, save_model
-from multimargin.cli import main
-from multimargin.cli.support._common import read_data_for
+from multimargin.cli import build_parser, main
+from multimargin.cli.support._model_data import read_data_for
 from tests.cli.commands import error_line
 from tests.cli.tables.table_files import LABELS, TRAIN, rows, write
 
@@ -141,7 +140,7 @@ def test_columns_of_other_names(trained, capsys):
 
 def test_labels_are_optional_where_they_are_not_needed(trained, capsys):
     model = distributed.load_model("m")
-    args = argparse.Namespace(model="m", data="test.csv", threads=None)
+    args = build_parser().parse_args(["evaluate", "m", "test.csv"])
     X, y = read_data_for(model, args, labelled=True)
     assert model.predict(X).tolist() == y.tolist() == LABELS
     write(trained / "q.csv", [("bark",)], ("text",))

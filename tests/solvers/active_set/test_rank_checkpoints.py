@@ -1,4 +1,4 @@
-"""The round robin from checkpoints: interrupted at any moment, resumed on any number of ranks."""
+"""Runs over ranks from checkpoints: interrupted at any moment, resumed on any number of ranks."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from multimargin.solvers._best_so_far import ZERO, BestSoFar
 from multimargin.solvers._records import Observer, Observers
 from multimargin.solvers.active_set._pass_plan import Plan
 from multimargin.solvers.active_set._solver import ActiveSetSolver
-from tests.solvers.active_set.test_rank_workspace import (
+from tests.solvers.active_set.rank_problems import (
     check_certified,
     crawling_problem,
     some_problem,

@@ -1,4 +1,4 @@
-"""The round robin: every round a matching, every pair exactly once, for odd and even numbers."""
+"""Round robin: every round a matching, every pair exactly once, for odd and even numbers."""
 
 import doctest
 import itertools
@@ -15,17 +15,17 @@ from multimargin.solvers.active_set._round_robin import bundle_classes, schedule
 
 @pytest.mark.parametrize("n", [*range(1, 40), 99, 100, 255, 256, 301])
 def test_rounds_are_a_1_factorization(n):
-    all_rounds = rounds(n)
-    assert len(all_rounds) == (n - 1 if n % 2 == 0 else n if n > 1 else 0)
-    for r, pairs in enumerate(all_rounds):
+    found = rounds(n)
+    assert len(found) == (n - 1 if n % 2 == 0 else n if n > 1 else 0)
+    for r, pairs in enumerate(found):
         teams = list(itertools.chain.from_iterable(pairs))
-        assert len(teams) == len(set(teams)), "a team meets twice in one round"
+        assert len(teams) == len(set(teams)), "a team meets two in one round"
         assert len(teams) == n - n % 2, "more than one team sits out"
         for a, b in pairs:
             assert a < b
             assert match_class(n, a, r) == b
             assert match_class(n, b, r) == a
-    met = list(itertools.chain.from_iterable(all_rounds))
+    met = list(itertools.chain.from_iterable(found))
     assert sorted(met) == list(itertools.combinations(range(n), 2))
 
 
@@ -42,18 +42,18 @@ def test_matching_is_symmetric(n, data):
 
 
 @pytest.mark.parametrize(("n", "c", "r"), [(4, 4, 0), (4, -1, 0), (4, 0, 3), (5, 0, 5), (2, 0, -1)])
-def test_match_class_refuses_what_is_not_in_the_league(n, c, r):
+def test_match_class_refuses_unknown_teams_and_rounds(n, c, r):
     with pytest.raises(ValueError, match="is not one of the"):
         match_class(n, c, r)
 
 
-def test_a_league_needs_a_team():
+def test_a_round_robin_needs_a_team():
     with pytest.raises(ValueError, match="at least one team"):
         rounds(0)
 
 
 @pytest.mark.parametrize("n", range(2, 101, 2))
-def test_on_a_tour_every_seat_keeps_one_bundle_a_round(n):
+def test_every_match_keeps_one_bundle_from_round_to_round(n):
     games = schedule(n)
     assert len(games) == n - 1
     assert all(len(round_) == n // 2 for round_ in games)
@@ -67,7 +67,7 @@ def test_on_a_tour_every_seat_keeps_one_bundle_a_round(n):
 
 
 @pytest.mark.parametrize("n", [-2, 0, 1, 3, 99])
-def test_a_tour_needs_an_even_number(n):
+def test_a_schedule_needs_an_even_number(n):
     with pytest.raises(ValueError, match=f"even number of bundles, got {n}"):
         schedule(n)
 

@@ -72,7 +72,7 @@ def test_more_ranks_than_lines(n_classes):
     for ranks in (2, 5):
         found = solve(problem, OvrSolver, ranks)
         assert found.same_bits(alone)
-        lines = -(-problem.machines // 8)
+        lines = -(-problem.weight_rows // 8)
         assert sum(s.weights.coef.shape[0] > 0 for s in found.solutions) == min(ranks, lines)
 
 

@@ -9,21 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multimargin.cli.support._messages import note
 from multimargin.io._compressed import DataFileError
+from multimargin.parallel._communicator import Communicator
 from multimargin.tables import Table
 from multimargin.text._raw_columns import value_text
 
-# "007" and "3.0" are not: what is predicted must be written as it was read.
+# "007" and "3.0" do not match: a predicted label must be written as it was read.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 def labelled_rows(
     table: Table, column: str, *, skip_unlabelled: bool
 ) -> tuple[Table, NDArray[Any], int]:
-    """The rows that have a label, their labels, and how many have none.
+    """Return the rows that have a label, their labels, and how many have none.
 
-    Labels are integers if all of them are written as such, and text otherwise, as those of LIBSVM
-    files are.
+    As in LIBSVM files, labels are integers if all are written as integers, and text otherwise.
 
     Parameters
     ----------
@@ -50,6 +51,12 @@ def labelled_rows(
     return table, _typed(labels), len(missing)
 
 
+def note_skipped(rows: int, comm: Communicator) -> None:
+    """Say that rows without a label are left out."""
+    if rows and comm.rank == 0:
+        note(f"note: {rows:,} rows without a label are left out")
+
+
 def _typed(labels: Sequence[str]) -> NDArray[Any]:
     if all(_INTEGER.fullmatch(label) for label in set(labels)):
         return np.array([int(label) for label in labels], dtype=np.int64)
@@ -59,7 +66,7 @@ def _typed(labels: Sequence[str]) -> NDArray[Any]:
 
 
 def check_two_classes(path: str, column: str, y: NDArray[Any]) -> None:
-    """Refuse to train where there is nothing to tell apart."""
+    """Refuse to train on a single class."""
     if (y == y[0]).all():
         raise DataFileError(
             f"{path}: all {len(y):,} rows have the label {y[0]!s:.60} in column {column!r}; "

@@ -1,75 +1,125 @@
-"""Tables for models that make their features themselves."""
+"""Data for a model that is there: read and treated as its training data was."""
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Collection, Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from multimargin.cli.support._labels import labelled_rows
+from multimargin import distributed
+from multimargin.cli.support._labels import labelled_rows, note_skipped
+from multimargin.cli.support._messages import note
+from multimargin.distributed._fit import NORMS
 from multimargin.parallel._agreement import raise_on_all
 from multimargin.tables import read_table
 from multimargin.tables._read import FORMATS, table_format
 
+# Options that say what a table holds; a model of LIBSVM text takes none of them.
+_TABLE_OPTIONS = ("text", "label", "format", "encoding", "skip_unlabelled")
+# What `train` may record with a model of LIBSVM text, and a model without it was trained with.
+_PREPROCESSING: dict[str, Any] = {"normalize": "none", "zero_based": False, "dtype": "float32"}
+_ALLOWED: dict[str, Collection[Any]] = {
+    "normalize": NORMS,
+    "zero_based": (False, True),
+    "dtype": ("float32", "float64"),
+}
 
-def read_raw(
-    model: Any,
-    model_path: str,
-    path: str,
-    *,
-    labelled: bool,
-    text: tuple[str, ...] | None = None,
-    label: str | None = None,
-    format: str | None = None,
-    encoding: str | None = None,
-    skip_unlabelled: bool = False,
-) -> tuple[Any, NDArray[Any] | None, int]:
-    """What the model takes of a table, the labels, and how many rows were left out.
 
-    Called by all ranks.
+def read_data_for(
+    model: distributed.DistributedModel, args: argparse.Namespace, *, labelled: bool
+) -> tuple[Any, Any]:
+    """Read DATA for a model, treated as its training data was. Called by all ranks.
+
+    Features that the model has never seen have no coefficients and are left out.
 
     Parameters
     ----------
     model : DistributedModel
-        With `features_`.
+    args : Namespace
+        With ``model``, ``data``, ``threads`` and what `add_columns` adds.
     labelled : bool
-        Whether labels are read; then there must be some.
-    text : tuple of str, default=None
-        The column with the texts, where it has another name than in the training data.
-    label : str, default=None
-        The column with the labels; by default the one of the training data.
-    skip_unlabelled : bool, default=False
-        Whether to leave rows without a label out.
+        Whether to read the labels of a table; then every row must have one.
 
     Returns
     -------
-    X : Table or ndarray of str
-    y : ndarray or None
-    skipped : int
-        Rows without a label.
+    X : csr_matrix; or a Table or an array of texts for a model that has `features_`
+    y : ndarray, or None where the labels of a table are not read
     """
-    _check_recorded(model.preprocessing_, model_path)
-    if format is None and table_format(path) is None:
+    if hasattr(model, "features_"):
+        return _read_table_for(model, args, labelled=labelled)
+    for name in _TABLE_OPTIONS:
+        if getattr(args, name, None):
+            raise ValueError(
+                f"--{name.replace('_', '-')} is for models of tables; {args.model} takes LIBSVM "
+                "text"
+            )
+    if table_format(args.data) is not None:
         raise ValueError(
-            f"{path}: {model_path} takes tables, and the name does not tell which this is: give "
-            f"--format {'|'.join(FORMATS)}"
+            f"{args.data} is a table, but {args.model} was trained on LIBSVM text and knows no "
+            "words"
         )
-    wanted, renamed = _columns(model, model_path, text)
-    column = (label or model.preprocessing_.get("label")) if labelled else None
-    if labelled and column is None:
-        raise ValueError("say which column holds the labels: --label COLUMN")
+    _check_recorded(model.preprocessing_, _ALLOWED, args.model)
+    return distributed.load(
+        args.data,
+        **_PREPROCESSING | dict(model.preprocessing_),
+        n_features=model.n_features_in_,
+        n_threads=args.threads,
+        ignore_extra_features=True,
+        comm=model.comm,
+    )
+
+
+def features_of(model: distributed.DistributedModel, X: Any) -> Any:
+    """Return the features of what `read_data_for` read; note the samples that have none."""
+    if not hasattr(model, "features_"):
+        return X
     with raise_on_all(model.comm):
-        more = [] if column is None else [column]
-        table = read_table(path, [*wanted, *more], format=format, encoding=encoding or "utf-8")
-        y, skipped = None, 0
-        if column is not None:
-            table, y, skipped = labelled_rows(table, column, skip_unlabelled=skip_unlabelled)
-    return (table[renamed] if renamed is not None else table), y, skipped
+        matrix: Any = model.features_.transform(X)
+    empty = int((np.diff(matrix.indptr) == 0).sum())
+    if empty and model.comm.rank == 0:
+        note(
+            f"note: {empty:,} of {matrix.shape[0]:,} rows have no word that the model knows; their "
+            "scores are the intercepts"
+        )
+    return matrix
 
 
-def _check_recorded(recorded: dict[str, Any], model_path: str) -> None:
+def _read_table_for(
+    model: Any, args: argparse.Namespace, *, labelled: bool
+) -> tuple[Any, NDArray[Any] | None]:
+    """Read the columns that the model takes and, if they are wanted, the labels."""
+    recorded = model.preprocessing_
+    _check_recorded({k: v for k, v in recorded.items() if k != "label"}, {}, args.model)
+    if args.format is None and table_format(args.data) is None:
+        raise ValueError(
+            f"{args.data}: {args.model} takes tables, and the name does not tell which this is: "
+            f"give --format {'|'.join(FORMATS)}"
+        )
+    wanted, renamed = _columns(model, args.model, args.text)
+    label = (args.label or recorded.get("label")) if labelled else None
+    if labelled and label is None:
+        raise ValueError("say which column holds the labels: --label COLUMN")
+    y, skipped = None, 0
+    with raise_on_all(model.comm):
+        columns = wanted if label is None else [*wanted, label]
+        table = read_table(
+            args.data, columns, format=args.format, encoding=args.encoding or "utf-8"
+        )
+        if label is not None:
+            table, y, skipped = labelled_rows(table, label, skip_unlabelled=args.skip_unlabelled)
+    note_skipped(skipped, model.comm)
+    return (table if renamed is None else table[renamed]), y
+
+
+def _check_recorded(
+    recorded: Mapping[str, Any], allowed: Mapping[str, Collection[Any]], model_path: str
+) -> None:
+    """Refuse preprocessing that this command cannot repeat."""
     for name, value in recorded.items():
-        if name != "label":
+        if value not in allowed.get(name, ()):
             raise ValueError(
                 f"{model_path}: the model was trained on samples with {name}={value!r}, which "
                 "this command cannot repeat; load the model in Python with multimargin.load_model"
@@ -79,7 +129,7 @@ def _check_recorded(recorded: dict[str, Any], model_path: str) -> None:
 def _columns(
     model: Any, model_path: str, text: tuple[str, ...] | None
 ) -> tuple[list[str], str | None]:
-    """The columns to read; and that of the texts alone, where its name is not the model's."""
+    """Return the columns to read; and the column of the texts, if --text renames it."""
     texts, numeric, categorical = model.features_.column_names()
     needed = [*texts, *numeric, *categorical]
     if not needed and text is None:

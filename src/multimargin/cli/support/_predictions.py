@@ -17,16 +17,16 @@ _ROWS = 4096
 def predicted_lines(
     model: distributed.DistributedModel, X: Any, k: int | None, format: str | None
 ) -> Iterator[str]:
-    """The lines to write. All ranks predict, here; the lines are made as they are asked for.
+    """Return the lines to write, which are made as they are read. Called by all ranks.
 
     Parameters
     ----------
     model : DistributedModel
     X : csr_matrix
     k : int or None
-        How many labels for each sample, with scores; None: one label, in tables with its score.
+        Number of labels for each sample, with scores; None: one label, in tables with its score.
     format : {"csv", "tsv", "jsonl"} or None
-        Of a table; None for plain lines.
+        Format of a table; None for plain lines.
     """
     if format is None:
         separator = _separator(model.classes_, k)
@@ -40,7 +40,7 @@ def predicted_lines(
 
 
 def _separator(classes: NDArray[Any], k: int | None) -> str:
-    """What stands between labels; refuses labels that lines of text cannot hold."""
+    """Return what to put between labels; refuse labels that lines of text cannot hold."""
     labels = [label for label in classes.tolist() if isinstance(label, str)]
     for label in labels:
         if "\n" in label or "\r" in label or (k is not None and "\t" in label):
@@ -58,7 +58,7 @@ def _header(k: int | None, columns: int) -> list[str]:
 
 
 def _pairs(best: NDArray[Any], scores: NDArray[Any]) -> Iterator[list[tuple[Any, float]]]:
-    """Labels and scores, row by row."""
+    """Yield labels with scores, row by row."""
     for start in range(0, len(best), _ROWS):
         rows = slice(start, start + _ROWS)
         for names, values in zip(best[rows].tolist(), scores[rows].tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""The data of the subcommands that train: LIBSVM files, or columns of tables."""
+"""Data to train on: LIBSVM files or columns of tables, and the options that describe them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from multimargin.cli.support._common import note_skipped, positive_int, read_data
-from multimargin.cli.support._labels import check_two_classes, labelled_rows
+from multimargin import distributed
+from multimargin.cli.support._arguments import (
+    add_columns,
+    adder,
+    checked,
+    names,
+    positive_float,
+    positive_int,
+    seed,
+)
+from multimargin.cli.support._labels import check_two_classes, labelled_rows, note_skipped
 from multimargin.distributed._fit import NORMS
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.parallel._agreement import raise_on_all
@@ -19,28 +28,18 @@ from multimargin.tables._read import FORMATS, table_format
 from multimargin.text import TextClassifier
 from multimargin.text._options import ANALYZERS
 
-DATA_HELP = (
+_DATA_HELP = (
     "LIBSVM text; or, with --text and --label, a table: CSV, TSV or JSON lines, all of these plain "
     "or compressed, or Parquet"
 )
 
 # Options by what they belong to, with the values that stand for not given.
-_TABLE = {
-    "text": None,
-    "label": None,
-    "numeric": None,
-    "categorical": None,
-    "format": None,
-    "encoding": None,
+_TABLE: dict[str, Any] = {
+    **dict.fromkeys(("text", "label", "numeric", "categorical", "format", "encoding")),
     "skip_unlabelled": False,
 }
 _VECTORIZER: dict[str, Any] = {
-    "analyzer": None,
-    "ngrams": None,
-    "min_df": None,
-    "max_df": None,
-    "max_features": None,
-    "stop_words": None,
+    **dict.fromkeys(("analyzer", "ngrams", "min_df", "max_df", "max_features", "stop_words")),
     "no_idf": False,
 }
 _LIBSVM = {"normalize": "none", "features": None, "zero_based": False, "dtype": "float32"}
@@ -49,49 +48,58 @@ _LIBSVM = {"normalize": "none", "features": None, "zero_based": False, "dtype": 
 # ---------------------------------------------------------------- options
 
 
+def _bounds(text: str) -> tuple[int, int]:
+    low, dash, high = text.partition("-")
+    return int(low), int(high if dash else low)
+
+
+def _count_or_share(text: str) -> int | float:
+    return int(text) if text.strip().isdigit() else float(text)
+
+
+_ngrams = checked(_bounds, lambda bounds: 1 <= bounds[0] <= bounds[1], "a range such as 1-2")
+_frequency = checked(
+    _count_or_share,
+    lambda value: value >= 1 if isinstance(value, int) else 0 <= value <= 1,
+    "a whole number of at least 1 or a share from 0.0 to 1.0",
+)
+
+
+def add_training_options(parser: argparse.ArgumentParser, *, seed_of: str) -> None:
+    """Add DATA and the options of every training."""
+    add = adder(parser)
+    add("data", metavar="DATA", help=_DATA_HELP)
+    add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance")
+    add("--no-intercept", action="store_true", help="scores without a constant term")
+    add("--class-weight", choices=("balanced",), help="weigh classes by their inverse frequency")
+    add("--seed", type=seed, default=0, help=f"of {seed_of} (default: 0)")
+
+
 def add_data_options(parser: argparse.ArgumentParser) -> None:
-    """Add what says how DATA is read and how features are made of it."""
-    table = parser.add_argument_group("tables (CSV, TSV, JSON lines, Parquet)")
-    add_column_options(table)
-    add = table.add_argument
+    """Add the options that say how DATA is read and how features are made of it."""
+    add = adder(add_columns(parser))
     add("--numeric", type=names, metavar="A,B", help="columns with numbers, as further features")
     add("--categorical", type=names, metavar="A,B", help="columns with categories, likewise")
     _add_vectorizer_options(parser.add_argument_group("features of texts"))
-    add = parser.add_argument_group("LIBSVM text").add_argument
+    add = adder(parser.add_argument_group("LIBSVM text"))
     add(
         "--normalize",
         choices=NORMS,
         default="none",
-        help="l2: scale each sample to unit length, here and in predict and evaluate "
-        "(default: none)",
+        help="l2: scale each sample to unit length, here and in predict and evaluate",
     )
-    add("--features", type=positive_int, metavar="N", help="number of features (default: as found)")
+    add("--features", type=positive_int, help="number of features (default: as found)")
     add("--zero-based", action="store_true", help="feature numbers start at 0, not at 1")
     add(
         "--dtype",
         choices=("float32", "float64"),
         default="float32",
-        help="type of the feature values (default: float32)",
+        help="type of the feature values",
     )
 
 
-def add_column_options(group: argparse._ArgumentGroup, *, labels: bool = True) -> None:
-    """Add what says which columns of a table hold what, and how it is read."""
-    add = group.add_argument
-    add("--text", type=names, metavar="COLUMN", help="the column with the texts, or several: A,B")
-    if labels:
-        add("--label", metavar="COLUMN", help="the column with the labels")
-        add(
-            "--skip-unlabelled",
-            action="store_true",
-            help="leave out rows without a label, which are an error otherwise",
-        )
-    add("--format", choices=FORMATS, help="of DATA (default: what its name ends in)")
-    add("--encoding", metavar="NAME", help="of DATA, such as cp1252 (default: utf-8)")
-
-
 def _add_vectorizer_options(group: argparse._ArgumentGroup) -> None:
-    add = group.add_argument
+    add = adder(group)
     add(
         "--analyzer",
         choices=ANALYZERS,
@@ -111,48 +119,16 @@ def _add_vectorizer_options(group: argparse._ArgumentGroup) -> None:
         metavar="N",
         help="leave out what is in more texts (default: 1.0, all)",
     )
-    add("--max-features", type=positive_int, metavar="N", help="keep the N most frequent")
+    add("--max-features", type=positive_int, help="keep the N most frequent")
     add("--stop-words", choices=("english",), help="leave out frequent words of a language")
     add("--no-idf", action="store_true", help="do not give rare words more weight")
-
-
-def names(text: str) -> tuple[str, ...]:
-    """Parse names of columns."""
-    found = tuple(text.split(","))
-    if not all(found):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of columns such as a,b")
-    return found
-
-
-def _ngrams(text: str) -> tuple[int, int]:
-    low, dash, high = text.partition("-")
-    try:
-        bounds = int(low), int(high if dash else low)
-    except ValueError:
-        bounds = 0, 0
-    if not 1 <= bounds[0] <= bounds[1]:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a range such as 1-2")
-    return bounds
-
-
-def _frequency(text: str) -> float:
-    try:
-        value = int(text) if text.strip().isdigit() else float(text)
-    except ValueError:
-        value = -1
-    whole = isinstance(value, int)
-    if not (value >= 1 if whole else 0 <= value <= 1):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is neither a whole number of at least 1 nor a share from 0.0 to 1.0"
-        )
-    return value
 
 
 # ---------------------------------------------------------------- what they mean
 
 
 def _given(args: argparse.Namespace, options: dict[str, Any]) -> list[str]:
-    """Those of the options that were given, as they are written."""
+    """Return the options that were given, as they are written."""
     return [
         "--" + name.replace("_", "-")
         for name, default in options.items()
@@ -161,10 +137,7 @@ def _given(args: argparse.Namespace, options: dict[str, Any]) -> list[str]:
 
 
 def takes_table(args: argparse.Namespace) -> bool:
-    """Whether DATA is a table. Refuses options that do not go together.
-
-    Called before anything is read.
-    """
+    """Tell whether DATA is a table, before it is read; refuse options that do not go together."""
     table = _given(args, _TABLE)
     if not table and not _given(args, _VECTORIZER):
         if table_format(args.data) is None:
@@ -194,7 +167,7 @@ def takes_table(args: argparse.Namespace) -> bool:
 
 
 def unfitted(args: argparse.Namespace) -> MulticlassSVC:
-    """An estimator that takes the data, with default parameters but for those of the features."""
+    """Return an estimator for the data, with the given parameters of the features."""
     if not takes_table(args):
         return MulticlassSVC()
     given = {
@@ -213,7 +186,7 @@ def unfitted(args: argparse.Namespace) -> MulticlassSVC:
 
 
 def recorded(args: argparse.Namespace) -> dict[str, Any]:
-    """What `save_model` is told of the data as `preprocessing`."""
+    """Return the `preprocessing` that `save_model` records."""
     if takes_table(args):
         return {"label": args.label}
     return {name: getattr(args, name) for name in ("normalize", "zero_based", "dtype")}
@@ -222,7 +195,7 @@ def recorded(args: argparse.Namespace) -> dict[str, Any]:
 def read_training(
     args: argparse.Namespace, comm: Communicator
 ) -> tuple[Any, NDArray[Any], MulticlassSVC]:
-    """The samples, their labels, and an unfitted estimator that takes them. Called by all ranks.
+    """Read DATA for training. Called by all ranks.
 
     Parameters
     ----------
@@ -235,12 +208,12 @@ def read_training(
     X : csr_matrix or Table
     y : ndarray of shape (n_samples,)
     template : MulticlassSVC
-        As `unfitted` has it.
+        The result of `unfitted`.
     """
     template = unfitted(args)
     if not isinstance(template, TextClassifier):
-        X, y = read_data(
-            args.data, recorded(args), n_features=args.features, threads=args.threads, comm=comm
+        X, y = distributed.load(
+            args.data, **recorded(args), n_features=args.features, n_threads=args.threads, comm=comm
         )
         return X, y, template
     with raise_on_all(comm):
@@ -251,7 +224,7 @@ def read_training(
 
 
 def read_validation(args: argparse.Namespace, path: str) -> tuple[Table, NDArray[Any]]:
-    """Another table with the columns of the training data, which may have fewer labels."""
+    """Read another table with the columns of the training data; it may have fewer labels."""
     other = copy.copy(args)
     other.data = path
     table, y, skipped = _read_labelled(other)

@@ -1,4 +1,4 @@
-"""How the inner passes are arranged. Decided from the data alone, never from the threads.
+"""How passes are arranged: in batches, one by one, or by bundles. Never depends on the threads.
 
 Samples of one *batch* are solved at the same weights and applied together; threads share the
 batch. Those that share a class disturb each other by the cosine between them, so the curvature
@@ -8,9 +8,9 @@ batch of 128 rarely has a class in common and cosines are small, that costs next
 visits per sample with 128 at a time against 31.6 with one at a time.)
 
 With few classes and dense features every batch collides. Then samples move one after the other
-or, where that would take long, classes are divided into bundles that meet in the rounds of a
-league (`_round_robin`), which in that prototype took 2.5 to 3 times as long on one thread, but
-does not wait. (On dense data with few classes, where it is chosen, it has not been timed.)
+or, where that would take long, classes are divided into bundles that meet in rounds
+(`_round_robin`), which in that prototype took 2.5 to 3 times as long on one thread, but does not
+wait. (On dense data with few classes, where it is chosen, it has not been timed.)
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _TOLERATED_COUPLING = 0.25  # expected disturbance of a sample, relative to its 
 _SMALL_WORK = (
     3_000_000  # multiply-adds a pass: below, waiting for each other costs more than it brings
 )
-_LEAGUE_WORK = 50_000_000  # multiply-adds a pass from which waiting for one thread is long
-_LEAGUE_BUNDLES = 16
+_BUNDLE_WORK = 50_000_000  # multiply-adds a pass from which waiting for one thread is long
+_BUNDLES = 16
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Arrangement of passes: batches of whole samples, or a league if ``bundles`` > 1."""
+    """Arrangement of passes: batches of whole samples, or meetings if ``bundles`` > 1."""
 
     batch: int = 1
     coupling: float = 0.0
@@ -48,7 +48,7 @@ class Plan:
         return self.bundles == 1 and self.batch > 1 and self.coupling < 1
 
     def more_cautious(self) -> Plan:
-        """For when they do. At coupling 1 the curvature is a bound and the dual cannot fall."""
+        """The plan for when they do. At coupling 1 curvatures are bounds: the dual cannot fall."""
         return Plan(self.batch, min(1.0, 2 * self.coupling + 0.05), self.bundles)
 
 
@@ -87,12 +87,12 @@ def make_plan(
     work : int
         Multiply-adds of one pass.
     may_divide : bool, default=True
-        Whether a sample may be solved in parts, which a league does.
+        Whether a sample may be solved in parts, as the meetings of bundles do.
     """
     if work < _SMALL_WORK:
         return Plan()
     counts = touched.astype(np.float64)
-    # Of the other samples of a batch, this share has a given pair's class, on average over pairs.
+    # The share of a batch's other samples that has a given pair's class, on average over pairs.
     # Not a dot product: BLAS would use threads of its own.
     share = float(np.sum(counts * counts)) / max(float(counts.sum()) * n_samples, 1.0)
     # Samples that share a class are more alike than any two.
@@ -102,6 +102,6 @@ def make_plan(
         batch //= 2
     if batch >= _SMALLEST_BATCH:
         return Plan(batch=batch, coupling=coupling)
-    if may_divide and work >= _LEAGUE_WORK and len(counts) > 2:
-        return Plan(bundles=min(_LEAGUE_BUNDLES, len(counts)))
+    if may_divide and work >= _BUNDLE_WORK and len(counts) > 2:
+        return Plan(bundles=min(_BUNDLES, len(counts)))
     return Plan()

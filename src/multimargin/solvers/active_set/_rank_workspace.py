@@ -1,44 +1,61 @@
-"""The active set divided over ranks: bundles of classes that meet in the rounds of a league.
+"""The active set divided over ranks: bundles of classes that meet in rounds.
 
 Every rank has all samples; classes are divided into bundles. In a round two bundles meet at every
-match, and what is active between their classes is worked on there; then one of the two moves on
-(`_round_robin.schedule`). A rank has some of the matches: two bundles each, never the model.
+match, and pairs that are active between their classes are worked on there; then one of the two
+moves on (`_round_robin.schedule`). A rank has some of the matches: two bundles each, never the
+model.
 
-A bundle has a *home*, its match in the first round. There stay its *columns*, the samples that are
-active in each class, and where features lie in the weights; there scans are made. On the road is
-its *luggage*: the weights, and the sums of its own samples' dual variables.
+A bundle is owned by the rank of its match in the first round. There stay its *columns*, the samples
+that are active in each class, and where features lie in the weights; there scans are made. From
+match to match moves the *bundle state*: the weights, and the sums of its own samples' dual
+variables.
 
-Nothing here depends on how many ranks there are but who does it: sums are taken in the order of
+The number of ranks decides who does the work, and nothing else: sums are taken in the order of
 bundles, or of rounds and matches.
 """
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from multimargin import _core
 from multimargin.checkpoints._store import Checkpoint, Part
 from multimargin.parallel._agreement import broadcast_value
-from multimargin.parallel._communicator import Communicator, Message, Sending
+from multimargin.parallel._communicator import Communicator, Message
 from multimargin.parallel._partition import divided
 from multimargin.parallel._reduction import sum_parts
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Weights
 from multimargin.solvers._solution import csr_weights, stacked_weights
-from multimargin.solvers.active_set._pass_plan import Plan
-from multimargin.solvers.active_set._placement import Move, Placement
-from multimargin.solvers.active_set._reports import Losses, PassSummary, Scan
+from multimargin.solvers.active_set._placement import Exchange, Placement
+from multimargin.solvers.active_set._rank_scan import RankScanner, StepClock, sum_over_bundles
+from multimargin.solvers.active_set._reports import PassSummary, Scan, gathered_summary
 from multimargin.solvers.active_set._round_robin import bundle_classes
-from multimargin.solvers.active_set._workspace import Lists, Load, Visiting
+from multimargin.solvers.active_set._workspace import Lists, Load
+
+_COLUMNS = ("begin", "sample", "alpha")
+_BUNDLE_STATE = ("sizes", "mask", "values")
+_MEETING_STATE = ("alpha", "resting", "pauses", "waits")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Dual variables of the bundles that this rank owns, class by class."""
+
+    of: dict[int, tuple[NDArray[Any], ...]]
+
+    def restore(self, workspace: RankWorkspace) -> None:
+        workspace.set_columns(self)
 
 
 class RankWorkspace:
-    """This rank's part of the league; see `multimargin.solvers.active_set._workspace.Workspace`.
+    """One rank's part of the active set; see `Workspace`.
 
     Parameters
     ----------
@@ -51,6 +68,11 @@ class RankWorkspace:
         Whether `set_time_limit` is going to be called: then ranks agree after every round on
         whether there is time for the next one.
     """
+
+    divided = True
+    # Passes over ranks are dearer, compared with scans, than in one process. With 32 bundles on 16
+    # ranks (12,582 classes): 74 passes and 12.0 s against 103 and 18.9 s with 0.01 and 0.03.
+    first_share, phase_share = 0.1, 0.3
 
     def __init__(
         self,
@@ -67,15 +89,9 @@ class RankWorkspace:
         self.bundles = min(bundles, problem.n_classes)
         self._placement = Placement(self.bundles, comm.rank, comm.size)
         self._within_round = len(self._placement.rounds) // 2
-        self._core: Any = problem.core(
-            "RankWorkspace",
-            isa=isa,
-            n_classes=problem.n_classes,
-            formulation=problem.formulation,
-            threads=threads,
-        )
+        self._core: Any = _core.rank_workspace(problem.samples, problem.formulation, threads, isa)
         self._shared: bool = self._core.budget_is_shared
-        self._round = 0  # whose matches the luggage is at
+        self._round = 0  # at whose matches the bundle states are
         self._passes = 0
         self._sums = np.zeros(len(problem.y))
         self._bundle_of: NDArray[np.int32] = np.zeros(problem.n_classes, dtype=np.int32)
@@ -83,36 +99,27 @@ class RankWorkspace:
         self._half_norm = 0.0  # half the sum of |w_c|^2
         self._norms = np.zeros(problem.n_classes)  # |w_c|
         self._deadline = float("inf")
-        self._pending: list[Sending] = []
-        self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
-        self.busy_seconds = 0.0  # of processor time in steps of the core
+        self._exchange = Exchange(comm)
+        self._timed = StepClock()
+        self._scanner = RankScanner(problem, comm, self._core, self.owned, self._timed)
+
+    @property
+    def busy_seconds(self) -> float:
+        """Processor time in steps of the core."""
+        return self._timed.seconds
 
     @property
     def owned(self) -> list[int]:
-        """Bundles whose home is at this rank."""
+        """Bundles that this rank owns."""
         return self._placement.owned
 
-    # ------------------------------------------------------------ on the road
-
-    def _start_sends(self, moves: list[Move], pack: Callable[[int], Message]) -> None:
-        """Send what leaves this rank."""
-        for move in moves:
-            if move.source == self._comm.rank:
-                self._pending.append(self._comm.send(pack(move.bundle), move.target))
-
-    def _finish_receives(self, moves: list[Move], unpack: Callable[[int, list[Any]], None]) -> None:
-        """Receive what comes to this rank, in the order in which it was sent."""
-        for move in moves:
-            if move.target == self._comm.rank:
-                unpack(move.bundle, self._comm.receive(move.source))
-        while self._pending:
-            self._pending.pop().wait()
+    # ------------------------------------------------------------ bundle states on the move
 
     def _move_to_round(self, to: int) -> None:
-        """Bring all luggage to where it belongs in another round."""
+        """Bring all bundle states to their matches of another round."""
         moves = self._placement.moves(self._round, to)
-        self._start_sends(moves, self._pack)
-        self._finish_receives(moves, self._unpack)
+        self._exchange.start_sends(moves, self._pack)
+        self._exchange.finish_receives(moves, self._unpack)
         self._round = to
 
     def _pack(self, bundle: int) -> Message:
@@ -123,51 +130,44 @@ class RankWorkspace:
     def _unpack(self, bundle: int, packed: list[Any]) -> None:
         self._timed(self._core.unpack, bundle, *packed)
 
-    def _timed(self, step: Callable[..., Any], *args: Any) -> Any:
-        began = time.process_time()
-        try:
-            return step(*args)
-        finally:
-            self.busy_seconds += time.process_time() - began
-
     # ------------------------------------------------------------ beginnings
 
     def nearest_centroids(self, candidates: int, budget: int) -> None:
-        """Every rank looks at a share of the samples."""
+        """Every rank looks at a part of the samples."""
         rank = self._comm.rank
         cut = divided(len(self._problem.y), self._comm.size)
         found = self._timed(self._core.candidates, candidates, budget, cut[rank], cut[rank + 1])
         lengths, cls = zip(
-            *((np.diff(pair), cls) for pair, cls in self._comm.allgather(found)), strict=True
+            *((np.diff(begin), cls) for begin, cls in self._comm.allgather(found)), strict=True
         )
-        pair = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-        everyones = np.concatenate(cls)
-        self.begin(Lists(pair, everyones, np.zeros(len(everyones), dtype=self._problem.X.dtype)))
+        slot_begin = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
+        classes = np.concatenate(cls)
+        self.begin(Lists(slot_begin, classes, np.zeros(len(classes), dtype=self._problem.X.dtype)))
 
     def begin(self, lists: Lists) -> None:
-        """Divide the classes, and take the pairs of this rank's bundles.
+        """Divide the classes, and take the pairs of the bundles that this rank owns.
 
-        A division lasts: snapshots are of its bundles.
+        Classes are divided once: snapshots belong to the bundles of that partition.
         """
-        self._set_partition(self._bundle_of if self._partitioned else self._divided(lists))
+        self._set_partition(self._bundle_of if self._partitioned else self._partition(lists))
         for bundle in self.owned:
             self._timed(self._core.take, bundle, *lists)
         self._settle()
 
-    def _divided(self, lists: Lists) -> NDArray[np.int32]:
+    def _partition(self, lists: Lists) -> NDArray[np.int32]:
         problem = self._problem
         bundle_of = np.zeros(problem.n_classes, dtype=np.int32)
         if self._comm.rank == 0 and self.bundles > 1:
-            own = np.repeat(problem.y, np.diff(lists.pair))
+            own = np.repeat(problem.y, np.diff(lists.slot_begin))
             bundle_of = bundle_classes(own, lists.cls, self._expected_work(lists), self.bundles)
         return self._comm.broadcast([bundle_of])[0]
 
     def _expected_work(self, lists: Lists) -> NDArray[np.float64]:
-        """Of each class: half of all work are passes over its pairs, half are scans of classes."""
+        """Work per class: half of all work are passes over pairs, half are scans of classes."""
         n_classes = self._problem.n_classes
         row_length = np.diff(self._problem.X.indptr) + 1.0
         touched: NDArray[Any] = np.bincount(
-            lists.cls, weights=np.repeat(row_length, np.diff(lists.pair)), minlength=n_classes
+            lists.cls, weights=np.repeat(row_length, np.diff(lists.slot_begin)), minlength=n_classes
         )
         work: NDArray[np.float64] = touched / touched.sum() + 1 / n_classes
         return work
@@ -177,7 +177,7 @@ class RankWorkspace:
         self._core.divide(bundle_of, self._placement.bundles)
 
     def _settle(self) -> None:
-        """After the pairs of the bundles have changed: sums, places of features, weights."""
+        """Lay out and compute the weights after the pairs of the bundles have changed."""
         for bundle in self.owned:
             self._timed(self._core.lay_out, bundle)
         self._make_bundle_states()
@@ -187,7 +187,8 @@ class RankWorkspace:
         if self._shared:
             self._keep_to_budgets()
         norms = {b: self._timed(self._core.make_bundle_state, b, self._sums) for b in self.owned}
-        self._half_norm = self._total({b: float(squares.sum()) for b, squares in norms.items()}) / 2
+        squared = {b: float(squares.sum()) for b, squares in norms.items()}
+        self._half_norm = sum_over_bundles(self._comm, squared) / 2
         own = np.zeros(self._problem.n_classes)
         for bundle, squares in norms.items():
             own[self._bundle_of == bundle] = np.sqrt(squares)
@@ -202,13 +203,14 @@ class RankWorkspace:
         return sum_parts(self._comm, parts, n, np.float64)
 
     def _keep_to_budgets(self) -> None:
-        """Variables that were passed on from class to class may add up to more, by rounding.
+        """Scale variables down that add up to more than their budget.
 
-        With 8 bundles and 1000 passes in single precision it was 7e-6 of the budget, which is more
-        than the gap that was left: a certificate needs a point that is feasible.
+        Where they are passed on from class to class, rounding does that. With 8 bundles and 1000
+        passes in single precision it was 7e-6 of the budget, which is more than the gap that was
+        left: a certificate needs a point that is feasible.
         """
         box = self._problem.box.astype(np.float64)
-        # Beyond what rounding makes of a sum that has been brought down.
+        # More than rounding makes of a sum that has been scaled down.
         allowed = box * (1 + 2 * float(np.finfo(self._problem.X.dtype).eps))
         if not np.any(self._sums > allowed):
             return
@@ -217,23 +219,9 @@ class RankWorkspace:
             self._core.scale(bundle, factor)
         self._sums = self._alpha_sums()
 
-    def _total(self, values: dict[int, float]) -> float:
-        """Sum of one number per bundle, in the order of bundles."""
-        mine = [
-            np.array(list(values), dtype=np.int64),
-            np.array(list(values.values()), dtype=float),
-        ]
-        everyones = {
-            int(b): float(v)
-            for numbers, amounts in self._comm.allgather(mine)
-            for b, v in zip(numbers, amounts, strict=True)
-        }
-        return sum(everyones[b] for b in sorted(everyones))
-
     # ------------------------------------------------------------ passes
 
     def load(self) -> Load:
-        """As fixtures see it: two bundles are there at a time, with their classes only."""
         problem = self._problem
         row_length = np.diff(problem.X.indptr).astype(np.int64)
         touched = np.bincount(problem.y, minlength=problem.n_classes).astype(np.int64)
@@ -246,29 +234,31 @@ class RankWorkspace:
         return Load(touched, int(self._comm.allreduce(work, "sum")[0]) + int(row_length.sum()))
 
     def arrange(self) -> None:
-        """Build the fixtures: bundles go on a tour with what is needed for that."""
+        """Build the meetings: the structure of bundles goes from match to match for that."""
         self._core.drop_meetings()
-        there: dict[int, Any] = {b: self._core.structure(b) for b in self.owned}
+        here: dict[int, Any] = {b: self._core.structure(b) for b in self.owned}
         for r, meetings in enumerate(self._placement.rounds):
             if r > 0:
                 moves = self._placement.moves(r - 1, r)
-                self._start_sends(moves, there.pop)
-                self._finish_receives(moves, there.__setitem__)
+                self._exchange.start_sends(moves, here.pop)
+                self._exchange.finish_receives(moves, here.__setitem__)
             for match in self._placement.mine:
                 a, b = meetings[match]
                 self._timed(
-                    self._core.build, a, b, list(there[a]), list(there[b]), r == self._within_round
+                    self._core.build, a, b, list(here[a]), list(here[b]), r == self._within_round
                 )
         self._passes += 1  # another order of visits than in the phase before
 
-    def run_pass(self, plan: Plan, how: Visiting) -> PassSummary:
-        """One season: all rounds, from the first one on.
+    def run_pass(self, rule: _core.VisitRule) -> PassSummary:
+        """All rounds, from the first one on.
 
         Backwards would spare the way from the last round to the first, but with forwards and
         backwards in turn what all samples share (an intercept) settles slowly: with one, 16
         bundles and 1,139 classes took 174 passes instead of 89.
         """
         last = len(self._placement.rounds) - 1
+        # A sample is seen once per bundle that it meets: each time with a share of its gap.
+        rule = rule.with_gaps_times(1.0 / min(4, self.bundles))
         self._move_to_round(0)
         self._passes += 1
         seen: dict[tuple[int, int], tuple[float, float]] = {}
@@ -281,50 +271,25 @@ class RankWorkspace:
             matches = self._placement.mine
             # One thread for each match, or all threads for one match after the other: then what
             # leaves a match is under way while they work on the next.
-            groups = [[s] for s in matches] if plan.batch > 1 else [matches]
+            groups = [[s] for s in matches] if rule.batch > 1 else [matches]
             for group in groups:
-                reports = self._run_meetings(r, group, plan, how)
+                reports = self._run_meetings(r, group, rule)
                 for match, report in zip(group, reports, strict=True):
                     seen[r, match] = (report.gap, report.violation)
                     complete = complete and report.complete
-                self._start_sends([m for m in moves if m.match in group], self._pack)
-            self._finish_receives(moves, self._unpack)
+                self._exchange.start_sends([m for m in moves if m.match in group], self._pack)
+            self._exchange.finish_receives(moves, self._unpack)
             self._round = min(r + 1, last)
-        return self._summary(seen, complete)
+        return gathered_summary(self._comm, seen, complete)
 
-    def _run_meetings(self, r: int, matches: list[int], plan: Plan, how: Visiting) -> Any:
+    def _run_meetings(self, r: int, matches: list[int], rule: _core.VisitRule) -> Any:
         if not matches:
             return []
-        # A sample is seen once per bundle that it meets: each time with a share of its gap.
-        share = 1.0 / min(4, self.bundles)
         return self._timed(
             self._core.run_meetings,
             [self._placement.rounds[r][s] for s in matches],
-            plan.batch,
-            how.everything,
-            how.leave_below * share,
-            how.idle,
-            plan.coupling,
-            how.quiet_gap * share,
-            how.quiet_violation,
+            rule,
             (self._seed << 24) + self._passes * self._placement.bundles**2,
-        )
-
-    def _summary(
-        self, seen: dict[tuple[int, int], tuple[float, float]], complete: bool
-    ) -> PassSummary:
-        places = np.array(list(seen), dtype=np.int64).reshape(-1, 2)
-        values = np.array(list(seen.values()), dtype=np.float64).reshape(-1, 2)
-        whole = np.array([complete])
-        rows: list[tuple[int, int, float, float]] = []
-        for place, value, full in self._comm.allgather([places, values, whole]):
-            rows += [(*p, *v) for p, v in zip(place.tolist(), value.tolist(), strict=True)]
-            complete = complete and bool(full[0])
-        rows.sort()
-        return PassSummary(
-            gap=sum(row[2] for row in rows),
-            violation=max((row[3] for row in rows), default=0.0),
-            complete=complete,
         )
 
     def set_time_limit(self, seconds: float) -> None:
@@ -338,7 +303,7 @@ class RankWorkspace:
     # ------------------------------------------------------------ certificates
 
     def recompute(self) -> None:
-        """Bring dual variables home and make the weights anew."""
+        """Bring dual variables to their owners and make the weights anew."""
         for bundle in self._placement.at(self._round):
             self._core.keep_alpha_only(bundle)
         self._move_to_round(0)
@@ -348,97 +313,29 @@ class RankWorkspace:
         self._make_bundle_states()
 
     def _collect(self) -> None:
-        """Dual variables that stayed where their bundles meet."""
+        """Bring the dual variables that stay in meetings to the owners of their bundles."""
         if self._shared:
             return
         outgoing: list[list[NDArray[Any]]] = [[] for _ in range(self._comm.size)]
-        for fixture in self._placement.meetings():
-            for which, bundle in enumerate(fixture):
-                pair, value = self._core.collect(*fixture, which)
+        for meeting in self._placement.meetings():
+            for which, bundle in enumerate(meeting):
+                pair, value = self._core.collect(*meeting, which)
                 outgoing[self._placement.owner_rank(bundle)] += [np.array([bundle]), pair, value]
         for message in self._comm.alltoall(outgoing):
             for number, pair, value in zip(*(iter(message),) * 3, strict=True):
                 self._core.put_alpha(int(number[0]), pair, value)
 
     def scan(self, capacity: int, idle: float, exact: bool = False) -> Scan:
-        problem, core, comm = self._problem, self._core, self._comm
-        n, dtype, owned = len(problem.y), problem.X.dtype, self.owned
-        own = np.full(n, -np.inf)
-        for bundle in owned:
-            self._timed(core.own_scores, bundle, own)
-        own = comm.allreduce(own, "max")
-        largest = np.finfo(dtype).max
-        most, least = np.full(n, -largest, dtype=dtype), np.full(n, largest, dtype=dtype)
-        violation = np.zeros(n, dtype=dtype)
-        for bundle in owned:
-            self._timed(core.look, bundle, own, most, least, violation)
-        if self._shared:
-            most, least = comm.allreduce(most, "max"), comm.allreduce(least, "min")
-        violation = comm.allreduce(violation, "max")
-        self._least, first_loss, worst = core.judge(most, least, violation, self._sums)
-        losses, bounds = Losses(n, self._shared), Losses(n, self._shared)
-        lost: dict[int, float] = {}
-        self._violators = {}
-        complete, found = True, 0
-        for bundle in owned:
-            loss, bound, outside, begin, margin, whole = self._timed(
-                core.scan, bundle, own, self._least, first_loss, self._norms, capacity, idle, exact
-            )
-            losses.add(bundle, self._timed(np.multiply, loss, problem.box))
-            bounds.add(bundle, self._timed(np.multiply, bound, problem.box))
-            self._violators[bundle] = (begin, margin)
-            lost[bundle] = float((np.repeat(problem.box, np.diff(begin)) * margin).sum())
-            worst = max(worst, outside)
-            complete, found = complete and whole, found + len(margin)
-        self._capacity = capacity
-        half = self._half_norm
-        norm_error = 2 * float(np.finfo(dtype).eps) * half
-        total = self._total_loss(bounds)
-        worst = float(comm.allreduce(np.array([worst], dtype=np.float64), "max")[0])
-        alpha = float(self._sums.sum())
-        return Scan(
-            primal=half + norm_error + total + core.empty_value,
-            dual=alpha - half - norm_error + core.empty_value,
-            violation=worst,
-            rounding=total - self._total_loss(losses) + 2 * norm_error,
-            found=int(comm.allreduce(np.array([found]), "sum")[0]),
-            complete=bool(comm.allreduce(np.array([int(complete)]), "min")[0]),
-            outside=None if self._shared else self._total(lost),
-        )
+        return self._scanner.scan(self._sums, self._norms, self._half_norm, capacity, idle, exact)
 
     def scale(self, factor: float) -> None:
         for bundle in self.owned:
             self._core.scale(bundle, np.full(len(self._problem.y), factor))
         self._make_bundle_states()
 
-    def _total_loss(self, losses: Losses) -> float:
-        if self._shared:
-            return float(self._comm.allreduce(losses.most, "max").sum())
-        return self._total(losses.sums)
-
     def merge_found(self) -> None:
-        threshold = self._thresholds()
-        for bundle in self.owned:
-            self._timed(self._core.merge, bundle, self._least, threshold)
-        self._violators = {}
+        self._scanner.merge_found()
         self._settle()
-
-    def _thresholds(self) -> NDArray[Any]:
-        """Per sample, from which margin on a violator is taken up: every rank finds out a share."""
-        cut = divided(len(self._problem.y), self._comm.size)
-        outgoing: list[list[NDArray[Any]]] = [[] for _ in range(self._comm.size)]
-        for begin, margin in self._violators.values():
-            for message, (a, b) in zip(outgoing, itertools.pairwise(cut), strict=True):
-                some = begin[a : b + 1]
-                message += [some, margin[some[0] : some[-1]]]
-        found = [
-            pair
-            for message in self._comm.alltoall(outgoing)
-            for pair in zip(message[::2], message[1::2], strict=True)
-        ]
-        mine = cut[self._comm.rank + 1] - cut[self._comm.rank]
-        threshold = self._timed(self._core.thresholds, found, mine, self._capacity)
-        return np.concatenate([part for (part,) in self._comm.allgather([threshold])])
 
     # ------------------------------------------------------------ results
 
@@ -448,7 +345,7 @@ class RankWorkspace:
         return int(self._comm.allreduce(np.array([pairs]), "sum")[0])
 
     def weights(self) -> Weights:
-        """Of the classes whose home is here."""
+        """Of the classes that this rank owns."""
         owned, features = self.owned, self._problem.X.shape[1]
         rows = [csr_weights(self._core.weights(bundle), features) for bundle in owned]
         classes = np.concatenate(
@@ -461,15 +358,15 @@ class RankWorkspace:
             stacked.coef[order], stacked.constant[order], None if whole else classes[order]
         )
 
-    def snapshot(self) -> dict[int, tuple[NDArray[Any], ...]]:
-        return {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.owned}
+    def snapshot(self) -> Columns:
+        return Columns(
+            {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.owned}
+        )
 
-    def restore(self, snapshot: dict[int, tuple[NDArray[Any], ...]] | Lists) -> None:
-        if isinstance(snapshot, Lists):  # of the time before the league
-            self.begin(snapshot)
-            return
-        for bundle, columns in snapshot.items():
-            self._core.set_columns(bundle, *columns)
+    def set_columns(self, columns: Columns) -> None:
+        """Come back to the pairs and dual variables of a snapshot."""
+        for bundle, parts in columns.of.items():
+            self._core.set_columns(bundle, *parts)
         self._settle()
 
     def lists(self) -> Lists | None:
@@ -484,45 +381,47 @@ class RankWorkspace:
             parts.append((sample, cls.astype(np.int32), alpha, np.ones(len(cls), dtype=bool)))
         sample, cls, alpha, foreign = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.lexsort((cls, foreign, sample))
-        pair = np.concatenate([[0], np.cumsum(np.bincount(sample, minlength=n))])
-        return Lists(pair.astype(np.int64), cls[order].astype(np.int32), alpha[order])
+        slot_begin = np.concatenate([[0], np.cumsum(np.bincount(sample, minlength=n))])
+        return Lists(slot_begin.astype(np.int64), cls[order].astype(np.int32), alpha[order])
 
     # ------------------------------------------------------------ checkpoints
+    # Parts keep the names of the first checkpoints: "luggage" for bundle states, "fixture" for
+    # meetings, "league" for the partition.
 
     def state(self) -> tuple[dict[str, int], dict[str, Part]]:
-        """Between two passes: what is common, and the parts that are at this rank."""
         parts: dict[str, Part] = {}
         for bundle in self.owned:
-            begin, sample, alpha = self._core.columns(bundle)
-            parts[f"columns-{bundle}"] = {"begin": begin, "sample": sample, "alpha": alpha}
+            parts[f"columns-{bundle}"] = _named(_COLUMNS, self._core.columns(bundle))
         for bundle in self._placement.at(self._round):
-            sizes, mask, values = self._core.pack(bundle)
-            parts[f"luggage-{bundle}"] = {"sizes": sizes, "mask": mask, "values": values}
+            parts[f"luggage-{bundle}"] = _named(_BUNDLE_STATE, self._core.pack(bundle))
         for a, b in self._placement.meetings():
-            alpha, resting, pauses, waits = self._core.meeting_state(a, b)
-            parts[f"fixture-{a}-{b}"] = {
-                "alpha": alpha,
-                "resting": resting,
-                "pauses": pauses,
-                "waits": waits,
-            }
+            parts[f"fixture-{a}-{b}"] = _named(_MEETING_STATE, self._core.meeting_state(a, b))
         if self._comm.rank == 0:
             parts["league"] = {"bundle_of": self._bundle_of}
         return {"round": self._round, "passes": self._passes}, parts
 
-    def resume(self, common: dict[str, int], checkpoint: Checkpoint) -> None:
+    def resume(self, position: Mapping[str, int], checkpoint: Checkpoint) -> None:
         self._set_partition(np.array(checkpoint.part("league")["bundle_of"]))
         for bundle in self.owned:
             part = checkpoint.part(f"columns-{bundle}")
-            self._core.set_columns(bundle, part["begin"], part["sample"], part["alpha"])
+            self._core.set_columns(bundle, *(part[name] for name in _COLUMNS))
             self._core.lay_out(bundle)
         self.arrange()
         for a, b in self._placement.meetings():
             part = checkpoint.part(f"fixture-{a}-{b}")
-            self._core.restore_meeting(
-                a, b, part["alpha"], part["resting"], part["pauses"], part["waits"]
-            )
-        self._round, self._passes = common["round"], common["passes"]
+            self._core.restore_meeting(a, b, *(part[name] for name in _MEETING_STATE))
+        self._round, self._passes = position["round"], position["passes"]
         for bundle in self._placement.at(self._round):
             part = checkpoint.part(f"luggage-{bundle}")
-            self._core.unpack(bundle, part["sizes"], part["mask"], part["values"])
+            self._core.unpack(bundle, *(part[name] for name in _BUNDLE_STATE))
+
+    def snapshot_parts(self, name: str, snapshot: Columns) -> dict[str, Part]:
+        return {f"{name}-{b}": _named(_COLUMNS, columns) for b, columns in snapshot.of.items()}
+
+    def snapshot_from(self, name: str, checkpoint: Checkpoint) -> Columns:
+        parts = {b: checkpoint.part(f"{name}-{b}") for b in self.owned}
+        return Columns({b: tuple(np.array(part[k]) for k in _COLUMNS) for b, part in parts.items()})
+
+
+def _named(names: tuple[str, ...], arrays: Any) -> Part:
+    return dict(zip(names, arrays, strict=True))

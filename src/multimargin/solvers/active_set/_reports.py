@@ -1,19 +1,37 @@
-"""What the ranks of a league have seen: in a season, in a scan."""
+"""Results of passes and scans, whoever made them: one process or several ranks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from multimargin.parallel._communicator import Communicator
+
+
+@dataclass(frozen=True)
+class PassSummary:
+    """What a pass saw, each sample just before its move; sums are in a fixed order."""
+
+    gap: float
+    violation: float
+    complete: bool
 
 
 @dataclass(frozen=True)
 class Scan:
     """A certificate, see `multimargin.solvers._stopping.Certificate`.
 
-    ``outside`` is what of the gap lies in violators that are not active; None where that cannot
-    be told apart.
+    Attributes
+    ----------
+    rounding : float
+        The part of primal - dual that is there because scores are rounded.
+    found : int
+        Violators that were not active.
+    complete : bool
+        Whether the scan came to its end; otherwise it is no certificate.
+    outside : float or None
+        The part of the gap that lies in violators that are not active, where it can be told apart.
     """
 
     primal: float
@@ -22,31 +40,22 @@ class Scan:
     rounding: float
     found: int
     complete: bool
-    outside: float | None
+    outside: float | None = None
 
 
-@dataclass(frozen=True)
-class PassSummary:
-    """What a pass saw, summed over rounds and matches in their order."""
-
-    gap: float
-    violation: float
-    complete: bool
-
-
-class Losses:
-    """What samples lose: the sum over classes, or, with a shared budget, in the worst of them.
-
-    Bundle by bundle, so that no more than one number per sample is kept.
-    """
-
-    def __init__(self, samples: int, shared: bool) -> None:
-        self.sums: dict[int, float] = {}
-        self.most = np.zeros(samples if shared else 0)
-        self._shared = shared
-
-    def add(self, bundle: int, loss: NDArray[np.float64]) -> None:
-        if self._shared:
-            np.maximum(self.most, loss, out=self.most)
-        else:
-            self.sums[bundle] = float(loss.sum())
+def gathered_summary(
+    comm: Communicator, seen: dict[tuple[int, int], tuple[float, float]], complete: bool
+) -> PassSummary:
+    """Summary of all ranks' meetings: gap and violation by round and match."""
+    places = np.array(list(seen), dtype=np.int64).reshape(-1, 2)
+    values = np.array(list(seen.values()), dtype=np.float64).reshape(-1, 2)
+    rows: list[tuple[int, int, float, float]] = []
+    for place, value, full in comm.allgather([places, values, np.array([complete])]):
+        rows += [(*p, *v) for p, v in zip(place.tolist(), value.tolist(), strict=True)]
+        complete = complete and bool(full[0])
+    rows.sort()
+    return PassSummary(
+        gap=sum(row[2] for row in rows),
+        violation=max((row[3] for row in rows), default=0.0),
+        complete=complete,
+    )

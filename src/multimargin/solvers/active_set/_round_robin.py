@@ -1,13 +1,13 @@
-"""The league: which bundles of classes may be worked on at the same time.
+"""Round robin: which bundles of classes may be worked on at the same time.
 
 One dual coordinate touches the weights of two classes, the sample's own and another. Two pairs
 of classes without a class in common can therefore be worked on at the same time. Arranging all
-pairs into rounds of disjoint pairs is the 1-factorization of the complete graph, or a football
-league's fixture list (the circle method): put one team in the middle and the others around it;
-in round ``r`` the middle plays team ``r`` and everyone else plays the team across that line.
+pairs into rounds of disjoint pairs is the 1-factorization of the complete graph, by the circle
+method: put one team in the middle and the others around it; in round ``r`` the middle meets team
+``r`` and everyone else meets the team across that line.
 
 Teams here are bundles of classes: in the meeting of bundles A and B every class of A meets every
-class of B, and what lies within one bundle is played at home, in a round of its own.
+class of B. Pairs within one bundle are worked on in one of its meetings.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Round = list[tuple[int, int]]
 
 
 def match_class(n: int, c: int, r: int) -> int | None:
-    """Partner of team ``c`` in round ``r`` of a league of ``n`` teams, all counted from zero.
+    """Partner of team ``c`` in round ``r`` of a round robin of ``n`` teams, counted from zero.
 
-    An even ``n`` has rounds ``0 .. n-2`` in which everybody plays. An odd ``n`` has rounds
+    An even ``n`` has rounds ``0 .. n-2`` in which everybody meets somebody. An odd ``n`` has rounds
     ``0 .. n-1`` and one team a round sits out: its partner is None.
 
     Examples
@@ -52,7 +52,7 @@ def match_class(n: int, c: int, r: int) -> int | None:
 
 
 def rounds(n: int) -> list[Round]:
-    """All rounds of a league of ``n`` teams: in each, disjoint pairs ``(a, b)`` with ``a < b``.
+    """All rounds of ``n`` teams: in each, disjoint pairs ``(a, b)`` with ``a < b``.
 
     Every pair meets exactly once over all rounds.
 
@@ -63,21 +63,21 @@ def rounds(n: int) -> list[Round]:
     [[(0, 3), (1, 2)], [(0, 2), (1, 3)], [(0, 1), (2, 3)]]
     """
     if n < 1:
-        raise ValueError(f"a league needs at least one team, got {n}")
+        raise ValueError(f"a round robin needs at least one team, got {n}")
     n_rounds = n - 1 if n % 2 == 0 else (n if n > 1 else 0)
-    season = []
+    found = []
     for r in range(n_rounds):
         pairs = [(c, partner) for c in range(n) if (partner := match_class(n, c, r)) is not None]
-        season.append([(a, b) for a, b in pairs if a < b])
-    return season
+        found.append([(a, b) for a, b in pairs if a < b])
+    return found
 
 
 def schedule(n_bundles: int) -> list[Round]:
-    """Rounds with a match for every meeting: from round to round each match keeps one bundle.
+    """Rounds in which every meeting has a match, and each match keeps one of its bundles.
 
-    Entry ``s`` of a round is who meets at match ``s``, always the same two. The other bundle of a
-    match moves on to the next one, so that as few as possible travel; only from the last round back
-    to the first one both may have to.
+    Entry ``s`` of a round are the two bundles at match ``s``. From round to round one of them stays
+    and the other moves on to another match, so that as few as possible move; only from the last
+    round back to the first one both may have to.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def schedule(n_bundles: int) -> list[Round]:
     [[(0, 3), (1, 2)], [(0, 2), (1, 3)], [(0, 1), (2, 3)]]
     """
     if n_bundles < 2 or n_bundles % 2:
-        raise ValueError(f"a tour needs an even number of bundles, got {n_bundles}")
+        raise ValueError(f"a schedule needs an even number of bundles, got {n_bundles}")
     first, *others = rounds(n_bundles)
     matches = [first]
     for following in others:
@@ -115,7 +115,7 @@ def bundle_classes(
 ) -> NDArray[np.int32]:
     """Divide classes into bundles of about equal work, confusable classes together.
 
-    What lies inside a bundle needs no meeting, so classes that compete for the same samples should
+    Pairs within a bundle need no other bundle, so classes that compete for the same samples should
     share one. Classes are put in an order in which confusable ones are near each other (reverse
     Cuthill-McKee of the graph of confusions) and the order is cut where the work is even.
 
@@ -144,7 +144,7 @@ def bundle_classes(
     before = np.cumsum(work[order]) - work[order] / 2
     total = max(float(work.sum()), np.finfo(float).tiny)
     cut = np.minimum((before / total * n_bundles).astype(np.int64), n_bundles - 1)
-    # A heavy class can swallow a whole share: shift the cuts so that no bundle is empty.
+    # A heavy class can take the work of a whole bundle: shift the cuts so that none is empty.
     position = np.arange(n_classes)
     cut = np.minimum(cut, position)
     cut = np.maximum(cut, n_bundles - (n_classes - position))
@@ -156,7 +156,7 @@ def bundle_classes(
 
 
 def _team_numbers(n_bundles: int) -> NDArray[np.int32]:
-    """Numbers in the league for bundles in an order in which neighbours have most in common.
+    """Numbers for bundles that stand in an order in which neighbours have most in common.
 
     In a round those meet whose numbers have the same sum, modulo the number of teams around the
     middle. Counted 0, 1, -1, 2, -2, ... along the order, the sums 0 and 1 are neighbours, the next

@@ -10,38 +10,31 @@ active. The first active classes are those with the nearest centroids.
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from multimargin.checkpoints._store import Checkpoint, Part
-from multimargin.formulations import FORMULATIONS
+from multimargin import _core
+from multimargin.checkpoints._store import Part
 from multimargin.parallel._partition import default_bundles
 from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._best_so_far import ZERO
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import packed, unpacked
 from multimargin.solvers._solution import Alpha, Solution, Start, Weights
-from multimargin.solvers._stopping import Certificate, GapStopping
 from multimargin.solvers.active_set._pass_plan import Plan, make_plan, mean_cosine
+from multimargin.solvers.active_set._phase import Phase, RunNumbers
 from multimargin.solvers.active_set._rank_workspace import RankWorkspace
 from multimargin.solvers.active_set._reports import Scan
-from multimargin.solvers.active_set._workspace import (
-    Lists,
-    LocalWorkspace,
-    Report,
-    ScanResult,
-    Visiting,
-    Workspace,
-)
+from multimargin.solvers.active_set._workspace import Lists, LocalWorkspace, Report, Workspace
 
 # Nearest centroids to start from. 8 is a few per cent faster on 1,139 classes, but its first scans
 # find more violators: on one of two machines they took half as long again with 12,582 classes.
 _CANDIDATES = 12
 _CENTROID_BUDGET = 1000  # list entries read per sample; 3 times more changed only the time
-_FOUND_PER_SCAN = 64  # violators taken up per sample and scan
+_FOUND_PER_SCAN = 64  # violators that become active per sample and scan
 # ... but no more than take this much memory: a pair needs 4 bytes for each of its features, and
 # 394,754 samples of 90 words took 13.5 GB without it.
 _FOUND_BYTES = 2**32
@@ -49,32 +42,15 @@ _FOUND_AT_LEAST = 8
 _FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
 _FEW_CLASSES = 64  # up to here all classes are active from the start
 _ALL_ACTIVE_BYTES = 2**29  # ... as long as their positions take no more than this
-_FIRST_SHARE = 0.01  # of the first pass's gap: what may be left before the first scan
-_PHASE_SHARE = 0.03  # of the first gap after a scan; 0.1, 0.3 and 1 cost more scans than they saved
-# The same where passes go over ranks, and are dearer. With 32 bundles on 16 ranks (12,582 classes):
-# 74 passes and 12.0 s against 103 and 18.9 s with the shares above.
-_LEAGUE_FIRST_SHARE, _LEAGUE_PHASE_SHARE = 0.1, 0.3
 _MOST_MISSED = 100.0
 _STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
 _SLOW_PASSES = 300  # after which an interior point is tried, where it suits
-_COLUMNS = ("begin", "sample", "alpha")  # of a bundle, in checkpoints
-_LAYOUT_SECONDS = 4e-8  # per feature of an active pair, to lay it out; for the same
-# Of the gap: what rounding may hide of it before scores are added up in double precision.
+# The share of the gap that rounding may hide before scores are added up in double precision.
 _BLURRED = 0.1
-_MULTIPLY_ADDS = 5e9  # per second and thread in a scan; used only to plan the end of a time limit
-
-
-@dataclass
-class Phase:
-    """Passes between two scans: what they aim at, and how they have fared so far."""
-
-    target: float | None  # unknown before the first scan
-    floor: float
-    everything: bool = True  # whether the next pass visits all samples
-    first: bool = True
-    best: float = np.inf
-    stale: int = 0
-    measure: float = np.inf  # of the last pass over all samples
+# Used only to plan the end of a time limit: what a thread does in a scan, and the seconds that it
+# takes to lay out one feature of an active pair.
+_MULTIPLY_ADDS_PER_SECOND = 5e9
+_LAYOUT_SECONDS = 4e-8
 
 
 class ActiveSetSolver(BaseSolver):
@@ -86,11 +62,12 @@ class ActiveSetSolver(BaseSolver):
         How passes are arranged; chosen from the data if not given.
     """
 
+    name = "activeset"
     zero_state = ZERO
 
     def __init__(self, *args: Any, plan: Plan | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._separable = FORMULATIONS[self._problem.formulation].separable
+        self._separable = self._problem.facts.separable
         self._fixed_plan = plan
         self._scans = 0
         self._least_coupling = 0.0  # raised when a batch was seen to overshoot
@@ -100,19 +77,19 @@ class ActiveSetSolver(BaseSolver):
         # the work.
         self._exact = self._problem.n_classes <= _FEW_CLASSES
         self._plan = Plan()
-        self._workspace: Workspace = self._first_arena()
+        self._workspace: Workspace = self._first_workspace()
 
-    def _first_arena(self) -> Workspace:
+    def _first_workspace(self) -> Workspace:
         plan, bundles = self._fixed_plan, self._bundles
         if plan is not None and plan.bundles > 1:
             bundles = plan.bundles
         if bundles is None:
             bundles = default_bundles(self._comm.size, self._checkpoints is not None)
         if bundles is not None:
-            return self._league(bundles)
+            return self._divided_workspace(bundles)
         return LocalWorkspace(self._problem, self._threads, self._seed, self._isa)
 
-    def _league(self, bundles: int) -> RankWorkspace:
+    def _divided_workspace(self, bundles: int) -> Workspace:
         return RankWorkspace(
             self._problem,
             self._comm,
@@ -165,15 +142,14 @@ class ActiveSetSolver(BaseSolver):
             self._arrange()
         return self._solution(ended_by)
 
-    def _missed(self, scan: Certificate, phase: Phase) -> float:
-        """How many times as much a scan found in the active set as passes had measured.
+    def _missed(self, scan: Scan, phase: Phase) -> float:
+        """How many times as much gap a scan found in the active set as passes had measured.
 
         Passes see each sample just before its move. What all samples share (an intercept) is put
         right by the first ones of a meeting, so that the others see nothing of it, and wrong again
         in the next meeting; at the end all of them have it.
         """
-        by_gap = isinstance(self._stopping, GapStopping)
-        if not by_gap or not isinstance(scan, Scan) or scan.outside is None:
+        if not self._stopping.by_gap or scan.outside is None:
             return 1.0
         inside = scan.primal - scan.dual - scan.outside
         return min(_MOST_MISSED, max(1.0, inside / phase.measure)) if phase.measure > 0 else 1.0
@@ -188,10 +164,9 @@ class ActiveSetSolver(BaseSolver):
     def _restore(self, snapshot: Any) -> None:
         if snapshot is ZERO:
             problem = self._problem
-            pair = np.arange(len(problem.y) + 1, dtype=np.int64)
-            self._workspace.begin(Lists(pair, problem.y, np.zeros_like(problem.box)))
-        else:
-            self._workspace.restore(snapshot)
+            slot_begin = np.arange(len(problem.y) + 1, dtype=np.int64)
+            snapshot = Lists(slot_begin, problem.y, np.zeros_like(problem.box))
+        snapshot.restore(self._workspace)
 
     def _shrink(self, factor: float) -> bool:
         self._workspace.scale(factor)
@@ -214,9 +189,9 @@ class ActiveSetSolver(BaseSolver):
         elif k <= _FEW_CLASSES and 4 * k * problem.X.nnz <= _ALL_ACTIVE_BYTES:
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
             others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
-            pair = np.arange(0, n * k + 1, k, dtype=np.int64)
+            slot_begin = np.arange(0, n * k + 1, k, dtype=np.int64)
             none = np.zeros(n * k, dtype=problem.X.dtype)
-            self._workspace.begin(Lists(pair, others.reshape(-1), none))
+            self._workspace.begin(Lists(slot_begin, others.reshape(-1), none))
         else:
             most = min(self._classes_needed, 4 * _CANDIDATES)
             if self._limits.time_limit is not None:
@@ -232,7 +207,7 @@ class ActiveSetSolver(BaseSolver):
         return few and self._may_use_interior_point()
 
     def _start_anew(self) -> bool:
-        """Go on from what an interior-point method finds, if that is better."""
+        """Go on from the point of an interior-point method, if that is better."""
         problem = self._problem
         found = self._interior_point() if self._may_start_anew() else None
         if found is None or not found[1].sum() > self._history[-1].dual:
@@ -244,32 +219,31 @@ class ActiveSetSolver(BaseSolver):
         order = np.argsort(~own, axis=1, kind="stable").astype(np.int32)
         rows = np.arange(len(problem.y))[:, None]
         kept = active[rows, order]
-        pair = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
-        self._workspace.begin(Lists(pair, order[kept], alpha[rows, order][kept]))
+        slot_begin = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
+        self._workspace.begin(Lists(slot_begin, order[kept], alpha[rows, order][kept]))
         return True
 
     def _arrange(self) -> None:
         """Choose how passes over the present active set are arranged."""
         plan = self._fixed_plan or self._planned()
-        if plan.bundles > 1 and isinstance(self._workspace, LocalWorkspace):
-            lists = self._workspace.lists()
-            self._workspace = self._league(plan.bundles)
-            self._workspace.begin(lists)
+        if plan.bundles > 1 and not self._workspace.divided:
+            present = self._workspace.snapshot()
+            self._workspace = self._divided_workspace(plan.bundles)
+            present.restore(self._workspace)
             plan = self._planned()
         self._plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
         self._workspace.arrange()
 
     def _planned(self) -> Plan:
         problem, load = self._problem, self._workspace.load()
-        # In the league two bundles are there at a time: as many samples as with their classes.
-        divided = isinstance(self._workspace, RankWorkspace)
-        share = min(1.0, 2 / self._workspace.bundles) if divided else 1.0
+        # A meeting has the samples of two bundles.
+        share = min(1.0, 2 / self._workspace.bundles)
         return make_plan(
             lambda: self._cosine,
             load.touched,
             max(1, round(share * len(problem.y))),
             load.work,
-            may_divide=self._separable and not divided,
+            may_divide=self._separable and not self._workspace.divided,
         )
 
     def _work_inside(self, phase: Phase) -> str:
@@ -296,33 +270,23 @@ class ActiveSetSolver(BaseSolver):
         if phase.everything:
             phase.measure = measure
         if phase.first or phase.target is None:
-            # Where most of the gap lies outside the active set, the scan's target is reached
-            # at once; but passes are cheaper than scans, so get on with what is inside.
-            league = isinstance(self._workspace, RankWorkspace)
-            first, later = (
-                (_LEAGUE_FIRST_SHARE, _LEAGUE_PHASE_SHARE)
-                if league
-                else (_FIRST_SHARE, _PHASE_SHARE)
+            target = phase.set_target(
+                measure, self._workspace.first_share, self._workspace.phase_share
             )
-            share = first if phase.target is None else later
-            wanted = np.inf if phase.target is None else phase.target
-            phase.target = max(phase.floor, min(share * measure, wanted))
-            phase.first = False
         elif phase.everything and measure <= phase.target:
             return True
-        if result.gap < 0.95 * phase.best:
-            phase.best, phase.stale = result.gap, 0
         else:
-            phase.stale += 1
+            target = phase.target
+        phase.note(result.gap)
         if self._passes >= _SLOW_PASSES and self._may_start_anew():
             return True
         if phase.stale >= _STALE_PASSES and self._plan.may_overshoot:
             self._plan = self._plan.more_cautious()
             self._least_coupling = self._plan.coupling
-            phase.best, phase.stale = result.gap, 0
+            phase.start_over(result.gap)
         elif phase.stale >= 20 * _STALE_PASSES:
             return True  # no arrangement is safer: let a scan say how far this is
-        confirm = not phase.everything and measure <= self._stopping.confirm * phase.target
+        confirm = not phase.everything and measure <= self._stopping.confirm * target
         phase.everything = confirm or not self._shrinking
         return False
 
@@ -331,12 +295,19 @@ class ActiveSetSolver(BaseSolver):
         quiet_gap, quiet_violation = stopping.quiet(target or 0.0, n)
         if not self._shrinking:
             quiet_gap = quiet_violation = -1.0
-        # A sample with a tenth of that is not worth its own arithmetic.
-        how = Visiting(everything, 0.1 * quiet_gap, stopping.idle, quiet_gap, quiet_violation)
+        rule = _core.VisitRule(
+            batch=self._plan.batch,
+            coupling=self._plan.coupling,
+            everything=everything,
+            leave_below=0.1 * quiet_gap,  # a sample with less is not worth its own arithmetic
+            idle=stopping.idle,
+            quiet_gap=quiet_gap,
+            quiet_violation=quiet_violation,
+        )
         self._limit(self._workspace)
-        return self._workspace.run_pass(self._plan, how)
+        return self._workspace.run_pass(rule)
 
-    def _scan(self, last: bool) -> ScanResult | None:
+    def _scan(self, last: bool) -> Scan | None:
         """The certificate of the present weights; None if there was no time for it.
 
         After the last one nothing is merged, so that violators need not be found.
@@ -361,66 +332,58 @@ class ActiveSetSolver(BaseSolver):
         wanted = min(wanted, max(_FOUND_AT_LEAST, affordable))
         return min(wanted, self._problem.n_classes - 1)
 
-    def _is_blurred(self, scan: ScanResult) -> bool:
+    def _is_blurred(self, scan: Scan) -> bool:
         """Whether single precision hides a good part of the gap that is left."""
         single = self._problem.X.dtype == np.float32
-        if isinstance(self._stopping, GapStopping) and self._stopping.reached(scan):
+        if self._stopping.by_gap and self._stopping.reached(scan):
             return False
         return bool(single and scan.rounding > _BLURRED * (scan.primal - scan.dual))
 
     # ------------------------------------------------------------ checkpoints
 
     def _write_checkpoint(self, phase: Phase) -> None:
-        assert self._checkpoints is not None and isinstance(self._workspace, RankWorkspace)
+        assert self._checkpoints is not None
         position, parts = self._workspace.state()
-        numbers: dict[str, Part] = {}
+        others: dict[str, Part] = {}
         if self._comm.rank == 0:
-            numbers["history"] = {"rows": packed(self._history)}
+            others["history"] = {"rows": packed(self._history)}
         for name, state in self._best_so_far.states.items():
-            for bundle, columns in state.items():
-                numbers[f"{name}-{bundle}"] = dict(zip(_COLUMNS, columns, strict=True))
-        common = {
-            "position": position,
-            "phase": {k: _as_json(v) for k, v in asdict(phase).items()},
-            "plan": asdict(self._plan),
-            "passes": self._passes,
-            "scans": self._scans,
-            "stalled": self._stalled,
-            "exact": self._exact,
-            "least_coupling": self._least_coupling,
-            "tried_interior_point": self._tried_interior_point,
-            "best": self._best_so_far.places(self._history),
-            "seconds": time.monotonic() - self._began,
-        }
-        self._checkpoints.write(common, {**parts, **numbers})
+            others |= self._workspace.snapshot_parts(name, state)
+        numbers = RunNumbers(
+            phase=phase,
+            plan=self._plan,
+            passes=self._passes,
+            scans=self._scans,
+            stalled=self._stalled,
+            exact=self._exact,
+            least_coupling=self._least_coupling,
+            tried_interior_point=self._tried_interior_point,
+            best=self._best_so_far.places(self._history),
+            seconds=time.monotonic() - self._began,
+        )
+        self._checkpoints.write({"position": position, **numbers.to_json()}, {**parts, **others})
 
     def _resumed(self) -> Phase | None:
-        """Where the last checkpoint left off, if there is one."""
+        """The phase that the last checkpoint was written in, if there is one."""
         found = None if self._checkpoints is None else self._checkpoints.read()
         if found is None:
             return None
-        assert isinstance(self._workspace, RankWorkspace)
-        common = found.common
-        self._workspace.resume(common["position"], found)
+        self._workspace.resume(found.common["position"], found)
         self._history = unpacked(found.part("history")["rows"])
-        self._plan = Plan(**common["plan"])
-        self._passes, self._scans = common["passes"], common["scans"]
-        self._stalled, self._least_coupling = common["stalled"], common["least_coupling"]
-        self._tried_interior_point = common["tried_interior_point"]
-        self._exact = common["exact"]
-        self._began = time.monotonic() - common["seconds"]
+        numbers = RunNumbers.from_json(found.common)
+        self._plan = numbers.plan
+        self._passes, self._scans = numbers.passes, numbers.scans
+        self._stalled, self._least_coupling = numbers.stalled, numbers.least_coupling
+        self._tried_interior_point = numbers.tried_interior_point
+        self._exact = numbers.exact
+        self._began = time.monotonic() - numbers.seconds
         self._best_so_far.recall(
-            self._history, common["best"], lambda name: self._columns(found, name)
+            self._history, numbers.best, lambda name: self._workspace.snapshot_from(name, found)
         )
-        return Phase(**{k: _from_json(v) for k, v in common["phase"].items()})
+        return numbers.phase
 
-    def _columns(self, found: Checkpoint, name: str) -> dict[int, tuple[Any, ...]]:
-        assert isinstance(self._workspace, RankWorkspace)
-        parts = {b: found.part(f"{name}-{b}") for b in self._workspace.owned}
-        return {b: tuple(np.array(part[k]) for k in _COLUMNS) for b, part in parts.items()}
-
-    def _time_to_merge(self, scan: ScanResult) -> bool:
-        """Whether what was found can be laid out, and another scan made, within the time limit."""
+    def _time_to_merge(self, scan: Scan) -> bool:
+        """Whether the time limit allows to lay out the violators and to scan once more."""
         needed = self._layout_seconds(self._workspace.active_pairs + scan.found)
         return not self._agreed("time_limit" if self._seconds_left() < needed else "")
 
@@ -430,7 +393,7 @@ class ActiveSetSolver(BaseSolver):
 
     def _expected_scan_seconds(self) -> float:
         work = float(self._problem.X.nnz) * self._problem.n_classes
-        return work / (_MULTIPLY_ADDS * self._threads)
+        return work / (_MULTIPLY_ADDS_PER_SECOND * self._threads)
 
 
 def _classes_needed(problem: Problem) -> int:
@@ -438,18 +401,9 @@ def _classes_needed(problem: Problem) -> int:
 
     Where the sum of the alphas is bounded, one class can take it all.
     """
-    if not FORMULATIONS[problem.formulation].separable:
+    if not problem.facts.separable:
         return 1
     # Not a dot product: BLAS would use threads of its own, and with rows of unit length the last
     # digit decides.
     squares = float(np.sum(np.square(problem.X.data))) / problem.X.shape[0] + problem.bias**2
     return int(min(1e9, 2.0 / max(1e-9, squares * float(np.median(problem.box)))))
-
-
-def _as_json(value: Any) -> Any:
-    """JSON has no infinity."""
-    return "inf" if value == np.inf else value
-
-
-def _from_json(value: Any) -> Any:
-    return np.inf if value == "inf" else value

@@ -1,6 +1,6 @@
 """Lee-Lin-Wahba by the paper's alternation: classes by themselves, the mean held in between.
 
-With the mean of the classes' sums held fixed every class is a binary machine, so classes can be
+With the mean of the classes' sums held fixed every class is a binary problem, so classes can be
 worked on anywhere, here in bundles on any number of ranks; only the mean has to be reduced,
 ``reductions`` times per epoch. A variable that three epochs left alone is dropped, and one full
 epoch comes before a stop. The mean moves by about 1/K of the way each time, which is why plain
@@ -10,7 +10,6 @@ grows as in Nesterov's method and starts again when the mean turns, or when the 
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 
 from multimargin.checkpoints._store import Checkpoint
 from multimargin.parallel._partition import default_bundles
-from multimargin.solvers._records import packed, unpacked
 from multimargin.solvers._solution import DenseAlpha, Solution, Start, Weights
 from multimargin.solvers.llw._hard_margin import HardMargin
 from multimargin.solvers.llw._rank_classes import Array, Share
@@ -29,6 +27,7 @@ from multimargin.solvers.llw._solver import LlwSolver
 class AlternatingSolver(LlwSolver):
     """One run by alternation."""
 
+    name = "alternating"
     takes_reductions = True
     recalls_dropped = False
     """Whether variables that were dropped take part again after every certificate."""
@@ -41,7 +40,7 @@ class AlternatingSolver(LlwSolver):
 
     def _prepare(self, **options: Any) -> None:
         problem = self._problem
-        self._found = self._checkpoints.read() if self._checkpoints is not None else None
+        self._found = self._last_checkpoint()
         if self._bundles is None:
             wanted = default_bundles(self._comm.size, kept=False) or 1
             # A run that goes on has those that it began with.
@@ -62,11 +61,11 @@ class AlternatingSolver(LlwSolver):
             ended_by = self._after_epoch(complete, measure)
             if ended_by is not None:
                 return self._end(ended_by)
-            if self._checkpoints is not None and self._checkpoints.due():
+            if self._checkpoint_due():
                 self._write_checkpoint()
 
     def _epoch(self) -> tuple[bool, float]:
-        """Every class over all samples, with as many reductions as were asked for."""
+        """Pass every class over all samples; returns whether it was complete, and the measure."""
         order, parts = self._engine.shuffled_samples(self._passes), self._reductions
         reports = []
         for part in range(parts):
@@ -83,7 +82,7 @@ class AlternatingSolver(LlwSolver):
         return True, self._measure(self._share.measured(reports))
 
     def _after_epoch(self, complete: bool, measure: float) -> str | None:
-        """Look, where it is time to; returns why the run ends here, None if it does not."""
+        """Look, where it is time to; returns why the run ends here, None if it goes on."""
         full = self._everything or not self._shrinking
         limit = "" if complete else "time_limit"
         limit = limit or self._limit_reached()
@@ -104,7 +103,7 @@ class AlternatingSolver(LlwSolver):
         return None
 
     def _held_mean(self) -> Array:
-        """Where the mean is held, counted from the last certificate."""
+        """Return where the mean is held, counted from the last certificate."""
         return self._engine.mean()
 
     # ------------------------------------------------------------ the classes of all ranks
@@ -154,7 +153,7 @@ class AlternatingSolver(LlwSolver):
         self._recall(found.common, vectors, rows)
 
     def _kept_numbers(self) -> dict[str, Any]:
-        """What of the state is a number, and which rows are kept besides."""
+        """Return the numbers of the state, and the names of the rows kept beside them."""
         return {
             "bundles": self._bundles,
             "passes": self._passes,
@@ -167,15 +166,11 @@ class AlternatingSolver(LlwSolver):
         }
 
     def _kept_vectors(self) -> dict[str, NDArray[Any]]:
-        """What of the state is the same on all ranks, and longer."""
-        return {
-            "mean": self._engine.mean(),
-            "history": packed(self._history),
-            "seconds": np.array([time.monotonic() - self._began]),
-        }
+        """Return the vectors of the state that are the same on all ranks."""
+        return {"mean": self._engine.mean(), **self._kept_history()}
 
     def _kept_rows(self) -> dict[str, NDArray[Any]]:
-        """Dual variables of other times, samples x classes held."""
+        """Return earlier dual variables that the run may need, samples x classes held."""
         rows: dict[str, NDArray[Any]] = dict(self._best_so_far.states)
         if self._hard is not None and self._hard.memory[1] is not None:
             rows["compared"] = self._hard.memory[1]
@@ -185,8 +180,7 @@ class AlternatingSolver(LlwSolver):
         kept = numbers["rows"]
         self._passes, self._stalled = numbers["passes"], numbers["stalled"]
         self._everything, self._next_look = numbers["everything"], numbers["next_look"]
-        self._history = unpacked(vectors["history"])
-        self._began -= float(vectors["seconds"][0])
+        self._recall_history(vectors)
         self._best_so_far.recall(
             self._history, numbers["best"], lambda name: rows(name) if name in kept else None
         )
@@ -198,6 +192,7 @@ class AlternatingSolver(LlwSolver):
 class ExtrapolatedSolver(AlternatingSolver):
     """One run by alternation with the mean held ahead of where it is."""
 
+    name = "extrapolated"
     recalls_dropped = True  # the mean moves far between two certificates
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -1,0 +1,1 @@
+"""Measure fits: their data, the machine, and processes and ranks of their own."""

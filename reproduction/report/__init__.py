@@ -1,0 +1,1 @@
+"""Show results: a page, figures, tables on a terminal, CSV and JSON."""

@@ -1,0 +1,1 @@
+"""Run what experiments plan, and keep the results."""

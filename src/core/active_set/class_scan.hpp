@@ -1,0 +1,113 @@
+// A scan of some classes at fixed weights: what each sample loses in them, and which of them
+// violate. Used for all classes at once and for those of a bundle alike.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <vector>
+
+#include "active_set/kernels.hpp"
+#include "active_set/scan.hpp"
+#include "common/csr.hpp"
+#include "common/rounding.hpp"
+#include "common/team.hpp"
+#include "scoring/block_product.hpp"
+
+namespace multimargin {
+
+// What is known of all classes together before some of them are scanned.
+template <class T>
+struct ScanRequest {
+  const double* own;   // [n] score of the own class, exact
+  const T* least;      // [n] see Report
+  const T* loss;       // [n] see Report
+  const double* norm;  // [K] |w_c| of all classes
+  std::int32_t capacity;
+  T idle;
+};
+
+// The classes that are scanned, counted from 0 on.
+struct ScannedClasses {
+  std::int32_t count;
+  const std::int32_t* own;         // [n] own class of each sample, < 0: not among them
+  const double* norm;              // [count] |w_c|
+  const std::int64_t* slot_begin;  // [n+1] classes that are active already, by sample
+  const std::int32_t* cls;
+};
+
+template <class T>
+struct ClassScan {
+  std::vector<double> loss;   // [n] in these classes
+  std::vector<double> bound;  // [n] with margins raised by what rounding may have taken
+  std::vector<T> violation;   // [n] largest of a class that is not active
+  std::int32_t capacity = 0;  // most violators of a sample
+  std::vector<T> margin;      // the violators of sample i begin at i * capacity
+  std::vector<std::int32_t> cls;
+  std::vector<std::int32_t> count;  // [n]
+  bool complete = true;             // false: ended early by stop()
+};
+
+// Scores are added up in type S. fill(block, first, classes) writes the weights of a block.
+template <class S, class T, class I, class Fill>
+ClassScan<T> scan_classes(const Csr<T, I>& X, const std::int32_t* y, const T* norm2,
+                          std::int32_t n_classes, const ScanRequest<T>& request,
+                          const ScannedClasses& classes, const ScanKernels<T, I>& kernels,
+                          Team& team, const Fill& fill, const std::function<bool()>& stop) {
+  const std::int64_t n = X.rows;
+  const double largest = *std::max_element(request.norm, request.norm + n_classes);
+  std::vector<double> threshold(n), own_part(n), rounding(n);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t entries = X.end(i) - X.begin(i);
+    const double squares = static_cast<double>(norm2[i]);
+    rounding[i] = score_rounding<S>(entries, squares);
+    own_part[i] = own_rounding<S>(rounding[i], request.norm[y[i]]);
+    threshold[i] =
+        loss_threshold(request.own[i], Report<T>{0, 0, request.least[i], request.loss[i]},
+                       own_rounding<T>(score_rounding<T>(entries, squares), 2 * largest));
+  }
+  ClassScan<T> found;
+  found.loss.assign(n, 0.0);
+  found.bound.assign(n, 0.0);
+  found.violation.assign(n, T(0));
+  found.capacity = request.capacity;
+  found.margin.resize(static_cast<std::size_t>(n) * request.capacity);
+  found.cls.resize(found.margin.size());
+  found.count.assign(n, 0);
+  const ScanView<T> view{
+      request.own,
+      norm2,
+      request.least,
+      threshold.data(),
+      own_part.data(),
+      rounding.data(),
+      classes.norm,
+      classes.slot_begin,
+      classes.cls,
+      request.idle > 0 ? request.idle : T(0),
+      found.loss.data(),
+      found.bound.data(),
+      found.violation.data(),
+      {found.margin.data(), found.cls.data(), found.count.data(), found.capacity}};
+  const auto use = [&](const BlockView<S>& block, std::int64_t begin, std::int64_t end) {
+    if constexpr (std::is_same_v<S, T>)
+      kernels.scan(X, classes.own, block, view, begin, end);
+    else
+      kernels.exact_scan(X, classes.own, block, view, begin, end);
+  };
+  found.complete = block_product<S>(team, n, X.cols, classes.count, fill, use, stop);
+  return found;
+}
+
+// Primal and dual value of samples without entries.
+template <class T>
+double empty_value(const SolverKernels<T>& kernels, const std::vector<T>& norm2, const T* box,
+                   std::int32_t n_classes) {
+  double value = 0;
+  for (std::size_t i = 0; i < norm2.size(); ++i)
+    if (!(norm2[i] > 0)) value += static_cast<double>(box[i]) * kernels.empty_loss(n_classes);
+  return value;
+}
+
+}  // namespace multimargin

@@ -1,0 +1,63 @@
+// A scan: all samples with all classes, for the primal objective and for classes that violate and
+// are not active yet. Its kernels are in scan_kernels.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/csr.hpp"
+#include "formulations/formulation.hpp"
+#include "formulations/sample_block.hpp"
+#include "scoring/views.hpp"
+#include "simd/isa.hpp"
+
+namespace multimargin {
+
+// What a scan knows and finds per sample.
+template <class T>
+struct ScanView {
+  const double* own;        // [n] score of the own class, exact
+  const T* norm2;           // [n] samples without entries are skipped
+  const T* least;           // [n] see Report
+  const double* threshold;  // [n] no score that is not above it can add to the loss
+  // What rounding may have taken from a margin: own_rounding[i] + rounding[i] * norm[c].
+  const double* own_rounding;
+  const double* rounding;
+  const double* norm;              // [K] |w_c|
+  const std::int64_t* slot_begin;  // [n+1] classes that are active already, by sample
+  const std::int32_t* cls;
+  T idle;             // classes that violate by no more are not reported
+  double* loss;       // [n] the loss so far: classes of the block are added
+  double* bound;      // [n] the same with margins raised by `rounding`: no loss is larger
+  T* violation;       // [n] largest violation of a class that is not active
+  BestView<T> found;  // worst violators that are not active yet
+};
+
+// Adds losses and collects violators; scores in type T, or in double precision.
+template <class T, class I>
+struct ScanKernels {
+  void (*scan)(const Csr<T, I>&, const std::int32_t* y, const BlockView<T>&, const ScanView<T>&,
+               std::int64_t begin, std::int64_t end);
+  void (*exact_scan)(const Csr<T, I>&, const std::int32_t* y, const BlockView<double>&,
+                     const ScanView<T>&, std::int64_t begin, std::int64_t end);
+};
+
+template <class T, class I>
+ScanKernels<T, I> scan_kernels(Formulation formulation, Isa isa);
+
+// What a margin has to exceed, at any weights, to add to a sample's loss: where only the largest
+// one counts, that is at least the smallest of those that have something to give. They were
+// measured with a rounding of their own.
+template <class T>
+double loss_floor(const Report<T>& active, double rounding) {
+  const double seen = static_cast<double>(active.least < active.loss ? active.least : active.loss);
+  return std::max(0.0, seen - 4 * rounding);
+}
+
+// No score that is not above this adds to the loss, whatever rounding has done.
+template <class T>
+double loss_threshold(double own_score, const Report<T>& active, double rounding) {
+  return own_score - 1 + loss_floor(active, rounding) - rounding;
+}
+
+}  // namespace multimargin

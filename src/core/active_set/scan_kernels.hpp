@@ -1,0 +1,122 @@
+// Scans: the classes of a block that add to a sample's loss, or violate its constraints.
+// Included once per instruction set, like visit_kernels.hpp.
+#pragma once
+
+#include "active_set/scan.hpp"
+#include "scoring/score_kernels.hpp"
+
+namespace multimargin {
+namespace MM_ISA {
+
+template <class T>
+inline bool is_active(const ScanView<T>& scan, std::int64_t i, std::int32_t c) {
+  bool found = false;
+  for (std::int64_t p = scan.slot_begin[i]; p < scan.slot_begin[i + 1]; ++p)
+    found |= scan.cls[p] == c;
+  return found;
+}
+
+// Loss and bound of a sample with the classes of the mask taken into account.
+template <class F, class T, class S>
+inline void add_few(const ScanView<T>& scan, const BlockView<S>& block, const Scores<S>& s, S own,
+                    std::int64_t i, std::uint64_t mask) {
+  const S* score = reinterpret_cast<const S*>(s.v);
+  const double* norm = scan.norm + block.first_class;
+  double loss = scan.loss[i], bound = scan.bound[i];
+  for (; mask != 0; mask &= mask - 1) {
+    const int k = __builtin_ctzll(mask);
+    const double m = static_cast<double>(F::margin(own, score[k]));
+    const double raised = m + scan.own_rounding[i] + scan.rounding[i] * norm[k];
+    loss = F::add_loss(loss, m > 0 ? m : 0.0);
+    bound = F::add_loss(bound, raised > 0 ? raised : 0.0);
+  }
+  scan.loss[i] = loss;
+  scan.bound[i] = bound;
+}
+
+// The same for a whole block, all of whose classes are others: `count` of them are in the mask.
+template <class F, class T, class S>
+inline void add_many(const ScanView<T>& scan, const Scores<S>& s, S own, std::int64_t i, int count,
+                     double largest_norm) {
+  const S* score = reinterpret_cast<const S*>(s.v);
+  constexpr int wide = 16;  // sums side by side, which vector units take together
+  S losses[wide] = {};
+  for (int k = 0; k < lanes<S>(); k += wide)
+    for (int j = 0; j < wide; ++j) {
+      const S m = F::margin(own, score[k + j]);
+      losses[j] = F::add_loss(losses[j], m > 0 ? m : S(0));
+    }
+  double part = 0;
+  for (int j = 0; j < wide; ++j) part = F::add_loss(part, static_cast<double>(losses[j]));
+  const double more = scan.own_rounding[i] + scan.rounding[i] * largest_norm;
+  const double added =
+      part * (1 + 8 * (sizeof(S) == 4 ? 6e-8 : 1.2e-16));  // with what the sums have lost
+  scan.loss[i] = F::add_loss(scan.loss[i], part);
+  scan.bound[i] = F::add_loss(scan.bound[i], F::raised(added, count, more));
+}
+
+constexpr int kFewClasses = 8;  // of a block, that are looked at one by one
+
+// The classes of the mask, which may add to the loss of sample i. Not inlined: a scan comes here
+// for few rows of a block, and its loop needs the registers.
+template <class F, class T, class S>
+__attribute__((noinline)) void take_classes(const ScanView<T>& scan, const BlockView<S>& block,
+                                            const Scores<S>& s, std::int64_t i, std::uint64_t mask,
+                                            bool holds_own, double largest_norm) {
+  const S own = static_cast<S>(scan.own[i]);
+  const int count = __builtin_popcountll(mask);
+  if (count > kFewClasses && block.classes == lanes<S>() && !holds_own)
+    add_many<F>(scan, s, own, i, count, largest_norm);
+  else
+    add_few<F>(scan, block, s, own, i, mask);
+
+  // Only those that the list of violators may want are looked at one by one.
+  const T least = scan.least[i];
+  const T* worst = scan.found.value + i * scan.found.capacity;
+  const bool full = scan.found.count[i] == scan.found.capacity;
+  const T wanted_from = full && worst[0] > least + scan.idle ? worst[0] : least + scan.idle;
+  const T from = least + scan.violation[i] < wanted_from ? least + scan.violation[i] : wanted_from;
+  mask &= above(s, F::threshold(own, static_cast<S>(from > 0 ? from : T(0))));
+  const S* score = reinterpret_cast<const S*>(s.v);
+  for (; mask != 0; mask &= mask - 1) {
+    const int k = __builtin_ctzll(mask);
+    const T margin = static_cast<T>(F::margin(own, score[k]));
+    const T violation = margin - least;
+    if (!(margin > 0)) continue;
+    const bool wanted =
+        violation > scan.idle && (scan.found.count[i] < scan.found.capacity || margin > worst[0]);
+    const std::int32_t c = block.first_class + k;
+    if ((wanted || violation > scan.violation[i]) && !is_active(scan, i, c)) {
+      if (violation > scan.violation[i]) scan.violation[i] = violation;
+      if (wanted) keep_best(scan.found, i, margin, c);
+    }
+  }
+}
+
+// F is the formulation for scores of type S.
+template <class F, class T, class I, class S>
+void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<S>& block,
+          const ScanView<T>& scan, std::int64_t begin, std::int64_t end) {
+  const std::uint64_t classes = first_bits(block.classes);
+  const double* norm = scan.norm + block.first_class;
+  double largest = 0;
+  for (int k = 0; k < block.classes; ++k) largest = norm[k] > largest ? norm[k] : largest;
+  for (std::int64_t i = begin; i < end; ++i) {
+    if (!(scan.norm2[i] > 0)) continue;
+    const Scores<S> s = row_scores(X, block, i);
+    std::uint64_t mask = above(s, static_cast<S>(scan.threshold[i])) & classes;
+    if (mask == 0) continue;
+    const std::int32_t mine = y[i] - block.first_class;
+    const bool holds_own = mine >= 0 && mine < block.classes;
+    if (holds_own) mask &= ~(std::uint64_t{1} << mine);
+    if (mask != 0) take_classes<F>(scan, block, s, i, mask, holds_own, largest);
+  }
+}
+
+template <template <class> class F, class T, class I>
+ScanKernels<T, I> make_scan_kernels() {
+  return {&scan<F<T>, T, I, T>, &scan<F<double>, T, I, double>};
+}
+
+}  // namespace MM_ISA
+}  // namespace multimargin

@@ -1,0 +1,114 @@
+// The slots of some samples: classes, dual variables, and where the features of a slot lie in the
+// weights of its class. Held by the whole active set and by every meeting of bundles.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "active_set/kernels.hpp"
+#include "active_set/weight_layout.hpp"
+#include "common/buffer.hpp"
+#include "common/csr.hpp"
+
+namespace multimargin {
+
+// Slots of consecutive classes, class by class and in the order of samples.
+struct ClassMembers {
+  struct Member {
+    std::int32_t sample, slot;
+  };
+  std::vector<std::int64_t> begin;  // [classes+1]
+  std::vector<Member> member;
+
+  template <class Use>
+  void each(std::int32_t c, const Use& use) const {
+    for (std::int64_t e = begin[c]; e < begin[c + 1]; ++e) use(member[e].sample, member[e].slot);
+  }
+};
+
+template <class T>
+struct Slots {
+  std::vector<std::int64_t> begin{0};  // [n+1] where a sample's slots begin
+  std::vector<std::int32_t> cls;       // slot 0 of each sample: its own class
+  std::vector<T> alpha;                // slot 0: the sum of the others
+  std::vector<T> lone;                 // sum of x^2 over lone features
+  std::vector<std::uint8_t> resting;
+  std::vector<std::int64_t> place;  // [n+1] where a sample's positions begin
+  Buffer<std::uint32_t> position;   // slot-major
+  std::int32_t widest = 1;          // most slots of a sample
+
+  std::int64_t samples() const { return static_cast<std::int64_t>(begin.size()) - 1; }
+
+  // Makes room for the positions. length(i): entries of sample i.
+  template <class Length>
+  void reserve_positions(const Length& length) {
+    const std::int64_t n = samples();
+    place.resize(n + 1);
+    place[0] = 0;
+    std::int64_t most = 1;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t slots = begin[i + 1] - begin[i];
+      place[i + 1] = place[i] + slots * length(i);
+      most = std::max(most, slots);
+    }
+    widest = static_cast<std::int32_t>(most);
+    position.reset(static_cast<std::size_t>(place[n]));
+    lone.assign(cls.size(), T(0));
+  }
+
+  // Notes the places of a slot's features. The entries of sample i are [first, first + len) of X.
+  template <class I>
+  void put_places(const Csr<T, I>& X, std::int64_t i, std::int64_t slot, std::int64_t first,
+                  std::int64_t len, const FeaturePlaces& places) {
+    std::uint32_t* at = position.data() + place[i] + slot * len;
+    double sum = 0;
+    for (std::int64_t t = 0; t < len; ++t) {
+      const std::int32_t known = places[X.indices[first + t]];
+      at[t] = static_cast<std::uint32_t>(known);
+      if (known == 0) {
+        const double x = static_cast<double>(X.data[first + t]);
+        sum += x * x;
+      }
+    }
+    lone[begin[i] + slot] = static_cast<T>(sum);
+  }
+
+  // The slots of classes first .. first + classes - 1.
+  ClassMembers members(std::int32_t first, std::int32_t classes) const {
+    const auto each = [&](const auto& use) {
+      for (std::int64_t i = 0; i < samples(); ++i)
+        for (std::int64_t p = begin[i]; p < begin[i + 1]; ++p)
+          if (cls[p] >= first && cls[p] < first + classes) use(cls[p] - first, i, p - begin[i]);
+    };
+    ClassMembers m;
+    m.begin.assign(classes + 1, 0);
+    each([&](std::int32_t c, std::int64_t, std::int64_t) { ++m.begin[c + 1]; });
+    for (std::int32_t c = 0; c < classes; ++c) m.begin[c + 1] += m.begin[c];
+    m.member.resize(m.begin.back());
+    std::vector<std::int64_t> next(m.begin.begin(), m.begin.end() - 1);
+    each([&](std::int32_t c, std::int64_t i, std::int64_t slot) {
+      m.member[next[c]++] = {static_cast<std::int32_t>(i), static_cast<std::int32_t>(slot)};
+    });
+    return m;
+  }
+
+  // Points those members of the view here that belong to the slots.
+  void fill(WorkView<T>& view) {
+    view.slot_begin = begin.data();
+    view.cls = cls.data();
+    view.alpha = alpha.data();
+    view.resting = resting.data();
+    view.place = place.data();
+    view.position = position.data();
+    view.lone = lone.data();
+  }
+};
+
+// Whether a pair stays active after a scan: it has mass, or its class violates.
+template <class T>
+bool stays_active(T alpha, T margin, T least) {
+  return alpha > 0 || margin > std::max(T(0), least);
+}
+
+}  // namespace multimargin

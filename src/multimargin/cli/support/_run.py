@@ -1,0 +1,97 @@
+"""One run of a command line, from its words to the exit status."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shlex
+import sys
+import warnings
+from collections.abc import Collection, Sequence
+
+from multimargin.cli.support._messages import (
+    EXIT_ERROR,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_PIPE,
+    describe_error,
+    note,
+    show_warning,
+)
+from multimargin.io._text_table import shown
+from multimargin.parallel._communicator import Communicator, SerialCommunicator
+from multimargin.parallel._launch import end_all, silence, wait_for_rank_0
+from multimargin.parallel._mpi import launched_rank, world
+
+
+def run_command_line(
+    parser: argparse.ArgumentParser,
+    argv: Sequence[str] | None,
+    on_all_ranks: Collection[object] = (),
+) -> int:
+    """Parse the words, run what they ask for, and return the exit status.
+
+    Errors are one line on stderr. `args.run` does the work; it also finds the whole command
+    line, `args.command_line`.
+
+    Parameters
+    ----------
+    parser : ArgumentParser
+        Sets ``run``, a callable that takes the arguments and returns a status.
+    argv : sequence of str or None
+        The words after the name of the command; None takes the words of the process.
+    on_all_ranks : collection of callable, default=()
+        The values of ``run`` that ranks do together; rank 0 does the others alone.
+    """
+    rank = launched_rank()
+    with silence(rank):
+        try:
+            args = parser.parse_args(argv)
+        except SystemExit as stop:  # --help, --version and wrong usage
+            status = stop.code if isinstance(stop.code, int) else EXIT_ERROR
+            if status:
+                wait_for_rank_0(rank)  # the first rank to fail ends all
+            return status
+        words = sys.argv[1:] if argv is None else argv
+        # Bytes that are no text in this locale come as surrogates, which no file can hold.
+        line = f"{parser.prog} {shlex.join(words)}"
+        args.command_line = line.encode(errors="surrogateescape").decode(errors="replace")
+        together = args.run in on_all_ranks
+        return _run(args, together) if together or rank == 0 else EXIT_OK
+
+
+def _run(args: argparse.Namespace, together: bool) -> int:
+    """Do the work; on several ranks, a failure of one ends all of them."""
+    comm: Communicator = SerialCommunicator()
+    try:
+        if together:
+            comm = world()
+        with warnings.catch_warnings():
+            warnings.showwarning = show_warning
+            status = int(args.run(args))
+            # Here, not at the exit of the interpreter, where errors could only be ignored.
+            sys.stdout.flush()
+        return status
+    except KeyboardInterrupt:
+        status, message = EXIT_INTERRUPTED, "interrupted"
+    except BrokenPipeError:
+        status, message = EXIT_PIPE, ""
+    except (ValueError, OSError, MemoryError, RuntimeError, ImportError) as error:
+        status, message = EXIT_ERROR, f"error: {describe_error(error)}"
+    if comm.size > 1:
+        end_all(comm, shown(message or "the reader of a pipe went away"), status)
+    if message:
+        note(message)
+    _forget_stdout()
+    wait_for_rank_0(launched_rank())  # where there are ranks, but no MPI to end them
+    return status
+
+
+def _forget_stdout() -> None:
+    """Drop what could not be written, or the interpreter complains about it at its exit."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as null:  # noqa: PTH123
+            os.dup2(null.fileno(), sys.stdout.fileno())

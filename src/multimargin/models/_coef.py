@@ -1,0 +1,101 @@
+"""The form of ``coef_``: dense or sparse, one row per class, but a single row for two classes.
+
+scikit-learn's form of two classes is one row, the difference of their weights, whose score is
+positive for the second class. This module alone knows how rows and classes belong together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multimargin.formulations import FORMULATIONS
+from multimargin.solvers._problem import Problem
+from multimargin.solvers._records import Weights
+
+# "auto" keeps coef_ dense up to this size; above, a text model is mostly zeros.
+_LARGE_DENSE_BYTES = 32 * 2**20
+
+
+def coefficients(weights: Weights, problem: Problem) -> tuple[Any, NDArray[Any]]:
+    """Coefficients and intercepts in the type of the model, one row per row of ``weights``."""
+    coef = weights.coef.astype(problem.dtype or weights.coef.dtype, copy=False)
+    intercept = weights.constant.astype(coef.dtype) * coef.dtype.type(problem.bias)
+    return coef, intercept
+
+
+def row_count(n_classes: int) -> int:
+    """Rows of the coefficients of a model."""
+    return 1 if n_classes == 2 else n_classes
+
+
+@dataclass(frozen=True)
+class ClassRows:
+    """The row of ``coef_`` that each class has, and its part in that row.
+
+    Attributes
+    ----------
+    n_classes : int
+    share : float
+        Of two classes, each has this share of the one row, with its sign: half of it where the
+        formulation has a weight vector for each, all of it where both are one binary problem.
+    """
+
+    n_classes: int
+    share: float
+
+    @classmethod
+    def of(cls, model: Any) -> ClassRows:
+        """The rows of a fitted model."""
+        formulation = FORMULATIONS.get(str(model.formulation))  # a file may say anything
+        one_problem = formulation is not None and formulation.independent
+        return cls(len(model.classes_), 1.0 if one_problem else 0.5)
+
+    def row(self, place: int) -> tuple[int, float]:
+        """The row of a class, and the factor to multiply it by."""
+        if self.n_classes != 2:
+            return place, 1.0
+        return 0, self.share if place else -self.share
+
+    def scores(self, of_rows: NDArray[Any]) -> NDArray[Any]:
+        """A column per class, from the scores of the rows."""
+        if self.n_classes != 2:
+            return of_rows
+        share = self.share * of_rows[:, 0]
+        return np.column_stack([-share, share])
+
+
+def one_row_for_two(coef: Any, intercept: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
+    """The rows of ``coef_`` from a row per weight vector: two become their difference."""
+    if coef.shape[0] != 2:
+        return coef, intercept
+    return coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+
+
+def nonzeros(coef: Any) -> int:
+    """The number of weights that are not zero, or that a sparse matrix stores."""
+    return int(np.count_nonzero(coef) if isinstance(coef, np.ndarray) else coef.nnz)
+
+
+def kept_sparse(wanted: bool | str, shape: tuple[int, int], itemsize: int, stored: int) -> bool:
+    """Whether a model of this shape with ``stored`` non-zeros is a CSR matrix.
+
+    ``wanted`` is the estimator's `sparse_coef`. The shape is the whole model's, also where each
+    rank holds some of its rows.
+    """
+    if not isinstance(wanted, str):
+        return bool(wanted)
+    size = shape[0] * shape[1]
+    # An index takes as much as a value or more, so this saves half the memory at least.
+    return size * itemsize > _LARGE_DENSE_BYTES and 4 * stored <= size
+
+
+def in_form(coef: Any, *, sparse: bool) -> Any:
+    """The weights as a CSR matrix or as an array, without a copy where they are one already."""
+    if sparse:
+        return sp.csr_matrix(coef)
+    return coef if isinstance(coef, np.ndarray) else coef.toarray()

@@ -1,0 +1,170 @@
+"""The content of a model file as a whole: metadata, coefficients, names and dual variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from multimargin.io._array_file import damaged
+from multimargin.io._version import __version__
+from multimargin.models._coef import row_count
+from multimargin.models._feature_major import FeatureMajorCache
+from multimargin.models.file._coef import pack_coef, unpack_coef
+from multimargin.models.file._disk_dtype import check_disk_dtype, keeps_digits
+from multimargin.models.file._dual import pack_dual, unpack_dual
+from multimargin.models.file._labels import pack_labels, unpack_labels
+from multimargin.models.file._params import decoded, encoded, encoded_params, set_params
+from multimargin.models.file._strings import Arrays
+
+KIND = "linear-multiclass"
+
+# Results that are kept where the estimator has them; history_ holds times, which would make equal
+# models into different files.
+_NUMBERS: dict[str, type] = {
+    "n_iter_": int,
+    "converged_": bool,
+    "primal_objective_": float,
+    "dual_objective_": float,
+    "dual_gap_": float,
+    "violation_": float,
+    "model_density_": float,
+}
+# Results that hold for the weights as trained, not for rounded ones. The dual objective bounds the
+# optimum, whatever the weights are.
+_CERTIFICATE = (
+    "converged_",
+    "primal_objective_",
+    "dual_gap_",
+    "violation_",
+)
+# Metadata of every model, and of some.
+_METADATA: dict[str, type] = {
+    "writer": str,
+    "params": dict,
+    "n_features": int,
+    "results": dict,
+    "preprocessing": dict,
+    "coef": dict,
+    "classes": dict,
+}
+_OPTIONAL: dict[str, type] = {"feature_names": dict, "pruned": dict, "dual": dict, "features": dict}
+
+
+def pack(
+    path: str | os.PathLike[str],
+    model: Any,
+    *,
+    preprocessing: Mapping[str, Any] | None,
+    weights: str | None,
+    dual: bool,
+) -> tuple[dict[str, Any], Arrays]:
+    """Metadata and arrays of a fitted model; parameters as of `multimargin.save_model`."""
+    arrays: Arrays = {}
+    meta = metadata(model, preprocessing, weights)
+    check_disk_dtype(weights)
+    meta["coef"] = pack_coef(model.coef_, arrays, weights)
+    arrays["intercept"] = np.atleast_1d(np.asarray(model.intercept_))
+    pack_names(path, model, meta, arrays)
+    if dual:
+        meta["dual"] = pack_dual(model, arrays)
+    return meta, arrays
+
+
+def unpack(
+    path: str | os.PathLike[str], model: Any, meta: dict[str, Any], arrays: Arrays, *, verify: bool
+) -> None:
+    """Make an unfitted estimator the model of a file, whose metadata were checked.
+
+    Raises
+    ------
+    ModelFileError
+        If something is damaged.
+    """
+    set_params(model, meta["params"])
+    _unpack_names(path, model, meta, arrays)
+    rows, n_classes = row_count(model.classes_.size), model.classes_.size
+    model.coef_ = unpack_coef(path, (rows, model.n_features_in_), meta["coef"], arrays, verify)
+    model._feature_major = FeatureMajorCache()
+    model.intercept_ = arrays["intercept"]
+    if model.intercept_.shape != (rows,) or model.intercept_.dtype.kind != "f":
+        damaged(path, f"intercept of shape {model.intercept_.shape} for {n_classes} classes")
+    for name, kind in _NUMBERS.items():
+        if name in meta["results"]:
+            setattr(model, name, kind(decoded(meta["results"][name])))
+    model.preprocessing_ = dict(meta["preprocessing"])
+    if "pruned" in meta:
+        model.pruned_ = dict(meta["pruned"])
+    if "dual" in meta:
+        unpack_dual(path, model, meta["dual"], arrays)
+    if "features" in meta:
+        model._unpack_features(path, meta["features"], arrays, verify=verify)
+
+
+def check_metadata(path: str | os.PathLike[str], meta: dict[str, Any]) -> None:
+    """Raise ModelFileError where this is not the metadata of a model."""
+    if meta.get("kind") != KIND:
+        damaged(path, f"it holds {meta.get('kind')!r}, not a model ({KIND!r})")
+    for name, kind in (_METADATA | _OPTIONAL).items():
+        if name not in meta:
+            if name in _METADATA:
+                damaged(path, f"the metadata has no {name!r}")
+        elif type(meta[name]) is not kind:
+            damaged(path, f"{name!r} is a JSON {type(meta[name]).__name__}, not {kind.__name__}")
+
+
+def metadata(
+    model: Any, preprocessing: Mapping[str, Any] | None, weights: str | None
+) -> dict[str, Any]:
+    """The metadata of a model, without its coefficients and names."""
+    if preprocessing is None:
+        preprocessing = getattr(model, "preprocessing_", None)
+    params = model.get_params(deep=False)
+    # As trained: where the number was left open, it was chosen by the number of ranks, and the
+    # model depends on it. Training with these parameters again makes the same model.
+    params["n_bundles"] = getattr(model, "n_bundles_", params.get("n_bundles"))
+    kept, omitted = encoded_params(params)
+    return {
+        "kind": KIND,
+        "writer": f"multimargin {__version__}",
+        "params": kept,
+        "params_omitted": omitted,
+        "n_features": int(model.n_features_in_),
+        "results": {
+            name: encoded(kind(getattr(model, name)))
+            for name, kind in _NUMBERS.items()
+            if getattr(model, name, None) is not None
+            and (keeps_digits(weights) or name not in _CERTIFICATE)
+        },
+        "preprocessing": dict(preprocessing or {}),
+        **({"pruned": dict(model.pruned_)} if hasattr(model, "pruned_") else {}),
+    }
+
+
+def pack_names(
+    path: str | os.PathLike[str], model: Any, meta: dict[str, Any], arrays: Arrays
+) -> None:
+    """Add names of classes and features, and how features are made, to metadata and arrays."""
+    meta["classes"] = pack_labels(path, "classes", np.asarray(model.classes_), arrays)
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        meta["feature_names"] = pack_labels(path, "feature_names", np.asarray(names), arrays)
+    features = model._pack_features(arrays)
+    if features is not None:
+        meta["features"] = features
+
+
+def _unpack_names(
+    path: str | os.PathLike[str], model: Any, meta: dict[str, Any], arrays: Arrays
+) -> None:
+    model.n_features_in_ = meta["n_features"]
+    model.classes_ = unpack_labels(path, "classes", meta["classes"], arrays)
+    if not model.classes_.size:
+        damaged(path, "no classes")
+    if "feature_names" in meta:
+        names = unpack_labels(path, "feature_names", meta["feature_names"], arrays)
+        if names.shape != (model.n_features_in_,):
+            damaged(path, f"{names.size} names for {model.n_features_in_} features")
+        model.feature_names_in_ = names

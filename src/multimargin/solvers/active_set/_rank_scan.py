@@ -1,0 +1,184 @@
+"""Scans by ranks that each own some of the classes: the certificate, and the worst violators."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin.parallel._communicator import Communicator
+from multimargin.parallel._partition import divided
+from multimargin.solvers._problem import Problem
+from multimargin.solvers.active_set._reports import Scan
+
+
+def sum_over_bundles(comm: Communicator, values: dict[int, float]) -> float:
+    """Sum of one number per bundle over all ranks, in the order of bundles."""
+    mine = [
+        np.array(list(values), dtype=np.int64),
+        np.array(list(values.values()), dtype=float),
+    ]
+    everyones = {
+        int(b): float(v)
+        for numbers, amounts in comm.allgather(mine)
+        for b, v in zip(numbers, amounts, strict=True)
+    }
+    return sum(everyones[b] for b in sorted(everyones))
+
+
+class StepClock:
+    """Calls steps of the core and adds up their processor time."""
+
+    seconds = 0.0
+
+    def __call__(self, step: Callable[..., Any], *args: Any) -> Any:
+        began = time.process_time()
+        try:
+            return step(*args)
+        finally:
+            self.seconds += time.process_time() - began
+
+
+class Losses:
+    """Losses of samples: the sum over classes or, with a shared budget, that in the worst class.
+
+    Added bundle by bundle, so that no more than one number per sample is kept.
+    """
+
+    def __init__(self, samples: int, shared: bool) -> None:
+        self._sums: dict[int, float] = {}
+        self._most = np.zeros(samples if shared else 0)
+        self._shared = shared
+
+    def add(self, bundle: int, loss: NDArray[np.float64]) -> None:
+        if self._shared:
+            np.maximum(self._most, loss, out=self._most)
+        else:
+            self._sums[bundle] = float(loss.sum())
+
+    def total(self, comm: Communicator) -> float:
+        """Over all samples and ranks."""
+        if self._shared:
+            return float(comm.allreduce(self._most, "max").sum())
+        return sum_over_bundles(comm, self._sums)
+
+
+class RankScanner:
+    """Scans the bundles that this rank owns, together with the other ranks.
+
+    ``core`` is the compiled workspace of this rank.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        comm: Communicator,
+        core: Any,
+        owned: list[int],
+        timed: StepClock,
+    ) -> None:
+        self._problem, self._comm, self._core = problem, comm, core
+        self._owned, self._timed = owned, timed
+        self._shared: bool = core.budget_is_shared
+        self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
+
+    def scan(
+        self,
+        sums: NDArray[np.float64],
+        norms: NDArray[np.float64],
+        half_norm: float,
+        capacity: int,
+        idle: float,
+        exact: bool,
+    ) -> Scan:
+        """The certificate at the present weights; see `Workspace.scan`.
+
+        ``sums`` of each sample's dual variables, ``norms`` of each class's weights, and half the
+        sum of their squares.
+        """
+        problem, core, comm = self._problem, self._core, self._comm
+        n, dtype = len(problem.y), problem.X.dtype
+        own, first_loss, worst = self._look_at_active(sums)
+        losses, bounds = Losses(n, self._shared), Losses(n, self._shared)
+        lost: dict[int, float] = {}
+        self._violators = {}
+        complete, found = True, 0
+        for bundle in self._owned:
+            loss, bound, outside, begin, margin, whole = self._timed(
+                core.scan, bundle, own, self._least, first_loss, norms, capacity, idle, exact
+            )
+            losses.add(bundle, self._timed(np.multiply, loss, problem.box))
+            bounds.add(bundle, self._timed(np.multiply, bound, problem.box))
+            self._violators[bundle] = (begin, margin)
+            lost[bundle] = float((np.repeat(problem.box, np.diff(begin)) * margin).sum())
+            worst = max(worst, outside)
+            complete, found = complete and whole, found + len(margin)
+        self._capacity = capacity
+        norm_error = 2 * float(np.finfo(dtype).eps) * half_norm
+        total = bounds.total(comm)
+        worst = float(comm.allreduce(np.array([worst], dtype=np.float64), "max")[0])
+        alpha = float(sums.sum())
+        return Scan(
+            primal=half_norm + norm_error + total + core.empty_value,
+            dual=alpha - half_norm - norm_error + core.empty_value,
+            violation=worst,
+            rounding=total - losses.total(comm) + 2 * norm_error,
+            found=int(comm.allreduce(np.array([found]), "sum")[0]),
+            complete=bool(comm.allreduce(np.array([int(complete)]), "min")[0]),
+            outside=None if self._shared else sum_over_bundles(comm, lost),
+        )
+
+    def _look_at_active(
+        self, sums: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[Any], float]:
+        """Scores of the own classes, losses in active classes, and the largest violation there.
+
+        Every class that is not active violates where its margin exceeds ``self._least``.
+        """
+        n, dtype, comm = len(self._problem.y), self._problem.X.dtype, self._comm
+        own = np.full(n, -np.inf)
+        for bundle in self._owned:
+            self._timed(self._core.own_scores, bundle, own)
+        own = comm.allreduce(own, "max")
+        largest = np.finfo(dtype).max
+        most, least = np.full(n, -largest, dtype=dtype), np.full(n, largest, dtype=dtype)
+        violation = np.zeros(n, dtype=dtype)
+        for bundle in self._owned:
+            self._timed(self._core.look, bundle, own, most, least, violation)
+        if self._shared:
+            most, least = comm.allreduce(most, "max"), comm.allreduce(least, "min")
+        violation = comm.allreduce(violation, "max")
+        self._least, first_loss, worst = self._core.judge(most, least, violation, sums)
+        return own, first_loss, worst
+
+    def merge_found(self) -> None:
+        """Forget pairs that do nothing, add the worst violators of the last scan."""
+        threshold = self._thresholds()
+        for bundle in self._owned:
+            self._timed(self._core.merge, bundle, self._least, threshold)
+        self._violators = {}
+
+    def _thresholds(self) -> NDArray[Any]:
+        """The margin of each sample from which on violators become active.
+
+        Every rank finds those of a part of the samples.
+        """
+        comm = self._comm
+        cut = divided(len(self._problem.y), comm.size)
+        outgoing: list[list[NDArray[Any]]] = [[] for _ in range(comm.size)]
+        for begin, margin in self._violators.values():
+            for message, (a, b) in zip(outgoing, itertools.pairwise(cut), strict=True):
+                some = begin[a : b + 1]
+                message += [some, margin[some[0] : some[-1]]]
+        found = [
+            pair
+            for message in comm.alltoall(outgoing)
+            for pair in zip(message[::2], message[1::2], strict=True)
+        ]
+        mine = cut[comm.rank + 1] - cut[comm.rank]
+        threshold = self._timed(self._core.thresholds, found, mine, self._capacity)
+        return np.concatenate([part for (part,) in comm.allgather([threshold])])
