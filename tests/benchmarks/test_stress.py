@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import copy
-import subprocess
 import sys
 
 import numpy as np
 
-from benchmarks.stress.__main__ import line
+from benchmarks.stress.__main__ import line, main
 from benchmarks.stress.checks import findings, other_bits
 from benchmarks.stress.data import Samples
 from benchmarks.stress.lanes import outcomes
 from benchmarks.stress.problem import Step, steps
-from tests.support.paths import ROOT
 
 PROBLEMS = 150
 
@@ -61,10 +59,10 @@ def test_what_is_false_is_found():
     assert [finding.kind for finding in other_bits(model, false, "")] == ["other bits"]
 
 
-def test_the_command(tmp_path):
+def test_the_command(tmp_path, monkeypatch, capsys):
     words = ["--problems", "3", "--jobs", "1", "--json", str(tmp_path / "found.json")]
-    command = [sys.executable, "-m", "benchmarks.stress", *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1), done.stderr
-    assert "problems" in done.stdout and (tmp_path / "found.json").is_file()
-    assert done.returncode == int("--only" in done.stdout)
+    monkeypatch.setattr(sys, "argv", ["stress", *words])
+    status = main()
+    out = capsys.readouterr().out
+    assert "problems" in out and (tmp_path / "found.json").is_file()
+    assert status == int("--only" in out)

@@ -10,9 +10,9 @@ from multimargin.solvers import _registry
 from multimargin.solvers._solution import Weights
 
 
-def scattered(comm, machines, seed=0):
+def scattered(comm, rows, seed=0):
     """The classes of this rank: any set of them, each on exactly one rank."""
-    owner = np.random.default_rng(seed).integers(comm.size, size=machines)
+    owner = np.random.default_rng(seed).integers(comm.size, size=rows)
     return np.flatnonzero(owner == comm.rank).astype(np.int32)
 
 

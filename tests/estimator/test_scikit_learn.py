@@ -37,18 +37,23 @@ def expected_failures(estimator):
 
 
 @parametrize_with_checks(
+    [MulticlassSVC(name) for name in FORMULATIONS],
+    expected_failed_checks=expected_failures,
+    xfail_strict=False,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks(
     [
-        MulticlassSVC(),
-        MulticlassSVC(C=10.0, tol=1e-5, n_jobs=2, sparse_coef=True),
-        MulticlassSVC(stopping="violation", sparse_coef=False, fit_intercept=False),
-        MulticlassSVC("cs", stopping="violation", sparse_coef=False),
-        MulticlassSVC(class_weight="balanced", intercept_scaling=10.0, warm_start=True),
-        *(MulticlassSVC(name) for name in FORMULATIONS if name != "ww"),
         *(
             MulticlassSVC(name, 10.0, tol=1e-5, n_jobs=2, sparse_coef=True, warm_start=True)
             for name in FORMULATIONS
-            if name != "ww"
         ),
+        MulticlassSVC(stopping="violation", sparse_coef=False, fit_intercept=False),
+        MulticlassSVC("cs", stopping="violation", sparse_coef=False),
+        MulticlassSVC(class_weight="balanced", intercept_scaling=10.0, warm_start=True),
         MulticlassSVC("ovr", loss="squared_hinge"),
         # These are slow on data that is not scaled: what is checked here is not how far they come.
         MulticlassSVC("llw", solver="alternating", max_iter=500),
@@ -57,7 +62,7 @@ def expected_failures(estimator):
     expected_failed_checks=expected_failures,
     xfail_strict=False,
 )
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks_with_other_parameters(estimator, check):
     check(estimator)
 
 

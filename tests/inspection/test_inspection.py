@@ -264,7 +264,7 @@ def primal(model, losses, box):
     square = float(np.sum(coef.astype(float) ** 2))
     if model.fit_intercept:
         square += float(np.sum((model.intercept_ / model.intercept_scaling) ** 2))
-    # Two classes: the row is w_1 - w_0 with w_0 = -w_1, unless there is but one machine.
+    # Two classes: the row is w_1 - w_0 with w_0 = -w_1, unless there is but one binary problem.
     halved = len(model.classes_) == 2 and model.formulation != "ovr"
     return square * (0.25 if halved else 0.5) + float(np.sum(box * losses))
 

@@ -44,7 +44,7 @@ def test_a_rank_that_leaves_alone_ends_all(code, who):
     body = f"""
 if comm.rank == 1:
     sys.exit({code})
-{who}.gather([np.zeros(1)])
+{who}.allgather([np.zeros(1)])
 """
     result = ranks(body)
     assert result.status == 1, result.output

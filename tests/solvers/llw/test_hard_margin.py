@@ -203,7 +203,7 @@ def test_infeasible_data_are_refused_soon(make, dtype):
         MulticlassSVC(fit_intercept=fit_intercept, **HARD).fit(X, y)
 
 
-def test_weston_watkins_separates_what_this_machine_cannot():
+def test_weston_watkins_separates_what_lee_lin_wahba_cannot():
     X, y, _ = in_the_middle()
     assert MulticlassSVC("ww", 1e3, max_iter=10**5).fit(X, y).score(X, y) == 1.0
 
