@@ -215,5 +215,5 @@ def test_empty_labels_are_refused(data, entry, empty):
     for labels in (names, names.tolist(), names.astype(object), pd.Series(names, dtype="string")):
         with pytest.raises(ValueError, match=r"empty labels: 20 samples .* first of them sample 2"):
             ENTRIES[entry](X, labels)
-    with pytest.raises(ValueError, match="missing labels: that of sample 2"):
+    with pytest.raises(ValueError, match="missing labels: the label of sample 2"):
         ENTRIES[entry](X, [label if label.strip() else None for label in names])

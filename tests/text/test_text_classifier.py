@@ -297,7 +297,7 @@ def test_missing_labels(missing):
     if missing == "NA":
         missing = pytest.importorskip("pandas").NA
     labels = [*LABELS[:4], missing, *LABELS[5:]]
-    with pytest.raises(ValueError, match="missing labels: that of sample 4"):
+    with pytest.raises(ValueError, match="missing labels: the label of sample 4"):
         TextClassifier().fit(TEXTS, labels)
     with pytest.raises(ValueError, match="missing labels"):
         TextClassifier().fit(TEXTS, np.array(labels, dtype=object))
