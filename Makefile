@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 WHEELS := build/wheels
-SOURCES := $(shell find src CMakeLists.txt pyproject.toml README.md LICENSE -type f -not -name '*.pyc')
+SOURCES := $(shell find src CMakeLists.txt pyproject.toml README.md LICENSE -type f -not -name '*.pyc' -not -name '_core.*')
 # Tests that run at a time. Many start threads or ranks of their own.
 TEST_JOBS ?= 2
 # With bytecode: to compile the tests anew takes ten seconds of each worker.
@@ -71,7 +71,11 @@ test: $(VENV)/.installed-test $(VENV)/chromium/chromium.json
 test-fast: $(VENV)/.installed-test
 	@$(PYTEST) -n $(TEST_JOBS) -m "not slow"
 
-lint: $(VENV)/.installed-lint
+# mypy reads the sources, and beside them the types of the compiled module, which the build writes.
+src/multimargin/_core.pyi: $(VENV)/.installed-lint
+	@cp $(VENV)/lib/python3*/site-packages/multimargin/_core.pyi $@
+
+lint: $(VENV)/.installed-lint src/multimargin/_core.pyi
 	@$(BIN)/ruff check src tests benchmarks reproduction examples docs
 	@$(BIN)/ruff format --check src tests benchmarks reproduction examples docs
 	@$(BIN)/mypy

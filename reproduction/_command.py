@@ -10,9 +10,10 @@ import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from multimargin.checkpoints._lock import FolderLock
 from multimargin.cli.support._arguments import (
@@ -27,10 +28,14 @@ from multimargin.cli.support._run import run_command_line
 from multimargin.datasets._sets import default_folder
 from multimargin.parallel._threads import thread_count
 from reproduction.experiments import EXPERIMENTS
+from reproduction.interface._document import Section
 from reproduction.interface._experiment import Options
-
-if TYPE_CHECKING:
-    from reproduction.runner._task import Task
+from reproduction.report import _plots
+from reproduction.report._text_table import section_text
+from reproduction.runner._run import plan_lines
+from reproduction.runner._run import run as run_task
+from reproduction.runner._store import Session
+from reproduction.runner._task import Task, tasks
 
 EXIT_RUNS_FAILED = 3
 
@@ -91,8 +96,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Plan, measure, show."""
-    from reproduction.runner._task import tasks
-
     names = list(EXPERIMENTS) if "all" in args.what else args.what
     options = _options(args)
     if args.list:
@@ -120,29 +123,12 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 
 def _reproduce(args: argparse.Namespace, names: list[str], options: Options) -> int:
-    try:
-        from reproduction.report._publish import REPORT, check_ours, publish
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f"{error}: pip install '.[reproduce]' brings all that is needed"
-        ) from None
-    from reproduction.report._plots import why_not
-    from reproduction.report._text_table import section_text
-    from reproduction.runner import _run
-    from reproduction.runner._store import Session
-    from reproduction.runner._task import tasks
-
-    command = args.command_line
     everything = tasks(names, options, args.out)
     asked = [task for task in everything if task.asked]
-
-    def measured() -> bool:
-        return any(task.store.latest for task in everything)
-
     for task in everything:
         for complaint in task.store.complaints:
             note(f"warning: {complaint}")
-    for line in _run.plan_lines(asked):
+    for line in plan_lines(asked):
         note(line)
     if not any(task.cells or task.store.latest for task in asked):
         note("error: there is nothing to run and nothing to show: all data sets are missing")
@@ -150,29 +136,58 @@ def _reproduce(args: argparse.Namespace, names: list[str], options: Options) -> 
     if args.report_only and not any(task.store.latest for task in asked):
         note(f"error: {args.out} has no results of {', '.join(names)} to show")
         return EXIT_ERROR
-    check_ours(args.out)
+    publishing = _publishing()
+    publishing.check_ours(args.out)
     for task in everything:
         task.section()  # better known before the runs than after them
+
+    def publish() -> list[Section]:
+        return publishing.publish(everything, args.out, args.command_line)
+
     if not args.report_only:
-        session = functools.cache(lambda: Session.begin(command))
-        try:
-            for task in asked:
-                _run.run(task, options, session, note)
-                if task is not asked[-1] and measured():
-                    publish(everything, args.out, command)  # to look at while the others run
-        except KeyboardInterrupt:
-            note("interrupted: every run that had ended is kept, and the same command goes on")
-            if measured():
-                note("writing the report of them; interrupt again to do without")
-                publish(everything, args.out, command)
-            raise
-    sections = publish(everything, args.out, command)
+        _measure(asked, options, args.command_line, publish)
+    sections = publish()
     shown = (s for s, task in zip(sections, everything, strict=True) if task.asked)
     _print("\n\n\n".join(section_text(section) for section in shown))
     for line in _machines(asked):
         note(line)
-    note(f"the report is {args.out / REPORT}")
-    if undrawn := why_not():
+    note(f"the report is {args.out / publishing.REPORT}")
+    return _conclude(asked)
+
+
+def _publishing() -> ModuleType:
+    """Import what writes the report; planning does without the packages that it needs."""
+    try:
+        return import_module("reproduction.report._publish")
+    except ModuleNotFoundError as error:
+        raise ImportError(f"{error}: pip install '.[reproduce]' brings it") from None
+
+
+def _measure(
+    asked: list[Task], options: Options, command: str, publish: Callable[[], object]
+) -> None:
+    """Make the missing runs; publish after each experiment, and when interrupted."""
+
+    def measured() -> bool:
+        return any(task.store.latest for task in asked)
+
+    session = functools.cache(lambda: Session.begin(command))
+    try:
+        for task in asked:
+            run_task(task, options, session, note)
+            if task is not asked[-1] and measured():
+                publish()  # to look at while the others run
+    except KeyboardInterrupt:
+        note("interrupted: every run that had ended is kept, and the same command goes on")
+        if measured():
+            note("writing the report of them; interrupt again to do without")
+            publish()
+        raise
+
+
+def _conclude(asked: list[Task]) -> int:
+    """Say what is missing in the report, and return the exit status."""
+    if undrawn := _plots.why_not():
         note(f"without figures: {undrawn}")
     failed = [str(kept.record.measured["error"]) for task in asked for kept in task.failed()]
     for reason, count in Counter(failed).most_common(_REASONS):
@@ -200,8 +215,6 @@ def _print(text: str) -> None:
 
 def _list(planned: list[Task]) -> int:
     """Print every planned run with its state, then the lines that a run begins with."""
-    from reproduction.runner._run import plan_lines
-
     asked = [task for task in planned if task.asked]
     for task in asked:
         failed = {kept.record.cell.key for kept in task.failed()}

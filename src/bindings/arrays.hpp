@@ -19,6 +19,18 @@ using Matrix = nanobind::ndarray<U, nanobind::ndim<2>, nanobind::c_contig, nanob
 template <class U>
 using Out = nanobind::ndarray<nanobind::numpy, U, nanobind::ndim<1>>;
 
+// An array that stays with its owner.
+template <class U>
+using View = nanobind::ndarray<nanobind::numpy, const U, nanobind::ndim<1>>;
+
+// A Python tuple with these entries, for the stubs.
+template <class... Entry>
+using Tuple = nanobind::typed<nanobind::tuple, Entry...>;
+
+// Values of sparse rows, their indices, where rows begin, and a value per row.
+template <class T>
+using Rows = Tuple<Out<T>, Out<std::int32_t>, Out<std::int64_t>, Out<T>>;
+
 template <class U>
 Out<U> to_numpy(std::vector<U> values) {
   auto* kept = new std::vector<U>(std::move(values));

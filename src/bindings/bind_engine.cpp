@@ -1,17 +1,19 @@
-// Engine: one Python class per value and index type.
+// engine(): one Python class per value and index type.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <optional>
 #include <string>
-#include <tuple>
 
 #include "active_set/engine.hpp"
 #include "bindings.hpp"
-#include "borrowed.hpp"
-#include "formulation_name.hpp"
+#include "choices.hpp"
 #include "formulations/sample_block.hpp"
+#include "interrupt.hpp"
+#include "samples.hpp"
+#include "type_names.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -23,16 +25,11 @@ namespace {
 template <class T, class I>
 class PyEngine {
  public:
-  PyEngine(In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y,
-           In<T> box, std::int32_t n_classes, double bias, const std::string& formulation, int isa,
-           int threads, std::uint64_t seed)
-      : borrowed_{data, indices, indptr, y, box, cols} {
-    const Csr<T, I> X = borrowed_.csr();
-    const Formulation f = formulation_of(formulation);
+  PyEngine(const PySamples<T, I>& samples, Formulation formulation, Isa isa, int threads,
+           std::uint64_t seed)
+      : samples_(samples) {
     nb::gil_scoped_release unlock;
-    engine_ =
-        std::make_unique<Engine<T, I>>(X, y.data(), box.data(), n_classes, static_cast<T>(bias), f,
-                                       static_cast<Isa>(isa), threads, seed);
+    engine_ = std::make_unique<Engine<T, I>>(samples_.view(), formulation, isa, threads, seed);
     engine_->set_stop([this] { return interrupt_.stop(); });
     engine_->set_abort([this] { return interrupt_.interrupted(); });
   }
@@ -76,13 +73,13 @@ class PyEngine {
   }
 
   // alpha as rows of (class, value); slot 0, the own class, included.
-  nb::tuple alpha() const {
+  Tuple<Out<std::int64_t>, Out<std::int32_t>, Out<T>> alpha() const {
     const ActiveSet<T>& a = engine_->active();
     return nb::make_tuple(to_numpy(a.slot_begin()), to_numpy(a.cls()), to_numpy(a.alpha()));
   }
 
   // The weights as CSR parts with sorted features and no zeros, and the constant's weights.
-  nb::tuple weights() {
+  Rows<T> weights() {
     SparseRows<T> rows;
     unlocked(interrupt_, [&] { rows = engine_->weights(); });
     return nb::make_tuple(to_numpy(std::move(rows.value)), to_numpy(std::move(rows.index)),
@@ -92,20 +89,15 @@ class PyEngine {
   std::int64_t active_pairs() const { return engine_->active().pairs(); }
 
  private:
-  Borrowed<T, I> borrowed_;
+  PySamples<T, I> samples_;
   Interrupt interrupt_;
   std::unique_ptr<Engine<T, I>> engine_;
 };
 
 template <class T, class I>
-void bind_one(nb::module_& m, const char* name) {
+void bind_one(nb::module_& m) {
   using E = PyEngine<T, I>;
-  nb::class_<E>(m, name)
-      .def(nb::init<In<T>, In<I>, In<I>, std::int64_t, In<std::int32_t>, In<T>, std::int32_t,
-                    double, const std::string&, int, int, std::uint64_t>(),
-           "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "cols"_a,
-           "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a, "formulation"_a,
-           "isa"_a, "threads"_a, "seed"_a)
+  nb::class_<E>(m, type_name<T, I>("Engine").c_str())
       .def("set_time_limit", &E::set_time_limit, "seconds"_a)
       .def("start_from_centroids", &E::start_from_centroids, "candidates"_a, "budget"_a)
       .def("assign", &E::assign, "slot_begin"_a.noconvert(), "cls"_a.noconvert(),
@@ -117,6 +109,13 @@ void bind_one(nb::module_& m, const char* name) {
       .def("alpha", &E::alpha)
       .def("weights", &E::weights)
       .def_prop_ro("active_pairs", &E::active_pairs);
+  m.def(
+      "engine",
+      [](const PySamples<T, I>& samples, const std::string& formulation, int threads,
+         std::uint64_t seed, std::optional<int> isa) {
+        return new E(samples, formulation_of(formulation), isa_of(isa), threads, seed);
+      },
+      "samples"_a, "formulation"_a, "threads"_a, "seed"_a, "isa"_a = nb::none());
 }
 
 void bind_visit_rule(nb::module_& m) {
@@ -149,7 +148,8 @@ void bind_solve_block(nb::module_& m) {
   m.def(
       "solve_block",
       [](const std::string& formulation, int isa, In<T> margin, In<T> alpha, double box,
-         double curvature_own, In<T> curvature, double outside, bool exchange) {
+         double curvature_own, In<T> curvature, double outside,
+         bool exchange) -> Tuple<Out<T>, T, T> {
         if (margin.size() != alpha.size() || margin.size() != curvature.size())
           throw nb::value_error("margin, alpha and curvature must have the same length");
         const Block<T> block{static_cast<int>(margin.size()),
@@ -187,10 +187,9 @@ void bind_engine(nb::module_& m) {
       .def_ro("violation", &ScanReport::violation)
       .def_ro("found", &ScanReport::found)
       .def_ro("complete", &ScanReport::complete);
-  bind_one<float, std::int32_t>(m, "EngineF32I32");
-  bind_one<float, std::int64_t>(m, "EngineF32I64");
-  bind_one<double, std::int32_t>(m, "EngineF64I32");
-  bind_one<double, std::int64_t>(m, "EngineF64I64");
+#define MM_BIND(T, I) bind_one<T, I>(m);
+  MM_FOR_TYPES(MM_BIND)
+#undef MM_BIND
   bind_solve_block<float>(m);
   bind_solve_block<double>(m);
   m.def("best_isa", [] { return static_cast<int>(best_isa()); });

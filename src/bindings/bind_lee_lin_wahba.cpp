@@ -1,4 +1,5 @@
-// LeeLinWahba: one Python class per value and index type.
+// lee_lin_wahba(): one Python class per value and index type.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -8,8 +9,11 @@
 #include <vector>
 
 #include "bindings.hpp"
-#include "borrowed.hpp"
+#include "choices.hpp"
+#include "interrupt.hpp"
 #include "rows/lee_lin_wahba.hpp"
+#include "samples.hpp"
+#include "type_names.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -24,19 +28,11 @@ using Values = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T, class I>
 class PyLeeLinWahba {
  public:
-  PyLeeLinWahba(In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y,
-                In<T> box, std::int32_t n_classes, double bias, int isa, int threads,
-                std::uint64_t seed, const std::vector<std::int32_t>& cuts)
-      : borrowed_{data, indices, indptr, y, box, cols}, n_classes_(n_classes) {
-    const Csr<T, I> X = borrowed_.csr();
-    for (std::size_t k = 0; k < cuts.size(); ++k)
-      if (cuts[k] < (k == 0 ? 0 : cuts[k - 1] + 1) || cuts[k] > n_classes ||
-          (cuts[k] % line_lanes<T>() != 0 && cuts[k] != n_classes))
-        throw nb::value_error("cuts must rise and be multiples of a line, or the last class's end");
+  PyLeeLinWahba(const PySamples<T, I>& samples, Isa isa, int threads, std::uint64_t seed,
+                const std::vector<std::int32_t>& cuts)
+      : samples_(samples) {
     nb::gil_scoped_release unlock;
-    solver_ = std::make_unique<LeeLinWahba<T, I>>(X, y.data(), box.data(), n_classes,
-                                                  static_cast<T>(bias), static_cast<Isa>(isa),
-                                                  threads, seed, cuts);
+    solver_ = std::make_unique<LeeLinWahba<T, I>>(samples_.view(), isa, threads, seed, cuts);
     solver_->set_stop([this] { return interrupt_.stop(); });
     solver_->set_abort([this] { return interrupt_.interrupted(); });
   }
@@ -75,10 +71,10 @@ class PyLeeLinWahba {
     unlocked(interrupt_, [&] { solver_->recompute(); });
   }
 
-  FullReport look() {
+  FullReport certify() {
     check_whole();
     FullReport report;
-    unlocked(interrupt_, [&] { report = solver_->look(); });
+    unlocked(interrupt_, [&] { report = solver_->certify(); });
     return report;
   }
 
@@ -123,18 +119,18 @@ class PyLeeLinWahba {
     unlocked(interrupt_, [&] { solver_->centre(sums.data()); });
   }
 
-  std::vector<FullReport> look_bundles(In<double> weight_sums) {
+  std::vector<FullReport> certify_bundles(In<double> weight_sums) {
     check_length(weight_sums.size(), features() + 1);
     std::vector<FullReport> reports;
-    unlocked(interrupt_, [&] { reports = solver_->look_bundles(weight_sums.data()); });
+    unlocked(interrupt_, [&] { reports = solver_->certify_bundles(weight_sums.data()); });
     return reports;
   }
 
-  nb::object shuffled_samples(std::uint64_t epoch) const {
-    return nb::cast(to_numpy(solver_->shuffled_samples(epoch)));
+  Out<std::int32_t> shuffled_samples(std::uint64_t epoch) const {
+    return to_numpy(solver_->shuffled_samples(epoch));
   }
 
-  nb::object mean() const { return nb::cast(to_numpy(solver_->mean())); }
+  Out<double> mean() const { return to_numpy(solver_->mean()); }
 
   void move_mean(In<std::int32_t> samples, In<double> sums) {
     check_samples(samples);
@@ -186,8 +182,8 @@ class PyLeeLinWahba {
   std::int64_t features() const { return solver_->X().cols; }
 
   void check_whole() const {
-    if (solver_->held() != n_classes_)
-      throw nb::value_error("a share of the classes cannot do what all of them are needed for");
+    if (solver_->held() != solver_->n_classes())
+      throw nb::value_error("this needs all classes, and not all are here");
   }
 
   void check_alpha(std::size_t samples, std::size_t classes) const {
@@ -197,9 +193,7 @@ class PyLeeLinWahba {
   }
 
   void check_samples(const In<std::int32_t>& samples) const {
-    for (std::size_t k = 0; k < samples.size(); ++k)
-      if (samples.data()[k] < 0 || samples.data()[k] >= solver_->X().rows)
-        throw nb::value_error("there is no such sample");
+    solver_->check_samples(samples.data(), static_cast<std::int64_t>(samples.size()));
   }
 
   void check_rows(std::size_t rows, std::size_t length, std::size_t wanted) const {
@@ -226,21 +220,15 @@ class PyLeeLinWahba {
       throw nb::value_error("a bundle's arrays are not of the shapes that the problem has");
   }
 
-  Borrowed<T, I> borrowed_;
-  std::int32_t n_classes_;
+  PySamples<T, I> samples_;
   Interrupt interrupt_;
   std::unique_ptr<LeeLinWahba<T, I>> solver_;
 };
 
 template <class T, class I>
-void bind_one(nb::module_& m, const char* name) {
+void bind_one(nb::module_& m) {
   using S = PyLeeLinWahba<T, I>;
-  nb::class_<S>(m, name)
-      .def(nb::init<In<T>, In<I>, In<I>, std::int64_t, In<std::int32_t>, In<T>, std::int32_t,
-                    double, int, int, std::uint64_t, const std::vector<std::int32_t>&>(),
-           "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "cols"_a,
-           "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a, "isa"_a, "threads"_a,
-           "seed"_a, "cuts"_a = std::vector<std::int32_t>{})
+  nb::class_<S>(m, type_name<T, I>("LeeLinWahba").c_str())
       .def("set_time_limit", &S::set_time_limit, "seconds"_a)
       .def("set_least_shared", &S::set_least_shared, "lines"_a)
       .def("set_alpha", &S::set_alpha, "alpha"_a.noconvert())
@@ -248,14 +236,14 @@ void bind_one(nb::module_& m, const char* name) {
       .def("weights", &S::weights, "out"_a.noconvert(), "constant"_a.noconvert())
       .def("assign", &S::assign, "alpha"_a.noconvert())
       .def("recompute", &S::recompute)
-      .def("look", &S::look)
+      .def("certify", &S::certify)
       .def("pass_rows", &S::pass_rows, "leave_below"_a, "idle"_a)
       .def("polish", &S::polish, "iterations"_a, "reduction"_a)
       .def("alpha_sums", &S::alpha_sums, "samples"_a.noconvert(), "out"_a.noconvert())
       .def("recompute_from", &S::recompute_from, "sums"_a.noconvert())
       .def("weight_sums", &S::weight_sums, "out"_a.noconvert())
       .def("centre", &S::centre, "sums"_a.noconvert())
-      .def("look_bundles", &S::look_bundles, "weight_sums"_a.noconvert())
+      .def("certify_bundles", &S::certify_bundles, "weight_sums"_a.noconvert())
       .def("shuffled_samples", &S::shuffled_samples, "epoch"_a)
       .def("mean", &S::mean)
       .def("move_mean", &S::move_mean, "samples"_a.noconvert(), "sums"_a.noconvert())
@@ -269,6 +257,13 @@ void bind_one(nb::module_& m, const char* name) {
       .def_prop_ro("held", &S::held)
       .def_prop_ro("bytes", &S::bytes)
       .def_prop_ro_static("lanes", [](nb::handle) { return line_lanes<T>(); });
+  m.def(
+      "lee_lin_wahba",
+      [](const PySamples<T, I>& samples, int threads, std::uint64_t seed,
+         const std::vector<std::int32_t>& cuts,
+         std::optional<int> isa) { return new S(samples, isa_of(isa), threads, seed, cuts); },
+      "samples"_a, "threads"_a, "seed"_a, "cuts"_a = std::vector<std::int32_t>{},
+      "isa"_a = nb::none());
 }
 
 // One sample solved by the kernel of a given instruction set, to compare with its NumPy twin.
@@ -276,7 +271,8 @@ template <class T>
 void bind_solve_row(nb::module_& m) {
   m.def(
       "solve_row",
-      [](int isa, In<T> margin, In<T> alpha, std::int32_t own, double box, double norm2) {
+      [](int isa, In<T> margin, In<T> alpha, std::int32_t own, double box,
+         double norm2) -> Tuple<Out<T>, Out<T>> {
         const std::int32_t classes = static_cast<std::int32_t>(margin.size());
         if (alpha.size() != margin.size() || own < 0 || own >= classes)
           throw nb::value_error("solve_row: margin and alpha of one length, own one of them");
@@ -317,10 +313,9 @@ void bind_lee_lin_wahba(nb::module_& m) {
       .def_ro("iterations", &FaceReport::iterations)
       .def_ro("step", &FaceReport::step)
       .def_ro("gain", &FaceReport::gain);
-  bind_one<float, std::int32_t>(m, "LeeLinWahbaF32I32");
-  bind_one<float, std::int64_t>(m, "LeeLinWahbaF32I64");
-  bind_one<double, std::int32_t>(m, "LeeLinWahbaF64I32");
-  bind_one<double, std::int64_t>(m, "LeeLinWahbaF64I64");
+#define MM_BIND(T, I) bind_one<T, I>(m);
+  MM_FOR_TYPES(MM_BIND)
+#undef MM_BIND
   bind_solve_row<float>(m);
   bind_solve_row<double>(m);
 }

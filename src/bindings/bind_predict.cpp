@@ -1,11 +1,14 @@
-// Prediction: sparse or dense coefficients, one overload per value and index type.
+// Prediction: weights in one of three forms, and rows of X with them. One Python class of weights
+// per value type, one function per value and index type, chosen by the arrays.
 #include <algorithm>
+#include <utility>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "common/clock.hpp"
 #include "interrupt.hpp"
 #include "scoring/predict.hpp"
+#include "type_names.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -14,50 +17,71 @@ namespace multimargin::bindings {
 
 namespace {
 
+// Weights and intercepts of a model; the arrays are borrowed and kept alive.
 template <class T>
-Coefficients<T> sparse_coefficients(const In<T>& data, const In<std::int32_t>& indices,
-                                    const In<std::int32_t>& indptr, std::int64_t cols,
-                                    const In<T>& intercept) {
-  Coefficients<T> c;
-  c.csr = csr_view(data, indices, indptr, cols);
-  c.stored = static_cast<std::int64_t>(std::min(data.size(), indices.size()));
-  c.classes = c.csr.rows;
-  c.features = cols;
-  c.intercept = intercept.data();
-  if (static_cast<std::int64_t>(intercept.size()) != c.classes)
-    throw nb::value_error("one intercept per class is needed");
+struct PyCoefficients {
+  Coefficients<T> view;
+  In<T> intercept;
+  In<T> values;
+  In<std::int32_t> indices, indptr, slot;
+  Matrix<const T> matrix;
+};
+
+template <class T>
+PyCoefficients<T> with_intercept(const In<T>& intercept) {
+  PyCoefficients<T> c;
+  c.intercept = intercept;
+  c.view.intercept = intercept.data();
+  c.view.classes = static_cast<std::int64_t>(intercept.size());
+  return c;
+}
+
+// CSR, one row per class.
+template <class T>
+PyCoefficients<T> sparse_weights(In<T> coef, In<std::int32_t> indices, In<std::int32_t> indptr,
+                                 std::int64_t cols, In<T> intercept) {
+  PyCoefficients<T> c = with_intercept(intercept);
+  c.view.csr = csr_view(coef, indices, indptr, cols);
+  c.view.stored = static_cast<std::int64_t>(std::min(coef.size(), indices.size()));
+  c.view.features = cols;
+  if (c.view.csr.rows != c.view.classes) throw nb::value_error("one intercept per class is needed");
+  c.values = std::move(coef);
+  c.indices = std::move(indices);
+  c.indptr = std::move(indptr);
   return c;
 }
 
 template <class T>
-Coefficients<T> dense_coefficients(const Matrix<const T>& dense, const In<T>& intercept) {
-  Coefficients<T> c;
-  c.dense = dense.data();
-  c.classes = static_cast<std::int64_t>(dense.shape(0));
-  c.features = static_cast<std::int64_t>(dense.shape(1));
-  c.intercept = intercept.data();
-  if (static_cast<std::int64_t>(intercept.size()) != c.classes)
+PyCoefficients<T> dense_weights(Matrix<const T> coef, In<T> intercept) {
+  PyCoefficients<T> c = with_intercept(intercept);
+  c.view.dense = coef.data();
+  c.view.features = static_cast<std::int64_t>(coef.shape(1));
+  if (static_cast<std::int64_t>(coef.shape(0)) != c.view.classes)
     throw nb::value_error("one intercept per class is needed");
+  c.matrix = std::move(coef);
   return c;
 }
 
 // By feature, as multimargin.models._feature_major makes them.
 template <class T>
-Coefficients<T> coefficients_by_feature(const In<T>& data, const In<std::int32_t>& classes,
-                                        const In<std::int32_t>& indptr,
-                                        const In<std::int32_t>& slot, const Matrix<const T>& matrix,
-                                        const In<T>& intercept) {
-  Coefficients<T> c;
-  c.classes = static_cast<std::int64_t>(intercept.size());
-  c.by_feature.lists = csr_view(data, classes, indptr, c.classes);
-  c.by_feature.slot = slot.data();
-  c.by_feature.matrix = matrix.data();
-  c.by_feature.rows = static_cast<std::int64_t>(matrix.shape(0)) - 1;
-  c.features = c.by_feature.lists.rows;
-  c.intercept = intercept.data();
-  if (static_cast<std::int64_t>(slot.size()) != c.features ||
-      static_cast<std::int64_t>(matrix.shape(1)) != c.classes || matrix.shape(0) < 1)
+PyCoefficients<T> weights_by_feature(In<T> coef, In<std::int32_t> classes, In<std::int32_t> indptr,
+                                     In<std::int32_t> slot, Matrix<const T> matrix,
+                                     In<T> intercept) {
+  PyCoefficients<T> c = with_intercept(intercept);
+  FeatureView<T>& view = c.view.by_feature;
+  view.lists = csr_view(coef, classes, indptr, c.view.classes);
+  view.slot = slot.data();
+  view.matrix = matrix.data();
+  view.rows = static_cast<std::int64_t>(matrix.shape(0)) - 1;
+  c.view.features = view.lists.rows;
+  if (static_cast<std::int64_t>(slot.size()) != c.view.features ||
+      static_cast<std::int64_t>(matrix.shape(1)) != c.view.classes || matrix.shape(0) < 1)
     throw nb::value_error("one slot per feature and one column per class are needed");
+  c.values = std::move(coef);
+  c.indices = std::move(classes);
+  c.indptr = std::move(indptr);
+  c.slot = std::move(slot);
+  c.matrix = std::move(matrix);
   return c;
 }
 
@@ -72,107 +96,60 @@ void interruptible(const Work& work) {
 }
 
 template <class T, class I>
-void top(const Csr<T, I>& X, const Coefficients<T>& coef, int isa, int threads,
-         Matrix<std::int32_t>& cls, Matrix<T>& score) {
-  if (static_cast<std::int64_t>(cls.shape(0)) != X.rows || cls.shape(0) != score.shape(0) ||
-      cls.shape(1) != score.shape(1) || static_cast<std::int64_t>(cls.shape(1)) > coef.classes)
+void top(In<T> data, In<I> indices, In<I> indptr, const PyCoefficients<T>& weights, int isa,
+         int threads, Matrix<std::int32_t> cls_out, Matrix<T> score_out) {
+  const Csr<T, I> X = csr_view(data, indices, indptr, weights.view.features);
+  const auto k = static_cast<std::int64_t>(cls_out.shape(1));
+  if (static_cast<std::int64_t>(cls_out.shape(0)) != X.rows ||
+      cls_out.shape(0) != score_out.shape(0) || cls_out.shape(1) != score_out.shape(1) ||
+      k > weights.view.classes)
     throw nb::value_error("outputs must be (rows, k) with k <= classes");
-  const auto k = static_cast<std::int32_t>(cls.shape(1));
   interruptible([&](const auto& stop) {
-    predict_top(X, coef, k, threads, static_cast<Isa>(isa), stop, cls.data(), score.data());
+    predict_top(X, weights.view, static_cast<std::int32_t>(k), threads, static_cast<Isa>(isa), stop,
+                cls_out.data(), score_out.data());
   });
 }
 
 template <class T, class I>
-void scores(const Csr<T, I>& X, const Coefficients<T>& coef, int isa, int threads, Matrix<T>& out) {
+void scores(In<T> data, In<I> indices, In<I> indptr, const PyCoefficients<T>& weights, int isa,
+            int threads, Matrix<T> out) {
+  const Csr<T, I> X = csr_view(data, indices, indptr, weights.view.features);
   if (static_cast<std::int64_t>(out.shape(0)) != X.rows ||
-      static_cast<std::int64_t>(out.shape(1)) != coef.classes)
+      static_cast<std::int64_t>(out.shape(1)) != weights.view.classes)
     throw nb::value_error("output must be (rows, classes)");
   interruptible([&](const auto& stop) {
-    predict_scores(X, coef, threads, static_cast<Isa>(isa), stop, out.data());
+    predict_scores(X, weights.view, threads, static_cast<Isa>(isa), stop, out.data());
   });
 }
 
+template <class T>
+void bind_weights(nb::module_& m) {
+  nb::class_<PyCoefficients<T>>(m, type_name<T>("Coefficients").c_str());
+  m.def("sparse_weights", &sparse_weights<T>, "coef"_a.noconvert(), "coef_indices"_a.noconvert(),
+        "coef_indptr"_a.noconvert(), "cols"_a, "intercept"_a.noconvert());
+  m.def("dense_weights", &dense_weights<T>, "coef"_a.noconvert(), "intercept"_a.noconvert());
+  m.def("weights_by_feature", &weights_by_feature<T>, "coef"_a.noconvert(),
+        "coef_classes"_a.noconvert(), "coef_indptr"_a.noconvert(), "slot"_a.noconvert(),
+        "matrix"_a.noconvert(), "intercept"_a.noconvert());
+}
+
 template <class T, class I>
-void bind_one(nb::module_& m) {
-  m.def(
-      "top_sparse",
-      [](In<T> data, In<I> indices, In<I> indptr, In<T> coef, In<std::int32_t> coef_indices,
-         In<std::int32_t> coef_indptr, In<T> intercept, std::int64_t cols, int isa, int threads,
-         Matrix<std::int32_t> cls_out, Matrix<T> score_out) {
-        top(csr_view(data, indices, indptr, cols),
-            sparse_coefficients(coef, coef_indices, coef_indptr, cols, intercept), isa, threads,
-            cls_out, score_out);
-      },
-      "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "coef"_a.noconvert(),
-      "coef_indices"_a.noconvert(), "coef_indptr"_a.noconvert(), "intercept"_a.noconvert(),
-      "cols"_a, "isa"_a, "threads"_a, "cls_out"_a.noconvert(), "score_out"_a.noconvert());
-  m.def(
-      "top_dense",
-      [](In<T> data, In<I> indices, In<I> indptr, Matrix<const T> coef, In<T> intercept, int isa,
-         int threads, Matrix<std::int32_t> cls_out, Matrix<T> score_out) {
-        top(csr_view(data, indices, indptr, static_cast<std::int64_t>(coef.shape(1))),
-            dense_coefficients(coef, intercept), isa, threads, cls_out, score_out);
-      },
-      "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "coef"_a.noconvert(),
-      "intercept"_a.noconvert(), "isa"_a, "threads"_a, "cls_out"_a.noconvert(),
-      "score_out"_a.noconvert());
-  m.def(
-      "top_by_feature",
-      [](In<T> data, In<I> indices, In<I> indptr, In<T> coef, In<std::int32_t> coef_classes,
-         In<std::int32_t> coef_indptr, In<std::int32_t> slot, Matrix<const T> matrix,
-         In<T> intercept, int isa, int threads, Matrix<std::int32_t> cls_out, Matrix<T> score_out) {
-        const auto by_feature =
-            coefficients_by_feature(coef, coef_classes, coef_indptr, slot, matrix, intercept);
-        top(csr_view(data, indices, indptr, by_feature.features), by_feature, isa, threads, cls_out,
-            score_out);
-      },
-      "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "coef"_a.noconvert(),
-      "coef_classes"_a.noconvert(), "coef_indptr"_a.noconvert(), "slot"_a.noconvert(),
-      "matrix"_a.noconvert(), "intercept"_a.noconvert(), "isa"_a, "threads"_a,
-      "cls_out"_a.noconvert(), "score_out"_a.noconvert());
-  m.def(
-      "scores_by_feature",
-      [](In<T> data, In<I> indices, In<I> indptr, In<T> coef, In<std::int32_t> coef_classes,
-         In<std::int32_t> coef_indptr, In<std::int32_t> slot, Matrix<const T> matrix,
-         In<T> intercept, int isa, int threads, Matrix<T> out) {
-        const auto by_feature =
-            coefficients_by_feature(coef, coef_classes, coef_indptr, slot, matrix, intercept);
-        scores(csr_view(data, indices, indptr, by_feature.features), by_feature, isa, threads, out);
-      },
-      "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "coef"_a.noconvert(),
-      "coef_classes"_a.noconvert(), "coef_indptr"_a.noconvert(), "slot"_a.noconvert(),
-      "matrix"_a.noconvert(), "intercept"_a.noconvert(), "isa"_a, "threads"_a, "out"_a.noconvert());
-  m.def(
-      "scores_sparse",
-      [](In<T> data, In<I> indices, In<I> indptr, In<T> coef, In<std::int32_t> coef_indices,
-         In<std::int32_t> coef_indptr, In<T> intercept, std::int64_t cols, int isa, int threads,
-         Matrix<T> out) {
-        scores(csr_view(data, indices, indptr, cols),
-               sparse_coefficients(coef, coef_indices, coef_indptr, cols, intercept), isa, threads,
-               out);
-      },
-      "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "coef"_a.noconvert(),
-      "coef_indices"_a.noconvert(), "coef_indptr"_a.noconvert(), "intercept"_a.noconvert(),
-      "cols"_a, "isa"_a, "threads"_a, "out"_a.noconvert());
-  m.def(
-      "scores_dense",
-      [](In<T> data, In<I> indices, In<I> indptr, Matrix<const T> coef, In<T> intercept, int isa,
-         int threads, Matrix<T> out) {
-        scores(csr_view(data, indices, indptr, static_cast<std::int64_t>(coef.shape(1))),
-               dense_coefficients(coef, intercept), isa, threads, out);
-      },
-      "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "coef"_a.noconvert(),
-      "intercept"_a.noconvert(), "isa"_a, "threads"_a, "out"_a.noconvert());
+void bind_products(nb::module_& m) {
+  m.def("top", &top<T, I>, "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(),
+        "weights"_a, "isa"_a, "threads"_a, "cls_out"_a.noconvert(), "score_out"_a.noconvert());
+  m.def("scores", &scores<T, I>, "data"_a.noconvert(), "indices"_a.noconvert(),
+        "indptr"_a.noconvert(), "weights"_a, "isa"_a, "threads"_a, "out"_a.noconvert());
 }
 
 }  // namespace
 
 void bind_predict(nb::module_& m) {
-  bind_one<float, std::int32_t>(m);
-  bind_one<float, std::int64_t>(m);
-  bind_one<double, std::int32_t>(m);
-  bind_one<double, std::int64_t>(m);
+  nb::exception<DamagedWeights>(m, "DamagedWeightsError", PyExc_ValueError);
+  bind_weights<float>(m);
+  bind_weights<double>(m);
+#define MM_BIND(T, I) bind_products<T, I>(m);
+  MM_FOR_TYPES(MM_BIND)
+#undef MM_BIND
 }
 
 }  // namespace multimargin::bindings

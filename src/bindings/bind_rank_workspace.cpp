@@ -1,4 +1,5 @@
-// RankWorkspace: one Python class per value and index type.
+// rank_workspace(): one Python class per value and index type.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -8,10 +9,12 @@
 #include <utility>
 
 #include "bindings.hpp"
-#include "borrowed.hpp"
-#include "formulation_name.hpp"
+#include "choices.hpp"
+#include "interrupt.hpp"
 #include "round_robin/rank_workspace.hpp"
 #include "round_robin/violators.hpp"
+#include "samples.hpp"
+#include "type_names.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -31,24 +34,18 @@ std::vector<U> copy(const In<U>& array) {
 template <class T, class I>
 class PyRankWorkspace {
  public:
-  PyRankWorkspace(In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y,
-                  In<T> box, std::int32_t n_classes, double bias, const std::string& formulation,
-                  int isa, int threads)
-      : borrowed_{data, indices, indptr, y, box, cols} {
-    const Csr<T, I> X = borrowed_.csr();
-    const Formulation f = formulation_of(formulation);
+  PyRankWorkspace(const PySamples<T, I>& samples, Formulation formulation, Isa isa, int threads)
+      : samples_(samples) {
     nb::gil_scoped_release unlock;
-    workspace_ = std::make_unique<RankWorkspace<T, I>>(X, y.data(), box.data(), n_classes,
-                                                       static_cast<T>(bias), f,
-                                                       static_cast<Isa>(isa), threads);
+    workspace_ = std::make_unique<RankWorkspace<T, I>>(samples_.view(), formulation, isa, threads);
     workspace_->set_stop([this] { return interrupt_.stop(); });
     workspace_->set_abort([this] { return interrupt_.interrupted(); });
   }
 
   void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
 
-  nb::tuple candidates(std::int32_t count, std::int64_t budget, std::int64_t from,
-                       std::int64_t to) {
+  Tuple<Out<std::int64_t>, Out<std::int32_t>> candidates(std::int32_t count, std::int64_t budget,
+                                                         std::int64_t from, std::int64_t to) {
     if (from < 0 || to < from || to > rows()) throw nb::value_error("candidates: no such samples");
     SlotLists lists;
     unlocked(interrupt_, [&] { lists = workspace_->candidates(count, budget, from, to); });
@@ -58,9 +55,6 @@ class PyRankWorkspace {
   void divide(In<std::int32_t> bundle_of, std::int32_t bundles) {
     if (static_cast<std::int32_t>(bundle_of.size()) != workspace_->problem().n_classes)
       throw nb::value_error("divide: one bundle per class is needed");
-    for (std::size_t c = 0; c < bundle_of.size(); ++c)
-      if (bundle_of.data()[c] < 0 || bundle_of.data()[c] >= bundles)
-        throw nb::value_error("divide: bundle out of range");
     unlocked(interrupt_, [&] { workspace_->divide(copy(bundle_of), bundles); });
   }
 
@@ -83,34 +77,25 @@ class PyRankWorkspace {
         sample.size() != alpha.size() || begin.data()[0] != 0 ||
         begin.data()[begin.size() - 1] != static_cast<std::int64_t>(sample.size()))
       throw nb::value_error("set_columns: begin, sample and alpha do not fit each other");
-    for (std::size_t k = 0; k + 1 < begin.size(); ++k)
-      if (begin.data()[k + 1] < begin.data()[k])
-        throw nb::value_error("set_columns: begin must not fall");
-    for (std::size_t p = 0; p < sample.size(); ++p)
-      if (sample.data()[p] < 0 || sample.data()[p] >= rows())
-        throw nb::value_error("set_columns: no such sample");
-    workspace_->add_owned(bundle).set(copy(begin), copy(sample), copy(alpha));
+    workspace_->add_owned(bundle).restore(copy(begin), copy(sample), copy(alpha));
   }
 
   // Borrowed: valid until the bundle changes.
-  nb::tuple columns(std::int32_t bundle) {
+  Tuple<View<std::int64_t>, View<std::int32_t>, View<T>> columns(std::int32_t bundle) {
     const Bundle<T, I>& c = workspace_->owned(bundle);
     return nb::make_tuple(view(c.begin()), view(c.sample()), view(c.alpha()));
   }
-  nb::tuple structure(std::int32_t bundle) {
+  Tuple<View<std::int64_t>, View<std::int32_t>, View<T>, View<std::int64_t>, View<std::int32_t>>
+  structure(std::int32_t bundle) {
     const Bundle<T, I>& c = workspace_->owned(bundle);
     return nb::make_tuple(view(c.begin()), view(c.sample()), view(c.alpha()),
                           view(c.layout().begin), view(c.layout().feature));
   }
 
   void put_alpha(std::int32_t bundle, In<std::int64_t> pair, In<T> value) {
-    std::vector<T>& alpha = workspace_->owned(bundle).alpha();
     if (pair.size() != value.size()) throw nb::value_error("put_alpha: lengths differ");
-    for (std::size_t p = 0; p < pair.size(); ++p) {
-      if (pair.data()[p] < 0 || pair.data()[p] >= static_cast<std::int64_t>(alpha.size()))
-        throw nb::value_error("put_alpha: no such pair");
-      alpha[pair.data()[p]] = value.data()[p];
-    }
+    workspace_->owned(bundle).put_alpha(pair.data(), value.data(),
+                                        static_cast<std::int64_t>(pair.size()));
   }
   // Of an owned bundle whose state, dual variables included, has come back.
   void unpack_alpha(std::int32_t bundle) {
@@ -129,11 +114,11 @@ class PyRankWorkspace {
     unlocked(interrupt_, [&] { workspace_->owned(bundle).lay_out(workspace_->team()); });
   }
   // Returns |w_c|^2 of its classes.
-  nb::object make_bundle_state(std::int32_t bundle, In<double> sums) {
+  Out<double> make_bundle_state(std::int32_t bundle, In<double> sums) {
     check_samples(sums.size());
     std::vector<double> norm;
     unlocked(interrupt_, [&] { norm = workspace_->make_bundle_state(bundle, sums.data()); });
-    return nb::cast(to_numpy(std::move(norm)));
+    return to_numpy(std::move(norm));
   }
 
   void own_scores(std::int32_t bundle, InOut<double> own) {
@@ -149,24 +134,18 @@ class PyRankWorkspace {
     });
   }
   // Least margin to exceed and first loss of each sample, and the largest violation.
-  nb::tuple judge(In<T> most, In<T> least, In<T> violation, In<double> sums) {
+  Tuple<Out<T>, Out<T>, T> judge(In<T> most, In<T> least, In<T> violation, In<double> sums) {
     for (std::size_t size : {most.size(), least.size(), violation.size(), sums.size()})
       check_samples(size);
     std::vector<T> from(rows()), loss(rows());
-    T largest = 0;
-    for (std::int64_t i = 0; i < rows(); ++i) {
-      const Report<T> r =
-          workspace_->judge(i, {most.data()[i], least.data()[i], violation.data()[i]},
-                            static_cast<T>(sums.data()[i]));
-      from[i] = r.least;
-      loss[i] = r.loss;
-      if (workspace_->problem().norm2[i] > 0) largest = std::max(largest, r.violation);
-    }
+    const T largest = workspace_->judge(most.data(), least.data(), violation.data(), sums.data(),
+                                        from.data(), loss.data());
     return nb::make_tuple(to_numpy(std::move(from)), to_numpy(std::move(loss)), largest);
   }
   // Loss of each sample and its bound, largest violation of a class that is not active, violators.
-  nb::tuple scan(std::int32_t bundle, In<double> own, In<T> least, In<T> loss, In<double> norm,
-                 std::int32_t capacity, double idle, bool exact) {
+  Tuple<Out<double>, Out<double>, double, View<std::int64_t>, View<T>, bool> scan(
+      std::int32_t bundle, In<double> own, In<T> least, In<T> loss, In<double> norm,
+      std::int32_t capacity, double idle, bool exact) {
     for (std::size_t size : {own.size(), least.size(), loss.size()}) check_samples(size);
     if (capacity < 1) throw nb::value_error("scan: capacity must be at least 1");
     if (static_cast<std::int32_t>(norm.size()) != workspace_->problem().n_classes)
@@ -183,7 +162,7 @@ class PyRankWorkspace {
     check_samples(threshold.size());
     unlocked(interrupt_, [&] { workspace_->merge(bundle, least.data(), threshold.data()); });
   }
-  nb::tuple weights(std::int32_t bundle) {
+  Rows<T> weights(std::int32_t bundle) {
     SparseRows<T> rows;
     unlocked(interrupt_, [&] { rows = workspace_->weights(bundle); });
     return nb::make_tuple(to_numpy(std::move(rows.value)), to_numpy(std::move(rows.index)),
@@ -193,7 +172,7 @@ class PyRankWorkspace {
 
   // --- bundle states
 
-  nb::tuple pack(std::int32_t bundle) {
+  Tuple<Out<std::int64_t>, Out<std::uint64_t>, Out<T>> pack(std::int32_t bundle) {
     Packed<T> packed;
     unlocked(interrupt_, [&] {
       packed = multimargin::pack(workspace_->bundle_state(bundle), workspace_->packing());
@@ -232,14 +211,15 @@ class PyRankWorkspace {
     return reports;
   }
 
-  nb::tuple collect(std::int32_t a, std::int32_t b, int which) {
+  Tuple<Out<std::int64_t>, Out<T>> collect(std::int32_t a, std::int32_t b, int which) {
     if (which != 0 && which != 1) throw nb::value_error("collect: which must be 0 or 1");
     std::vector<std::int64_t> pair;
     std::vector<T> value;
     workspace_->meeting({a, b}).collect(which, pair, value);
     return nb::make_tuple(to_numpy(std::move(pair)), to_numpy(std::move(value)));
   }
-  nb::tuple meeting_state(std::int32_t a, std::int32_t b) {
+  Tuple<Out<T>, Out<std::uint8_t>, Out<std::uint8_t>, Out<std::uint8_t>> meeting_state(
+      std::int32_t a, std::int32_t b) {
     auto state = workspace_->meeting({a, b}).state();
     return nb::make_tuple(to_numpy(std::move(state.alpha)), to_numpy(std::move(state.resting)),
                           to_numpy(std::move(state.pauses)), to_numpy(std::move(state.waits)));
@@ -294,9 +274,8 @@ class PyRankWorkspace {
   }
 
   template <class U>
-  nb::ndarray<nb::numpy, const U, nb::ndim<1>> view(const std::vector<U>& values) {
-    return nb::ndarray<nb::numpy, const U, nb::ndim<1>>(values.data(), {values.size()},
-                                                        nb::find(this));
+  View<U> view(const std::vector<U>& values) {
+    return View<U>(values.data(), {values.size()}, nb::find(this));
   }
 
   std::int64_t rows() const { return workspace_->problem().X.rows; }
@@ -309,20 +288,15 @@ class PyRankWorkspace {
       throw nb::value_error("no such bundle");
   }
 
-  Borrowed<T, I> borrowed_;
+  PySamples<T, I> samples_;
   Interrupt interrupt_;
   std::unique_ptr<RankWorkspace<T, I>> workspace_;
 };
 
 template <class T, class I>
-void bind_one(nb::module_& m, const char* name) {
+void bind_one(nb::module_& m) {
   using L = PyRankWorkspace<T, I>;
-  nb::class_<L>(m, name)
-      .def(nb::init<In<T>, In<I>, In<I>, std::int64_t, In<std::int32_t>, In<T>, std::int32_t,
-                    double, const std::string&, int, int>(),
-           "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "cols"_a,
-           "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a, "formulation"_a,
-           "isa"_a, "threads"_a)
+  nb::class_<L>(m, type_name<T, I>("RankWorkspace").c_str())
       .def("set_time_limit", &L::set_time_limit, "seconds"_a)
       .def("candidates", &L::candidates, "count"_a, "budget"_a, "begin"_a, "end"_a)
       .def("divide", &L::divide, "bundle_of"_a.noconvert(), "bundles"_a)
@@ -362,15 +336,21 @@ void bind_one(nb::module_& m, const char* name) {
       .def_static("thresholds", &L::thresholds, "found"_a, "samples"_a, "capacity"_a)
       .def_prop_ro("empty_value", &L::empty_value)
       .def_prop_ro("budget_is_shared", &L::budget_is_shared);
+  m.def(
+      "rank_workspace",
+      [](const PySamples<T, I>& samples, const std::string& formulation, int threads,
+         std::optional<int> isa) {
+        return new L(samples, formulation_of(formulation), isa_of(isa), threads);
+      },
+      "samples"_a, "formulation"_a, "threads"_a, "isa"_a = nb::none());
 }
 
 }  // namespace
 
 void bind_rank_workspace(nb::module_& m) {
-  bind_one<float, std::int32_t>(m, "RankWorkspaceF32I32");
-  bind_one<float, std::int64_t>(m, "RankWorkspaceF32I64");
-  bind_one<double, std::int32_t>(m, "RankWorkspaceF64I32");
-  bind_one<double, std::int64_t>(m, "RankWorkspaceF64I64");
+#define MM_BIND(T, I) bind_one<T, I>(m);
+  MM_FOR_TYPES(MM_BIND)
+#undef MM_BIND
 }
 
 }  // namespace multimargin::bindings

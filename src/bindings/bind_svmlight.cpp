@@ -1,9 +1,9 @@
 // multimargin._core.parse_svmlight: text in a buffer to sparse rows and labels.
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
 
-#include <algorithm>
-#include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "bindings.hpp"
@@ -40,14 +40,11 @@ nb::object to_numpy(std::unique_ptr<T[]> values, std::initializer_list<std::size
 }
 
 // scipy wants row pointers of 32 bits wherever they suffice.
-nb::object row_pointers(std::unique_ptr<std::int64_t[]> indptr, std::int64_t n_rows,
-                        std::int64_t nnz) {
-  const auto n = static_cast<std::size_t>(n_rows) + 1;
-  if (nnz > std::numeric_limits<std::int32_t>::max()) return to_numpy(std::move(indptr), {n});
-  std::unique_ptr<std::int32_t[]> narrow(new std::int32_t[n]);
-  std::transform(indptr.get(), indptr.get() + n, narrow.get(),
-                 [](std::int64_t v) { return static_cast<std::int32_t>(v); });
-  return to_numpy(std::move(narrow), {n});
+template <typename Real>
+nb::object row_pointers(svmlight::Dataset<Real>& parsed) {
+  const auto n = static_cast<std::size_t>(parsed.n_rows) + 1;
+  if (auto narrow = svmlight::narrow_indptr(parsed)) return to_numpy(std::move(narrow), {n});
+  return to_numpy(std::move(parsed.indptr), {n});
 }
 
 template <typename Real>
@@ -63,20 +60,20 @@ nb::tuple parse_as(nb::handle source, const svmlight::Options& options) {
   nb::object labels = parsed.labels_are_integers
                           ? to_numpy(std::move(parsed.integer_labels), {n_rows})
                           : to_numpy(std::move(parsed.text_labels), {n_rows, parsed.text_width});
-  return nb::make_tuple(
-      to_numpy(std::move(parsed.data), {nnz}), to_numpy(std::move(parsed.indices), {nnz}),
-      row_pointers(std::move(parsed.indptr), parsed.n_rows, parsed.nnz), parsed.n_columns, labels);
+  return nb::make_tuple(to_numpy(std::move(parsed.data), {nnz}),
+                        to_numpy(std::move(parsed.indices), {nnz}), row_pointers(parsed),
+                        parsed.n_columns, labels);
 }
 
 nb::tuple parse_svmlight(nb::handle source, std::int64_t n_features, bool double_precision,
                          bool zero_based, bool ignore_extra_features, int n_threads,
-                         std::size_t block_bytes) {
+                         std::size_t chunk_bytes) {
   svmlight::Options options;
   options.zero_based = zero_based;
   options.n_features = n_features;
   options.ignore_extra_features = ignore_extra_features;
   options.n_threads = n_threads;
-  options.block_bytes = block_bytes;
+  options.chunk_bytes = chunk_bytes;
   return double_precision ? parse_as<double>(source, options) : parse_as<float>(source, options);
 }
 
@@ -98,15 +95,22 @@ void translate(const std::exception_ptr& thrown, void* type) {
 
 void bind_svmlight(nb::module_& m) {
   using namespace nb::literals;
-  PyObject* type =
-      PyErr_NewException("multimargin._core.SvmlightParseError", PyExc_ValueError, nullptr);
+  const std::string name = nb::cast<std::string>(m.attr("__name__")) + ".SvmlightParseError";
+  PyObject* type = PyErr_NewException(name.c_str(), PyExc_ValueError, nullptr);
   if (type == nullptr) throw nb::python_error();
   m.attr("SvmlightParseError") = nb::steal(type);
   // The module keeps the type alive for as long as the translator can run.
   nb::register_exception_translator(translate, type);
-  m.def("parse_svmlight", &parse_svmlight, "source"_a, nb::kw_only(), "n_features"_a = -1,
-        "double_precision"_a = false, "zero_based"_a = false, "ignore_extra_features"_a = false,
-        "n_threads"_a = 1, "block_bytes"_a = std::size_t{1} << 20,
+  m.def("parse_svmlight", &parse_svmlight,
+        nb::sig("def parse_svmlight(source: typing_extensions.Buffer, *, n_features: int = -1, "
+                "double_precision: bool = False, zero_based: bool = False, "
+                "ignore_extra_features: bool = False, n_threads: int = 1, "
+                "chunk_bytes: int = 1048576) -> tuple[numpy.typing.NDArray[typing.Any], "
+                "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[typing.Any], int, "
+                "numpy.typing.NDArray[typing.Any]]"),
+        "source"_a, nb::kw_only(), "n_features"_a = -1, "double_precision"_a = false,
+        "zero_based"_a = false, "ignore_extra_features"_a = false, "n_threads"_a = 1,
+        "chunk_bytes"_a = std::size_t{1} << 20,
         "Parse LIBSVM text in a bytes-like object.\n\n"
         "Returns (data, indices, indptr, n_columns, labels); labels are int64 of shape (n,), or "
         "code points of shape (n, width) as uint32 when some label is not an integer. Raises "

@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+#include "common/team.hpp"
+
 namespace multimargin::bindings {
 
 class Interrupt {
@@ -40,5 +42,17 @@ class Interrupt {
   bool limited_ = false;
   Clock::time_point end_{};
 };
+
+// Runs work without the interpreter's lock and passes on what a signal raised meanwhile.
+template <class Work>
+void unlocked(Interrupt& interrupt, const Work& work) {
+  try {
+    nanobind::gil_scoped_release unlock;
+    work();
+  } catch (const Aborted&) {
+    // The reason is the Python exception that is thrown next.
+  }
+  interrupt.rethrow();
+}
 
 }  // namespace multimargin::bindings

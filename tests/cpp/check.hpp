@@ -1,4 +1,4 @@
-// What the test programs share: a check that says where it failed, and seeded problems.
+// For all test programs: a check that says where it failed, and seeded problems.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 #include "common/csr.hpp"
 #include "common/random.hpp"
+#include "common/samples.hpp"
 #include "simd/isa.hpp"
 
 // Ends the program: what follows a failed check would only repeat it.
@@ -84,6 +85,10 @@ struct Problem {
   std::vector<std::int32_t> y;
   std::vector<T> box;
   std::int32_t n_classes = 0;
+
+  Samples<T, I> samples(T bias = T(0.5)) const {
+    return {X.view(), y.data(), box.data(), n_classes, bias};
+  }
 };
 
 // Classes with a few features of their own among common ones: some samples are easy, some lie

@@ -45,8 +45,7 @@ class Driver {
       : p_(p),
         plan_(plan),
         n_(static_cast<std::int64_t>(p.y.size())),
-        workspace_(p.X.view(), p.y.data(), p.box.data(), p.n_classes, static_cast<T>(bias),
-                   plan.formulation, isa, threads) {}
+        workspace_(p.samples(static_cast<T>(bias)), plan.formulation, isa, threads) {}
 
   RankWorkspace<T, I>& workspace() { return workspace_; }
   const Plan& plan() const { return plan_; }

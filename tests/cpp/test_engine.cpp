@@ -34,8 +34,8 @@ constexpr Quiet kNever{-std::numeric_limits<double>::infinity(), -1};
 template <class T, class I>
 std::unique_ptr<Engine<T, I>> make_engine(const Problem<T, I>& p, double bias, Isa isa, int threads,
                                           Formulation formulation = Formulation::weston_watkins) {
-  return std::make_unique<Engine<T, I>>(p.X.view(), p.y.data(), p.box.data(), p.n_classes,
-                                        static_cast<T>(bias), formulation, isa, threads, 42);
+  return std::make_unique<Engine<T, I>>(p.samples(static_cast<T>(bias)), formulation, isa, threads,
+                                        42);
 }
 
 template <class T, class I>

@@ -16,8 +16,7 @@ using test::Problem;
 template <class T, class I>
 std::unique_ptr<LeeLinWahba<T, I>> make(const Problem<T, I>& p, Isa isa, int threads,
                                         const std::vector<std::int32_t>& cuts = {}) {
-  auto solver = std::make_unique<LeeLinWahba<T, I>>(p.X.view(), p.y.data(), p.box.data(),
-                                                    p.n_classes, T(0.5), isa, threads, 42, cuts);
+  auto solver = std::make_unique<LeeLinWahba<T, I>>(p.samples(), isa, threads, 42, cuts);
   solver->set_least_shared(0);  // also where it does not pay
   return solver;
 }
@@ -40,7 +39,7 @@ struct Values {
 template <class T, class I>
 Values certify(LeeLinWahba<T, I>& solver) {
   solver.recompute();
-  const FullReport seen = solver.look();
+  const FullReport seen = solver.certify();
   return {seen.half_norm + seen.loss, seen.alpha - seen.half_norm};
 }
 
@@ -101,15 +100,15 @@ void ascends(double factor, Isa isa) {
 }
 
 template <class T, class I>
-using Shares = std::vector<LeeLinWahba<T, I>*>;
+using Ranks = std::vector<LeeLinWahba<T, I>*>;
 
-// Adds up what the bundles of all shares give, in their order.
+// Adds up what the bundles of all ranks give, in their order.
 template <class T, class I, class Ask>
-std::vector<double> total(const Shares<T, I>& shares, std::int64_t length, const Ask& ask) {
+std::vector<double> total(const Ranks<T, I>& ranks, std::int64_t length, const Ask& ask) {
   std::vector<double> sum(static_cast<std::size_t>(length), 0.0);
-  for (LeeLinWahba<T, I>* share : shares) {
-    std::vector<double> parts(static_cast<std::size_t>(share->bundles() * length));
-    ask(*share, parts.data());
+  for (LeeLinWahba<T, I>* rank : ranks) {
+    std::vector<double> parts(static_cast<std::size_t>(rank->bundles() * length));
+    ask(*rank, parts.data());
     for (std::size_t k = 0; k < parts.size(); ++k) sum[k % sum.size()] += parts[k];
   }
   return sum;
@@ -117,61 +116,61 @@ std::vector<double> total(const Shares<T, I>& shares, std::int64_t length, const
 
 // An epoch of the alternation; returns the visits.
 template <class T, class I>
-std::int64_t one_epoch(const Shares<T, I>& shares, int number, int parts, bool everything) {
+std::int64_t one_epoch(const Ranks<T, I>& ranks, int number, int parts, bool everything) {
   std::int64_t visits = 0;
   const std::vector<std::int32_t> order =
-      shares[0]->shuffled_samples(static_cast<std::uint64_t>(number));
+      ranks[0]->shuffled_samples(static_cast<std::uint64_t>(number));
   const std::int64_t all = static_cast<std::int64_t>(order.size());
   for (int part = 0; part < parts; ++part) {
     const std::int32_t* samples = order.data() + all * part / parts;
     const std::int64_t count = all * (part + 1) / parts - all * part / parts;
-    for (LeeLinWahba<T, I>* share : shares) {
-      share->hold_mean(share->mean().data(), samples, count);
-      for (const PassReport& r : share->pass_lines(samples, count, everything && part == 0, T(-1)))
+    for (LeeLinWahba<T, I>* rank : ranks) {
+      rank->hold_mean(rank->mean().data(), samples, count);
+      for (const PassReport& r : rank->pass_lines(samples, count, everything && part == 0, T(-1)))
         visits += r.visits;
     }
-    const auto sums = total<T, I>(shares, count, [&](LeeLinWahba<T, I>& share, double* out) {
-      share.alpha_sums(samples, count, out);
+    const auto sums = total<T, I>(ranks, count, [&](LeeLinWahba<T, I>& rank, double* out) {
+      rank.alpha_sums(samples, count, out);
     });
-    for (LeeLinWahba<T, I>* share : shares) share->move_mean(samples, count, sums.data());
+    for (LeeLinWahba<T, I>* rank : ranks) rank->move_mean(samples, count, sums.data());
   }
   return visits;
 }
 
 template <class T, class I>
-std::vector<double> weight_sums(const Shares<T, I>& shares) {
-  return total<T, I>(shares, shares[0]->X().cols + 1,
-                     [&](LeeLinWahba<T, I>& share, double* out) { share.weight_sums(out); });
+std::vector<double> weight_sums(const Ranks<T, I>& ranks) {
+  return total<T, I>(ranks, ranks[0]->X().cols + 1,
+                     [&](LeeLinWahba<T, I>& rank, double* out) { rank.weight_sums(out); });
 }
 
 template <class T, class I>
-void recompute(const Shares<T, I>& shares) {
-  const std::int64_t n = shares[0]->X().rows;
+void recompute(const Ranks<T, I>& ranks) {
+  const std::int64_t n = ranks[0]->X().rows;
   const auto sums = total<T, I>(
-      shares, n, [&](LeeLinWahba<T, I>& share, double* out) { share.alpha_sums(nullptr, n, out); });
-  for (LeeLinWahba<T, I>* share : shares) share->recompute(sums.data());
-  const std::vector<double> weights = weight_sums(shares);
-  for (LeeLinWahba<T, I>* share : shares) share->centre(weights.data());
+      ranks, n, [&](LeeLinWahba<T, I>& rank, double* out) { rank.alpha_sums(nullptr, n, out); });
+  for (LeeLinWahba<T, I>* rank : ranks) rank->recompute(sums.data());
+  const std::vector<double> weights = weight_sums(ranks);
+  for (LeeLinWahba<T, I>* rank : ranks) rank->centre(weights.data());
 }
 
-// Weights of all shares, and what each bundle's certificate says.
+// Weights of all ranks, and what each bundle's certificate says.
 template <class T, class I>
-std::vector<T> everything_of(const Shares<T, I>& shares) {
+std::vector<T> everything_of(const Ranks<T, I>& ranks) {
   std::vector<T> all;
   std::vector<double> seen;
-  const std::vector<double> sums = weight_sums(shares);
-  for (LeeLinWahba<T, I>* share : shares) {
-    const std::size_t held = static_cast<std::size_t>(share->held());
-    std::vector<T> w = weights(*share);
+  const std::vector<double> sums = weight_sums(ranks);
+  for (LeeLinWahba<T, I>* rank : ranks) {
+    const std::size_t held = static_cast<std::size_t>(rank->held());
+    std::vector<T> w = weights(*rank);
     all.insert(all.end(), w.begin(), w.end() - static_cast<std::ptrdiff_t>(held));
-    for (const FullReport& r : share->look_bundles(sums.data()))
+    for (const FullReport& r : rank->certify_bundles(sums.data()))
       for (double v : {r.half_norm, r.loss, r.alpha, r.violation, r.margin}) seen.push_back(v);
   }
   for (double v : seen) all.push_back(static_cast<T>(v));
   return all;
 }
 
-// Epochs and certificates by one, two or four shares, one of them empty; the same bits.
+// Epochs and certificates by one, two or four ranks, one of them empty; the same bits.
 template <class T, class I>
 void divides() {
   constexpr std::int32_t lanes = line_lanes<T>(), classes = 5 * lanes + 3;
@@ -179,16 +178,16 @@ void divides() {
   using Cuts = std::vector<std::int32_t>;
   const auto run = [&](const std::vector<Cuts>& cuts, int threads) {
     std::vector<std::unique_ptr<LeeLinWahba<T, I>>> owners;
-    Shares<T, I> shares;
+    Ranks<T, I> ranks;
     for (const Cuts& c : cuts) owners.push_back(make(p, best_isa(), threads, c));
-    for (const auto& owner : owners) shares.push_back(owner.get());
+    for (const auto& owner : owners) ranks.push_back(owner.get());
     for (int number = 0; number < 6; ++number) {
-      one_epoch<T, I>(shares, number, 3, number == 0);
-      if (number == 2) recompute<T, I>(shares);
+      one_epoch<T, I>(ranks, number, 3, number == 0);
+      if (number == 2) recompute<T, I>(ranks);
     }
     if (cuts.size() > 1) {
       // Each bundle elsewhere, and back.
-      const std::int64_t n = shares[0]->X().rows, d = shares[0]->X().cols;
+      const std::int64_t n = ranks[0]->X().rows, d = ranks[0]->X().cols;
       for (auto& owner : owners) {
         const std::size_t at = static_cast<std::size_t>(&owner - owners.data());
         auto fresh = make(p, best_isa(), threads, cuts[at]);
@@ -202,20 +201,20 @@ void divides() {
         }
         const std::vector<double> mean = owner->mean();
         owner = std::move(fresh);
-        shares[at] = owner.get();
+        ranks[at] = owner.get();
         owner->loaded(std::vector<double>(static_cast<std::size_t>(n), 0.0).data(), mean.data());
       }
-      const auto sums = total<T, I>(shares, n, [&](LeeLinWahba<T, I>& share, double* out) {
-        share.alpha_sums(nullptr, n, out);
+      const auto sums = total<T, I>(ranks, n, [&](LeeLinWahba<T, I>& rank, double* out) {
+        rank.alpha_sums(nullptr, n, out);
       });
-      for (LeeLinWahba<T, I>* share : shares) {
-        const std::vector<double> mean = share->mean();
-        share->loaded(sums.data(), mean.data());
+      for (LeeLinWahba<T, I>* rank : ranks) {
+        const std::vector<double> mean = rank->mean();
+        rank->loaded(sums.data(), mean.data());
       }
     }
-    for (int number = 6; number < 9; ++number) one_epoch<T, I>(shares, number, 3, false);
-    recompute<T, I>(shares);
-    return everything_of<T, I>(shares);
+    for (int number = 6; number < 9; ++number) one_epoch<T, I>(ranks, number, 3, false);
+    recompute<T, I>(ranks);
+    return everything_of<T, I>(ranks);
   };
   const Cuts whole{0, 2 * lanes, 3 * lanes, classes};
   const std::vector<T> one = run({whole}, 1);
@@ -232,7 +231,7 @@ std::vector<T> run(const Problem<T, I>& p, int threads) {
   solver->recompute();
   one_epoch<T, I>({solver.get()}, 0, 4, true);
   std::vector<T> all = weights(*solver);
-  const FullReport seen = solver->look();
+  const FullReport seen = solver->certify();
   all.push_back(static_cast<T>(seen.loss));
   all.push_back(static_cast<T>(seen.half_norm));
   return all;

@@ -13,14 +13,14 @@ using namespace multimargin;
 using test::Problem;
 
 template <class T, class I>
-std::unique_ptr<OneVsRest<T, I>> make(const Problem<T, I>& p, LineLoss loss, Isa isa, int threads) {
-  return std::make_unique<OneVsRest<T, I>>(p.X.view(), p.y.data(), p.box.data(), p.n_classes, 0,
-                                           T(0.5), loss, isa, threads, 42);
+std::unique_ptr<OneVsRest<T, I>> make(const Problem<T, I>& p, BinaryLoss loss, Isa isa,
+                                      int threads) {
+  return std::make_unique<OneVsRest<T, I>>(p.samples(), p.n_classes, 0, loss, isa, threads, 42);
 }
 
 template <class T, class I>
 void check_reports(const OneVsRest<T, I>& solver, double tol) {
-  for (const MachineReport& r : solver.reports()) {
+  for (const BinaryReport& r : solver.reports()) {
     CHECK(r.reached);
     CHECK(r.primal - r.dual <= tol * r.primal);
     CHECK(r.primal - r.dual >= -1e-5 * r.primal);
@@ -34,7 +34,7 @@ bool same(const SparseRows<T>& a, const SparseRows<T>& b) {
 }
 
 template <class T, class I>
-void reaches_tolerance_with_the_same_bits(LineLoss loss) {
+void reaches_tolerance_with_the_same_bits(BinaryLoss loss) {
   const auto p = test::random_problem<T, I>(170, 37, 3);
   const auto one = make(p, loss, best_isa(), 1);
   CHECK(one->solve(0, p.n_classes, {1e-3, true, 10000}, nullptr, 0));
@@ -56,19 +56,19 @@ void reaches_tolerance_with_the_same_bits(LineLoss loss) {
 }
 
 template <class T, class I>
-void goes_on_from_alpha(LineLoss loss) {
+void goes_on_from_alpha(BinaryLoss loss) {
   const auto p = test::random_problem<T, I>(120, 21, 5);
   std::vector<T> alpha(120 * 21, T(0));
   const auto solver = make(p, loss, best_isa(), 2);
   CHECK(solver->solve(0, 21, {0.3, true, 10000}, alpha.data(), 21));
   std::vector<double> before;
-  for (const MachineReport& r : solver->reports()) before.push_back(r.dual);
+  for (const BinaryReport& r : solver->reports()) before.push_back(r.dual);
   CHECK(solver->solve(0, 21, {1e-3, true, 10000}, alpha.data(), 21));
   for (std::size_t k = 0; k < before.size(); ++k)
     CHECK(solver->reports()[k].dual >= before[k] * (1 - 1e-5));
   // A start at the optimum is certified without a pass.
   CHECK(solver->solve(0, 21, {2e-3, true, 10000}, alpha.data(), 21));
-  for (const MachineReport& r : solver->reports()) CHECK(r.passes == 0);
+  for (const BinaryReport& r : solver->reports()) CHECK(r.passes == 0);
 }
 
 // Two solvers with some lines each find what one finds, and weights can be put back.
@@ -79,11 +79,11 @@ void divides() {
   const auto p = test::random_problem<T, I>(120, classes, 5);
   const LineStopping stopping{1e-3, true, 10000};
   std::vector<T> all(static_cast<std::size_t>(120 * classes), T(0));
-  const auto one = make(p, LineLoss::hinge, best_isa(), 1);
+  const auto one = make(p, BinaryLoss::hinge, best_isa(), 1);
   CHECK(one->solve(0, classes, stopping, all.data(), classes));
   const std::int32_t cut = 2 * lanes;
   for (const auto& [begin, end] : {std::pair{0, cut}, std::pair{cut, classes}}) {
-    const auto part = make(p, LineLoss::hinge, best_isa(), 2);
+    const auto part = make(p, BinaryLoss::hinge, best_isa(), 2);
     std::vector<T> alpha(static_cast<std::size_t>(120 * (end - begin)), T(0));
     CHECK(part->solve(begin, end, stopping, alpha.data(), end - begin));
     const SparseRows<T> rows = part->weights(begin, end);
@@ -92,7 +92,7 @@ void divides() {
     for (std::int32_t i = 0; i < 120; ++i)
       for (std::int32_t k = begin; k < end; ++k)
         CHECK(alpha[i * (end - begin) + k - begin] == all[i * classes + k]);
-    const auto fresh = make(p, LineLoss::hinge, best_isa(), 1);
+    const auto fresh = make(p, BinaryLoss::hinge, best_isa(), 1);
     std::vector<double> primal;
     for (std::int32_t k = begin; k < end; ++k) primal.push_back(part->reports()[k].primal);
     fresh->put_weights(begin, rows.begin.data(), rows.index.data(), rows.value.data(),
@@ -107,21 +107,21 @@ template <class T, class I>
 void ends_early() {
   const auto p = test::random_problem<T, I>(200, 60, 7);
   for (int threads : {1, 3}) {
-    const auto solver = make(p, LineLoss::hinge, best_isa(), threads);
+    const auto solver = make(p, BinaryLoss::hinge, best_isa(), threads);
     solver->set_stop([] { return true; });
     CHECK(!solver->solve(0, 60, {1e-9, true, 10000}, nullptr, 0));
-    // Other threads may have finished machines before the first question: up to rounding, then.
-    for (const MachineReport& r : solver->reports()) CHECK(r.primal - r.dual >= -1e-5 * r.primal);
-    // Passes can run out, too; then every machine still has its certificate.
-    const auto short_run = make(p, LineLoss::hinge, best_isa(), threads);
+    // Other threads may have solved problems before the first question: up to rounding, then.
+    for (const BinaryReport& r : solver->reports()) CHECK(r.primal - r.dual >= -1e-5 * r.primal);
+    // Passes can run out, too; then every problem still has its certificate.
+    const auto short_run = make(p, BinaryLoss::hinge, best_isa(), threads);
     CHECK(short_run->solve(0, 60, {1e-9, true, 1}, nullptr, 0));
-    for (const MachineReport& r : short_run->reports()) CHECK(r.passes == 1 && r.primal > r.dual);
+    for (const BinaryReport& r : short_run->reports()) CHECK(r.passes == 1 && r.primal > r.dual);
   }
 }
 
 template <class T, class I>
 void one_kind() {
-  for (LineLoss loss : {LineLoss::hinge, LineLoss::squared_hinge}) {
+  for (BinaryLoss loss : {BinaryLoss::hinge, BinaryLoss::squared_hinge}) {
     reaches_tolerance_with_the_same_bits<T, I>(loss);
     goes_on_from_alpha<T, I>(loss);
   }

@@ -137,8 +137,8 @@ void refuses(const Matrix<T, std::int64_t>& X, const Model<T>& model, int thread
   std::vector<std::int32_t> cls(scores.size());
   const Isa isa = best_isa();
   const Coefficients<T> coef = model.as_sparse();
-  CHECK_THROWS(out_of_range, predict_scores(X.view(), coef, threads, isa, nullptr, scores.data()));
-  CHECK_THROWS(out_of_range,
+  CHECK_THROWS(runtime_error, predict_scores(X.view(), coef, threads, isa, nullptr, scores.data()));
+  CHECK_THROWS(runtime_error,
                predict_top(X.view(), coef, 3, threads, isa, nullptr, cls.data(), scores.data()));
 }
 

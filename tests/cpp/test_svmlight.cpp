@@ -15,7 +15,7 @@ using svmlight::Dataset;
 using svmlight::Options;
 using svmlight::ParseError;
 
-// What parsing gave, in a form that can be compared.
+// A parsed text in a form that can be compared.
 template <class T>
 struct Outcome {
   bool refused = false;
@@ -62,14 +62,14 @@ Outcome<T> parse(const std::string& text, const Options& options) {
   return out;
 }
 
-// Checks what every result has to be, and that blocks and threads do not change it.
+// Checks what every result has to be, and that chunks and threads do not change it.
 template <class T>
 Outcome<T> parse_all_ways(const std::string& text, Options options = {}) {
   const Outcome<T> one = parse<T>(text, options);
   for (int threads : {1, 4})
     for (std::size_t bytes : {1, 7, 64}) {
       options.n_threads = threads;
-      options.block_bytes = bytes;
+      options.chunk_bytes = bytes;
       CHECK(parse<T>(text, options) == one);
     }
   if (one.refused) {

@@ -81,7 +81,7 @@ void exceptions_are_rethrown() {
   }
 }
 
-// What has been handed out is done, nothing else is, and the caller is told.
+// Jobs handed out are finished, no others are, and the caller is told.
 void aborts() {
   for (int size = 1; size <= kLargest; ++size) {
     Team team(size);

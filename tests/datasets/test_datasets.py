@@ -68,6 +68,7 @@ def test_wheel_lists_data_and_licence() -> None:
         pytest.skip("editable install: the package's own files are not listed")
     assert "multimargin/datasets/data/wordnet_hypernyms.tsv.xz" in names
     assert "multimargin/datasets/data/wordnet_LICENSE.txt" in names
+    assert "multimargin/datasets/data/catalog.toml" in names
 
 
 def test_wordnet_sizes(wordnet: Bunch) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from multimargin import MulticlassSVC
+from multimargin import MulticlassSVC, _core
 from multimargin.solvers._problem import Problem
 from tests.reference.ww import dense
 from tests.support.forks import in_fork
@@ -166,7 +166,7 @@ def test_shared_samples_of_lee_lin_wahba_give_the_same_bits(dtype, n_classes):
     problem = Problem(X, y.astype(np.int32), box, n_classes, 1.0, "llw")
     found = []
     for threads in (1, 2, 3, 4, 7):
-        engine = problem.core("LeeLinWahba", n_classes=n_classes, threads=threads, seed=1)
+        engine = _core.lee_lin_wahba(problem.samples, threads=threads, seed=1)
         engine.set_least_shared(0.0)
         for _ in range(3):
             engine.pass_rows(-np.inf, -1.0)

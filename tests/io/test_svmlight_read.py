@@ -97,7 +97,7 @@ def test_labels(data_file, labels, expected):
 
 def test_one_text_label_in_another_block_makes_all_text():
     text = b"1 1:1\n" * 10 + b"x 1:1\n"
-    *_, labels = _core.parse_svmlight(text, block_bytes=8, n_threads=2)
+    *_, labels = _core.parse_svmlight(text, chunk_bytes=8, n_threads=2)
     assert labels.view("U1").ravel().tolist() == ["1"] * 10 + ["x"]
 
 

@@ -75,15 +75,15 @@ def test_value_too_large_for_float64(data_file):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-@pytest.mark.parametrize("block_bytes", [1, 7, 64, 4096])
-def test_first_error_wins(n_threads, block_bytes):
+@pytest.mark.parametrize("chunk_bytes", [1, 7, 64, 4096])
+def test_first_error_wins(n_threads, chunk_bytes):
     lines = [b"1 1:1 2:2"] * 300
     lines[123] = b"1 1:1 2:bad"
     lines[124] = b"1 1:worse"
     lines[299] = b"1,2"
     for _ in range(20):
         with pytest.raises(_core.SvmlightParseError) as caught:
-            _core.parse_svmlight(b"\n".join(lines), n_threads=n_threads, block_bytes=block_bytes)
+            _core.parse_svmlight(b"\n".join(lines), n_threads=n_threads, chunk_bytes=chunk_bytes)
         assert caught.value.args == (124, 7, "the value is not a number: '2:bad'")
 
 

@@ -65,13 +65,13 @@ def test_round_trip(tmp_path_factory, dataset):
 
 @settings(max_examples=100, deadline=None)
 @given(datasets(), st.integers(1, 200), st.integers(2, 6))
-def test_threads_and_blocks_change_nothing(tmp_path_factory, dataset, block_bytes, n_threads):
+def test_threads_and_chunks_change_nothing(tmp_path_factory, dataset, chunk_bytes, n_threads):
     path = tmp_path_factory.mktemp("threads") / "data.svm"
     dump_svmlight(path, *dataset)
     text = path.read_bytes()
     one = _core.parse_svmlight(text, double_precision=True)
     many = _core.parse_svmlight(
-        text, double_precision=True, n_threads=n_threads, block_bytes=block_bytes
+        text, double_precision=True, n_threads=n_threads, chunk_bytes=chunk_bytes
     )
     assert one[3] == many[3]
     for a, b in zip((*one[:3], one[4]), (*many[:3], many[4]), strict=True):
@@ -105,7 +105,7 @@ magics = st.sampled_from([b"", b"\x1f\x8b\x08", b"BZh91AY&SY", b"\xfd7zXZ\x00"])
     max_examples=500, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(magics, soups | st.binary(max_size=200), st.booleans(), st.integers(1, 40))
-def test_arbitrary_bytes(tmp_path, magic, content, zero_based, block_bytes):
+def test_arbitrary_bytes(tmp_path, magic, content, zero_based, chunk_bytes):
     path = tmp_path / "data"
     path.write_bytes(magic + content)
     try:
@@ -119,7 +119,7 @@ def test_arbitrary_bytes(tmp_path, magic, content, zero_based, block_bytes):
     if not magic:
         # The same bytes in tiny blocks on threads.
         again = _core.parse_svmlight(
-            content, zero_based=zero_based, n_threads=3, block_bytes=block_bytes
+            content, zero_based=zero_based, n_threads=3, chunk_bytes=chunk_bytes
         )
         assert again[0].tobytes() == X.data.tobytes()
         assert again[2].tolist() == X.indptr.tolist()

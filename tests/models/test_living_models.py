@@ -85,27 +85,16 @@ def test_all_forms_of_weights_give_the_same_bits(isa, dtype, classes):
     assert 0 < split.n_dense < 40
     given = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "isa": isa, "threads": 2}
     by_class = np.empty((50, classes), dtype)
-    _core.scores_sparse(
-        **given,
-        coef=coef.data,
-        coef_indices=coef.indices,
-        coef_indptr=coef.indptr,
-        intercept=intercept,
-        cols=40,
-        out=by_class,
-    )
+    weights = _core.sparse_weights(coef.data, coef.indices, coef.indptr, 40, intercept)
+    _core.scores(**given, weights=weights, out=by_class)
     by_feature, dense = np.empty_like(by_class), np.empty_like(by_class)
-    _core.scores_by_feature(
-        **given,
-        coef=split.lists.data,
-        coef_classes=split.lists.indices,
-        coef_indptr=split.lists.indptr,
-        slot=split.slot,
-        matrix=split.matrix,
-        intercept=intercept,
-        out=by_feature,
+    lists = split.lists
+    weights = _core.weights_by_feature(
+        lists.data, lists.indices, lists.indptr, split.slot, split.matrix, intercept
     )
-    _core.scores_dense(**given, coef=coef.toarray(), intercept=intercept, out=dense)
+    _core.scores(**given, weights=weights, out=by_feature)
+    weights = _core.dense_weights(coef.toarray(), intercept)
+    _core.scores(**given, weights=weights, out=dense)
     assert by_class.tobytes() == by_feature.tobytes() == dense.tobytes()
     np.testing.assert_allclose(by_class, X @ coef.toarray().T + intercept, atol=1e-5)
 

@@ -178,6 +178,9 @@ def check_refusals(comm):
     comm.barrier()
 
 
+LAUNCHED = ("OMPI_", "PMI_", "PMIX_", "MV2_", "PALS_", "SLURM_")
+"""How variables begin that launchers of ranks set."""
+
 CHECKS = [value for name, value in list(globals().items()) if name.startswith("check_")]
 
 

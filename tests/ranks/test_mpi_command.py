@@ -123,17 +123,11 @@ def test_the_command(folder):
     assert load_model(folder / "by-default").n_bundles == 4
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["train", "missing.svm", "m"], "missing.svm: No such file or directory"),
-        (["predict", "train.svm", "test.svm", "-o", "out"], "not a multimargin model"),
-    ],
-)
-def test_an_error_is_told_once(folder, arguments, message):
+def test_an_error_is_told_once(folder):
+    arguments = ["predict", "train.svm", "test.svm", "-o", "out"]
     result = mpiexec(2, ["-m", "multimargin", *arguments], timeout=60, cwd=folder)
     assert result.status != 0
-    assert result.stderr.count(message) == 1, result.output
+    assert result.stderr.count("not a multimargin model") == 1, result.output
     assert result.stdout == ""
 
 

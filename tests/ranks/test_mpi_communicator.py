@@ -1,4 +1,4 @@
-"""Every communicator does what `communicator_checks` asks of it, and MPI's a little more."""
+"""The communicator over MPI does what `communicator_checks` asks of it, and a little more."""
 
 import os
 import subprocess
@@ -6,45 +6,22 @@ import sys
 
 import pytest
 
-from multimargin.parallel._communicator import SerialCommunicator
-from multimargin.parallel._mpi import launched_rank, launched_size, under_mpi, world
 from tests.parallel import communicator_checks
-from tests.support import mpi, rank_threads
+from tests.parallel.communicator_checks import CHECKS, LAUNCHED
+from tests.support import mpi
 
-CHECKS = [pytest.param(check, id=check.__name__) for check in communicator_checks.CHECKS]
 SCRIPT = communicator_checks.__file__
-LAUNCHED = ("OMPI_", "PMI_", "PMIX_", "MV2_", "PALS_", "SLURM_")
-
-
-@pytest.fixture
-def no_launcher(monkeypatch):
-    for name in [name for name in os.environ if name.startswith(LAUNCHED)]:
-        monkeypatch.delenv(name)
-    world.cache_clear()
-    yield monkeypatch
-    world.cache_clear()
-
-
-@pytest.mark.parametrize("check", CHECKS)
-def test_serial(check):
-    check(SerialCommunicator())
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 5])
-@pytest.mark.parametrize("check", CHECKS)
-def test_threads(check, size):
-    rank_threads.run_ranks(size, check)
 
 
 @mpi.needs_mpi
-@pytest.mark.parametrize(("size", "chunk"), [(1, 0), (1, 64), (2, 777), (3, 0), (4, 9001)])
+@pytest.mark.parametrize(("size", "chunk"), [(1, 64), (2, 777), (3, 0), (4, 9001)])
 def test_ranks(size, chunk):
     """With whole messages (0) and in pieces so small that each message has many."""
     result = mpi.mpiexec(size, [SCRIPT, chunk])
     assert result.status == 0, result.output
     done = result.stdout.split()
     assert len(done) >= len(CHECKS) - 1
-    assert set(done) <= {check.__name__ for check in communicator_checks.CHECKS}
+    assert set(done) <= {check.__name__ for check in CHECKS}
 
 
 @mpi.needs_mpi
@@ -72,9 +49,9 @@ print("fine")
 
 @mpi.needs_mpi
 def test_waiting_leaves_the_core_to_others():
-    """A rank that waits for two seconds uses a small part of them."""
+    """A rank that waits lets go of its core again and again; one that asks without end does not."""
     script = """
-import time
+import resource, time
 import numpy as np
 from multimargin.parallel._mpi import world
 comm = world()
@@ -83,12 +60,13 @@ if comm.rank == 0:
     time.sleep(2)
     comm.send([np.zeros(1)], 1).wait()
 else:
-    start = time.process_time()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
     comm.receive(0)
-    print(time.process_time() - start)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before)
 """
     result = mpi.mpiexec(2, ["-c", script])
-    assert float(result.stdout) < 0.8, result.output
+    # A thousand on an idle machine.
+    assert int(result.stdout) > 50, result.output
 
 
 @mpi.needs_mpi
@@ -122,55 +100,6 @@ print("fine")
 """
     result = mpi.mpiexec(2, ["-c", script])
     assert (result.status, result.stdout) == (0, "fine\nfine\n"), result.output
-
-
-def test_without_a_launcher_there_is_one_rank(no_launcher):
-    assert not under_mpi()
-    assert launched_size() is None
-    assert launched_rank() == 0
-    assert isinstance(world(), SerialCommunicator)
-
-
-@pytest.mark.parametrize(
-    ("variables", "rank", "size"),
-    [
-        ({"OMPI_COMM_WORLD_RANK": "2", "OMPI_COMM_WORLD_SIZE": "5"}, 2, 5),
-        ({"PMI_RANK": "1", "PMI_SIZE": "4"}, 1, 4),
-        ({"PMIX_RANK": "3", "SLURM_STEP_NUM_TASKS": "8"}, 3, 8),
-        ({"PMIX_RANK": "3"}, 3, None),
-    ],
-)
-def test_launchers_are_recognised(no_launcher, variables, rank, size):
-    for name, value in variables.items():
-        no_launcher.setenv(name, value)
-    assert under_mpi()
-    assert (launched_rank(), launched_size()) == (rank, size)
-
-
-def test_a_batch_script_of_slurm_is_not_mpi(no_launcher):
-    for name in ("SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS"):
-        no_launcher.setenv(name, "4")
-    assert not under_mpi()
-    assert launched_size() is None
-
-
-def without_mpi4py(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mpi4py", None)
-
-
-def test_mpi4py_is_missing(no_launcher):
-    without_mpi4py(no_launcher)
-    no_launcher.setenv("PMI_RANK", "0")
-    no_launcher.setenv("PMI_SIZE", "2")
-    with pytest.raises(RuntimeError, match=r'pip install "multimargin\[mpi\]"'):
-        world()
-
-
-def test_one_rank_needs_no_mpi4py(no_launcher):
-    without_mpi4py(no_launcher)
-    no_launcher.setenv("PMI_RANK", "0")
-    no_launcher.setenv("PMI_SIZE", "1")
-    assert isinstance(world(), SerialCommunicator)
 
 
 @mpi.needs_mpi

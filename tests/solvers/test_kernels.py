@@ -20,7 +20,7 @@ from multimargin.solvers.ovr._solver import OvrSolver
 from tests.solvers.active_set.rank_problems import visit_rule
 
 # Those whose block solve the engine uses; the others have solvers of their own.
-ACTIVE_SET = ["ww", "cs"]
+ACTIVE_SET = [name for name, f in FORMULATIONS.items() if f.sparse_dual]
 ISAS = [isa for isa in range(3) if _core.isa_available(isa)]
 numbers = st.floats(-3, 3)
 
@@ -193,7 +193,7 @@ def twin_scan(engine, problem):
 @pytest.mark.parametrize("bias", [0.0, 0.7])
 def test_scan_and_weights(name, isa, dtype, index, bias):
     problem = make_problem(dtype, index, bias=bias, formulation=name)
-    engine = problem.engine(2, 0, isa)
+    engine = _core.engine(problem.samples, name, threads=2, seed=0, isa=isa)
     engine.start_from_centroids(6, 100)
     rel = 2e-5 if dtype == np.float32 else 1e-10
     for _ in range(3):
@@ -215,7 +215,7 @@ def test_scan_and_weights(name, isa, dtype, index, bias):
 @pytest.mark.parametrize("name", ACTIVE_SET)
 def test_pass_with_full_coupling_never_loses(name):
     problem = make_problem(np.float64, np.int32, bias=1.0, formulation=name)
-    engine = problem.engine(2, 1)
+    engine = _core.engine(problem.samples, name, threads=2, seed=1)
     engine.start_from_centroids(20, 10_000)
     before = -np.inf
     for _ in range(20):

@@ -8,8 +8,9 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,19 @@ def small_model(**parameters: Any) -> TextClassifier:
     """Six classes of two texts each."""
     labels = parameters.pop("labels", LABELS)
     return TextClassifier(random_state=0, **{"tol": 1e-4, **parameters}).fit(TEXTS, labels)
+
+
+def eventually(holds: Callable[[], Any], seconds: float = 60) -> bool:
+    """Wait until something holds; errors of connections mean not yet."""
+    import httpx
+
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with suppress(OSError, httpx.HTTPError):
+            if holds():
+                return True
+        time.sleep(0.05)
+    return False
 
 
 class Process:

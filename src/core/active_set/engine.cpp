@@ -18,22 +18,21 @@ constexpr std::int64_t kSamplesPerTask = 512;
 }  // namespace
 
 template <class T, class I>
-Engine<T, I>::Engine(const Csr<T, I>& X, const std::int32_t* y, const T* box,
-                     std::int32_t n_classes, T bias, Formulation formulation, Isa isa, int threads,
+Engine<T, I>::Engine(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads,
                      std::uint64_t seed)
-    : X_(X),
-      y_(y),
-      box_(box),
-      n_classes_(n_classes),
-      bias_(bias),
+    : X_(samples.X),
+      y_(samples.y),
+      box_(samples.box),
+      n_classes_(samples.n_classes),
+      bias_(samples.bias),
       seed_(seed),
       solver_(solver_kernels<T>(formulation, isa)),
       scan_kernels_(scan_kernels<T, I>(formulation, isa)),
       team_(threads),
-      norm2_(row_norms(X, bias)) {
-  row_.resize(X.rows + 1);
-  for (std::int64_t i = 0; i <= X.rows; ++i) row_[i] = static_cast<std::int64_t>(X.indptr[i]);
-  empty_value_ = empty_value(solver_, norm2_, box, n_classes);
+      norm2_(row_norms(X_, bias_)) {
+  row_.resize(X_.rows + 1);
+  for (std::int64_t i = 0; i <= X_.rows; ++i) row_[i] = static_cast<std::int64_t>(X_.indptr[i]);
+  empty_value_ = empty_value(solver_, norm2_, box_, n_classes_);
 }
 
 template <class T, class I>

@@ -16,6 +16,7 @@
 #include "common/clock.hpp"
 #include "common/csr.hpp"
 #include "common/reports.hpp"
+#include "common/samples.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
 
@@ -34,9 +35,8 @@ struct ScanReport {
 template <class T, class I>
 class Engine {
  public:
-  // X, y and box are borrowed. y holds classes 0 .. n_classes-1.
-  Engine(const Csr<T, I>& X, const std::int32_t* y, const T* box, std::int32_t n_classes, T bias,
-         Formulation formulation, Isa isa, int threads, std::uint64_t seed);
+  Engine(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads,
+         std::uint64_t seed);
 
   // Both are asked about every 10 ms by the calling thread, and must not throw.
   // stop: true ends a pass or a scan early; the state stays whole.

@@ -1,4 +1,4 @@
-// What rounding may have taken from a margin, so that a certificate can give it back.
+// Bounds on the rounding error of margins, which certificates add.
 //
 // A sum of n products, in any order and fused or not, is off by at most (n + 1) u sum |x_j w_j| and
 // terms of u^2, where u is half the distance from 1 to the next number; and sum |x_j w_j| <= |x|

@@ -26,7 +26,7 @@ class Backoff {
   int rounds_ = 0;
 };
 
-// Thrown by Team::for_each() when abort() said so: what was being made is half done.
+// Thrown by Team::for_each() when abort() says so: its results are incomplete.
 struct Aborted : std::exception {
   const char* what() const noexcept override { return "aborted"; }
 };
@@ -40,8 +40,8 @@ class Team {
 
   int size() const { return size_; }
 
-  // Asked by the calling thread between jobs of for_each(); true: no more are handed out, and
-  // for_each() throws Aborted.
+  // abort() is called by the calling thread between jobs of for_each(); true: no more are handed
+  // out, and for_each() throws Aborted.
   void set_abort(std::function<bool()> abort) { abort_ = std::move(abort); }
 
   // Calls job(member) on every member, 0 being the calling thread, and returns
@@ -52,8 +52,8 @@ class Team {
   // waited for, so jobs that use barriers allocate beforehand.
   void barrier();
 
-  // Calls job(member, k) for k in [0, count), handing out k in increasing order. What has been
-  // handed out is done, so a job may wait for one of a smaller k.
+  // Calls job(member, k) for k in [0, count), handing out k in increasing order. Every k handed out
+  // is finished, so a job may wait for one of a smaller k.
   void for_each(std::int64_t count, const std::function<void(int, std::int64_t)>& job);
 
  private:

@@ -9,7 +9,7 @@
 //
 // primal - dual = sum_i [ U_i max(0, max_c m_ic) - sum_c a_ic m_ic ], every term >= 0.
 //
-// What is left of the budget is like one more class, with margin 0 and variable U - A. Then the
+// The rest of the budget is like one more class, with margin 0 and variable U - A. Then the
 // variables are >= 0 and add up to U, and at the optimum those > 0 have the largest margin. A
 // sample is violated by the largest margin less the smallest that has something to give.
 //
@@ -98,7 +98,7 @@ struct CrammerSinger {
       const T v = shifted[c] - ratio[c] * b.room;
       at_room += v > 0 ? v : T(0);
     }
-    if (at_room >= b.room) return share_out(b, b.room, alpha_out, work);
+    if (at_room >= b.room) return spread(b, b.room, alpha_out, work);
     const T t = root(shifted, ratio, b.size, b.room, total, high);
     for (int c = 0; c < b.size; ++c) alpha_out[c] = part(shifted[c], ratio[c] * t);
     fit(alpha_out, b.size, b.room, false);
@@ -108,7 +108,7 @@ struct CrammerSinger {
   static void solve_exchange(const Block<T>& b, T* alpha_out, T* work) {
     T total = 0;
     for (int c = 0; c < b.size; ++c) total += b.alpha[c];
-    share_out(b, total, alpha_out, work);
+    spread(b, total, alpha_out, work);
   }
 
  private:
@@ -133,7 +133,7 @@ struct CrammerSinger {
   // The optimum of classes that use up `budget`: a'_c = r_c max(0, v_c - s), v_c = b_c / r_c, where
   // s makes them add up to it. The v_c may be far larger than the budget, but only their
   // differences count, and those are taken of the margins, where no digit is lost yet.
-  static void share_out(const Block<T>& b, T budget, T* alpha_out, T* work) {
+  static void spread(const Block<T>& b, T budget, T* alpha_out, T* work) {
     T* height = work;
     T* ratio = work + b.size;
     T most = std::numeric_limits<T>::lowest(), top = most, top_ratio = 1;
@@ -167,8 +167,8 @@ struct CrammerSinger {
     fit(alpha_out, b.size, budget, true);
   }
 
-  // Alphas are as exact as what they were taken from. What they add up to is known better, and the
-  // point must be feasible: no more than the budget, and all of it where it is used up.
+  // Alphas are as exact as the margins they come from. Their sum is known better, and the point
+  // must be feasible: no more than the budget, and all of it where it is used up.
   static void fit(T* alpha, int size, T room, bool used_up) {
     T sum = 0;
     for (int c = 0; c < size; ++c) sum += alpha[c];
@@ -180,8 +180,8 @@ struct CrammerSinger {
     }
   }
 
-  // max(0, whole - taken), where what is left of rounding is nothing: a class that kept it would
-  // have something to give for ever, and so a violation that no step takes away.
+  // max(0, whole - taken), where a remainder of rounding counts as zero: a class that kept it would
+  // have something to give for ever, a violation that no step removes.
   static T part(T whole, T taken) {
     const T rest = whole - taken;
     const T size = taken < 0 ? -taken : taken;

@@ -1,4 +1,4 @@
-// What the engine and a formulation say to each other about one sample.
+// One sample, as a formulation sees it.
 //
 // A formulation is a struct of static functions over these types. It never sees
 // features, threads, files or other samples; the engine never sees a loss.
@@ -20,18 +20,18 @@ struct Block {
   const T* curvature;  // [size] along each class, or nullptr: curvature_own for all
 };
 
-// What is wrong with a sample before it is solved, and what the classes of the block say about
-// those that are not in it.
+// How far a sample is from its optimum before it is solved, and what the classes of the block imply
+// for all others.
 template <class T>
 struct Report {
-  T gap;        // its share of primal - dual over the classes of the block, >= 0
+  T gap;        // added to primal - dual by the classes of the block, >= 0
   T violation;  // its largest projected gradient
   T least;      // another class violates by what its margin, if positive, exceeds this
   T loss;       // where the scan's sum, or maximum, over classes begins
 };
 
-// What has been seen of a sample's active pairs, where nobody has all of them: kept for each
-// sample, and combined by the largest (most, violation) or smallest (least) of each.
+// Summary of a sample's active pairs where no one has all of them: kept for each sample, and
+// combined by the largest (most, violation) or smallest (least).
 template <class T>
 struct Account {
   T most;       // largest margin

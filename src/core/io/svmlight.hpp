@@ -2,7 +2,7 @@
 //
 //   label index:value index:value ... # comment
 //
-// The text is cut into blocks at line ends; threads parse the blocks
+// The text is cut into chunks at line ends; threads parse the chunks
 // independently and the pieces are joined in order, so the result (and the
 // error, if any) is the same for every number of threads.
 #pragma once
@@ -26,7 +26,7 @@ struct Options {
   std::int64_t n_features = -1;        // number of columns; -1: from the data
   bool ignore_extra_features = false;  // drop columns >= n_features, else refuse them
   int n_threads = 1;
-  std::size_t block_bytes = std::size_t{1} << 20;
+  std::size_t chunk_bytes = std::size_t{1} << 20;
 };
 
 // The first malformed place of the text. Line and column are 1-based; the
@@ -63,6 +63,10 @@ struct Dataset {
 // example gives n_rows == 0.
 template <typename Real>
 Dataset<Real> parse(const char* text, std::size_t size, const Options& options);
+
+// Row pointers of 32 bits; nullptr where they do not suffice.
+template <typename Real>
+std::unique_ptr<std::int32_t[]> narrow_indptr(const Dataset<Real>& parsed);
 
 extern template Dataset<float> parse<float>(const char*, std::size_t, const Options&);
 extern template Dataset<double> parse<double>(const char*, std::size_t, const Options&);

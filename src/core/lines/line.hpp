@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "common/csr.hpp"
+#include "formulations/formulation.hpp"
 #include "simd/isa.hpp"
 
 namespace multimargin {
@@ -15,13 +16,6 @@ template <class T>
 constexpr int line_lanes() {
   return 64 / static_cast<int>(sizeof(T));
 }
-
-// The binary losses that a line can be trained with.
-enum class LineLoss : int {
-  hinge = 0,          // class against the rest
-  squared_hinge = 1,  // the same, squared
-  others_hinge = 2,   // the rest only: samples of the class itself have no part (Lee-Lin-Wahba)
-};
 
 // Pointers to a line within larger arrays; strides count numbers.
 template <class T>
@@ -81,6 +75,6 @@ struct LineKernels {
 };
 
 template <class T, class I>
-LineKernels<T, I> line_kernels(LineLoss loss, Isa isa);
+LineKernels<T, I> line_kernels(BinaryLoss loss, Isa isa);
 
 }  // namespace multimargin

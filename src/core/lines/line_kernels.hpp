@@ -1,55 +1,19 @@
-// Binary machines, a line of classes at a time: scores, steps and certificates.
+// Binary problems, a line of classes at a time: scores, steps and certificates.
 //
 // For class c and sample i with sign +1 where the sample is not of the class, -1 where it is:
 //   h = 1 + sign (w_c.x_i)                    hinge
-//   m = h - q a                               the dual's gradient; q = 0, or 1 / (2 U) squared
+//   m = h - q a                               the dual's gradient, q the loss's diagonal
 //   a' = clip(a + m / (k_i + q), 0, ceiling)  one variable, exactly
 //   w_c -= sign (a' - a) x_i
 // Included once per instruction set; no library template.
 #pragma once
 
+#include "formulations/binary_losses.hpp"
 #include "lines/line.hpp"
 #include "simd/vector.hpp"
 
 namespace multimargin {
 namespace MM_ISA {
-
-// 1/2 |w|^2 + sum U max(0, h);  0 <= a <= U
-template <class T>
-struct LineHinge {
-  using V = typename Vector<T>::type;
-  static constexpr bool own = true;
-  static T diagonal(T) { return 0; }
-  static T ceiling(T box) { return box; }
-  // Of one number, or of a line of them.
-  template <class P>
-  static P loss(const P& positive, T box) {
-    return box * positive;
-  }
-  static V value(const V& a, T) { return a; }
-  static double value(double a, T) { return a; }
-};
-
-// 1/2 |w|^2 + sum U max(0, h)^2;  0 <= a,  the dual loses a^2 / (4 U)
-template <class T>
-struct LineSquaredHinge {
-  using V = typename Vector<T>::type;
-  static constexpr bool own = true;
-  static T diagonal(T box) { return T(0.5) / box; }
-  static T ceiling(T) { return sizeof(T) == 4 ? T(3e38) : T(1e300); }
-  template <class P>
-  static P loss(const P& positive, T box) {
-    return box * positive * positive;
-  }
-  static V value(const V& a, T box) { return a - T(0.25) / box * a * a; }
-  static double value(double a, T box) { return a - 0.25 / static_cast<double>(box) * a * a; }
-};
-
-// The hinge without the class's own samples.
-template <class T>
-struct LineOthersHinge : LineHinge<T> {
-  static constexpr bool own = false;
-};
 
 // Everything about a sample's variables in one line at the present weights.
 template <class Loss, class T>
@@ -86,7 +50,7 @@ struct LineState {
 
   V positive() const { return taking_part && h > V{} ? h : V{}; }
 
-  // The sample's share of primal - dual, never negative.
+  // Added to primal - dual by the sample, never negative.
   V gap(T box) const {
     const V own = Loss::loss(positive(), box) - a * h + (a - Loss::value(a, box));
     return taking_part ? own : V{};
@@ -258,14 +222,14 @@ LineKernels<T, I> make_line_kernels() {
 }
 
 template <class T, class I>
-LineKernels<T, I> line_kernels(LineLoss loss) {
+LineKernels<T, I> line_kernels(BinaryLoss loss) {
   switch (loss) {
-    case LineLoss::hinge:
-      return make_line_kernels<LineHinge<T>, T, I>();
-    case LineLoss::squared_hinge:
-      return make_line_kernels<LineSquaredHinge<T>, T, I>();
-    case LineLoss::others_hinge:
-      return make_line_kernels<LineOthersHinge<T>, T, I>();
+    case BinaryLoss::hinge:
+      return make_line_kernels<Hinge<T>, T, I>();
+    case BinaryLoss::squared_hinge:
+      return make_line_kernels<SquaredHinge<T>, T, I>();
+    case BinaryLoss::others_hinge:
+      return make_line_kernels<OthersHinge<T>, T, I>();
   }
   return {};
 }

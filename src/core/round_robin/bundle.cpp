@@ -1,6 +1,7 @@
 #include "round_robin/bundle.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 #include "active_set/slots.hpp"
@@ -58,6 +59,25 @@ void Bundle<T, I>::set(std::vector<std::int64_t> begin, std::vector<std::int32_t
   begin_ = std::move(begin);
   sample_ = std::move(sample);
   alpha_ = std::move(alpha);
+}
+
+template <class T, class I>
+void Bundle<T, I>::restore(std::vector<std::int64_t> begin, std::vector<std::int32_t> sample,
+                           std::vector<T> alpha) {
+  if (!std::is_sorted(begin.begin(), begin.end()))
+    throw std::invalid_argument("a bundle's columns must begin one after the other");
+  for (const std::int32_t i : sample)
+    if (i < 0 || i >= problem_.X.rows) throw std::invalid_argument("there is no such sample");
+  set(std::move(begin), std::move(sample), std::move(alpha));
+}
+
+template <class T, class I>
+void Bundle<T, I>::put_alpha(const std::int64_t* pair, const T* value, std::int64_t count) {
+  for (std::int64_t k = 0; k < count; ++k) {
+    if (pair[k] < 0 || pair[k] >= static_cast<std::int64_t>(alpha_.size()))
+      throw std::invalid_argument("put_alpha: no such pair");
+    alpha_[pair[k]] = value[k];
+  }
 }
 
 template <class T, class I>

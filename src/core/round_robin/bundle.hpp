@@ -38,6 +38,10 @@ class Bundle {
   void take(const std::int64_t* slot_begin, const std::int32_t* cls, const T* alpha);
   // Pairs by class, as they are.
   void set(std::vector<std::int64_t> begin, std::vector<std::int32_t> sample, std::vector<T> alpha);
+  // Both throw std::invalid_argument for samples or pairs that do not exist.
+  void restore(std::vector<std::int64_t> begin, std::vector<std::int32_t> sample,
+               std::vector<T> alpha);
+  void put_alpha(const std::int64_t* pair, const T* value, std::int64_t count);
   const std::vector<std::int64_t>& begin() const { return begin_; }
   const std::vector<std::int32_t>& sample() const { return sample_; }
   std::vector<T>& alpha() { return alpha_; }

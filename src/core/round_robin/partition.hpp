@@ -2,21 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "common/csr.hpp"
 #include "common/norms.hpp"
+#include "common/samples.hpp"
 
 namespace multimargin {
 
 template <class T, class I>
-struct PartitionedProblem {
-  Csr<T, I> X;
-  const std::int32_t* y;
-  const T* box;
-  std::int32_t n_classes;
-  T bias;
+struct PartitionedProblem : Samples<T, I> {
+  using Samples<T, I>::X;
+  using Samples<T, I>::y;
+  using Samples<T, I>::n_classes;
   std::vector<T> norm2;
 
   std::vector<std::int32_t> bundle_of;              // [K]
@@ -26,11 +25,13 @@ struct PartitionedProblem {
   std::vector<std::vector<std::int32_t>> own;       // of each bundle: its own samples, by class
   std::vector<std::int64_t> own_index;              // [n] of a sample within its bundle's own
 
-  PartitionedProblem(const Csr<T, I>& X, const std::int32_t* y, const T* box,
-                     std::int32_t n_classes, T bias)
-      : X(X), y(y), box(box), n_classes(n_classes), bias(bias), norm2(row_norms(X, bias)) {}
+  explicit PartitionedProblem(const Samples<T, I>& samples)
+      : Samples<T, I>(samples), norm2(row_norms(samples.X, samples.bias)) {}
 
+  // Throws std::invalid_argument where a class has no such bundle.
   void divide(std::vector<std::int32_t> bundle, std::int32_t bundles) {
+    for (const std::int32_t b : bundle)
+      if (b < 0 || b >= bundles) throw std::invalid_argument("divide: bundle out of range");
     bundle_of = std::move(bundle);
     place_of.resize(n_classes);
     classes.assign(bundles, {});

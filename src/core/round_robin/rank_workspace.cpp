@@ -1,14 +1,14 @@
 #include "round_robin/rank_workspace.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace multimargin {
 
 template <class T, class I>
-RankWorkspace<T, I>::RankWorkspace(const Csr<T, I>& X, const std::int32_t* y, const T* box,
-                                   std::int32_t n_classes, T bias, Formulation formulation, Isa isa,
+RankWorkspace<T, I>::RankWorkspace(const Samples<T, I>& samples, Formulation formulation, Isa isa,
                                    int threads)
-    : problem_(X, y, box, n_classes, bias),
+    : problem_(samples),
       kernels_(solver_kernels<T>(formulation, isa)),
       shared_(!kernels_.separable),
       scan_kernels_(scan_kernels<T, I>(formulation, isa)),
@@ -29,6 +29,19 @@ void RankWorkspace<T, I>::divide(std::vector<std::int32_t> bundle_of, std::int32
   bundle_states_.clear();
   meetings_.clear();
   problem_.divide(std::move(bundle_of), bundles);
+}
+
+template <class T, class I>
+T RankWorkspace<T, I>::judge(const T* most, const T* least, const T* violation, const double* sums,
+                             T* from_out, T* loss_out) const {
+  T largest = 0;
+  for (std::int64_t i = 0; i < problem_.X.rows; ++i) {
+    const Report<T> r = judge(i, {most[i], least[i], violation[i]}, static_cast<T>(sums[i]));
+    from_out[i] = r.least;
+    loss_out[i] = r.loss;
+    if (problem_.norm2[i] > 0) largest = std::max(largest, r.violation);
+  }
+  return largest;
 }
 
 // ---------------------------------------------------------------- owned bundles

@@ -18,9 +18,7 @@ namespace multimargin {
 template <class T, class I>
 class RankWorkspace {
  public:
-  // X, y and box are borrowed. y holds classes 0 .. n_classes-1.
-  RankWorkspace(const Csr<T, I>& X, const std::int32_t* y, const T* box, std::int32_t n_classes,
-                T bias, Formulation formulation, Isa isa, int threads);
+  RankWorkspace(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads);
 
   void set_stop(std::function<bool()> stop) { stop_ = Periodically(std::move(stop)); }
   void set_abort(std::function<bool()> abort) { team_.set_abort(Periodically(std::move(abort))); }
@@ -64,6 +62,10 @@ class RankWorkspace {
   Report<T> judge(std::int64_t i, const Account<T>& account, T sum) const {
     return kernels_.close_account(account, sum, problem_.box[i]);
   }
+  // The same for all samples: the margin to exceed and the first loss of each. Returns the largest
+  // violation.
+  T judge(const T* most, const T* least, const T* violation, const double* sums, T* from_out,
+          T* loss_out) const;
   // Primal and dual value of samples without entries.
   double empty_value() const {
     return multimargin::empty_value(kernels_, problem_.norm2, problem_.box, problem_.n_classes);

@@ -1,10 +1,10 @@
 // Lee-Lin-Wahba: all classes of a sample at once, or class by class with the mean held fixed.
 // The problem and the formulas are at the head of row_kernels.hpp.
 //
-// Its solution is dense in samples x classes and features x classes, so both are kept. They can be
-// divided by classes: a share holds bundles of neighbouring classes, whole lines each. What all
-// classes have to add up to is then added up bundle by bundle outside, in the bundles' order, so
-// that it does not matter who holds which of them.
+// Its solution is dense: dual variables are samples x classes, weights features x classes, and both
+// are kept. They can be divided by classes: a rank holds bundles of neighbouring classes, whole
+// lines each. Sums over all classes are then added up outside, in the order of the bundles, so that
+// it does not matter which rank holds which of them.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,15 @@
 #include "common/clock.hpp"
 #include "common/csr.hpp"
 #include "common/reports.hpp"
+#include "common/samples.hpp"
 #include "common/team.hpp"
+#include "common/types.hpp"
 #include "lines/line.hpp"
 #include "rows/row.hpp"
 
 namespace multimargin {
 
-// Everything at the same weights.
+// The certificate of all samples with some classes, at fixed weights.
 struct FullReport {
   double half_norm = 0;  // of weights that were rounded
   double loss = 0;       // weighted by the box, no less than it is; 0 for the hard margin
@@ -33,28 +35,27 @@ struct FullReport {
   std::int64_t free = 0;
 };
 
-// What conjugate gradients on the free variables came to.
+// One call of conjugate gradients on the free variables.
 struct FaceReport {
   std::int32_t iterations = 0;
-  double step = 0;  // share of the step that was taken, 0 .. 1
-  double gain = 0;  // by how much the dual grew
+  double step = 0;  // fraction of the step that was taken, 0 .. 1
+  double gain = 0;  // growth of the dual
 };
 
 template <class T, class I>
 class LeeLinWahba {
  public:
-  // X, y and box are borrowed; an infinite box is the hard margin. The bundles held are
-  // [cuts[k], cuts[k + 1]); cuts are multiples of a line, the number of classes excepted.
-  // A single cut: none; no cut: all classes in one bundle.
-  LeeLinWahba(const Csr<T, I>& X, const std::int32_t* y, const T* box, std::int32_t n_classes,
-              T bias, Isa isa, int threads, std::uint64_t seed,
+  // The bundles held are [cuts[k], cuts[k + 1]); cuts rise and are multiples of a line, the number
+  // of classes excepted: else std::invalid_argument is thrown. A single cut: none; no cut: all
+  // classes in one bundle.
+  LeeLinWahba(const Samples<T, I>& samples, Isa isa, int threads, std::uint64_t seed,
               const std::vector<std::int32_t>& cuts = {});
 
   // See Engine.
   void set_stop(std::function<bool()> stop) { stop_ = Periodically(std::move(stop)); }
   void set_abort(std::function<bool()> abort) { team_.set_abort(Periodically(std::move(abort))); }
 
-  // Threads share samples from this many cache lines of work between two meetings.
+  // Threads share samples from this many cache lines of work between two barriers.
   void set_least_shared(double lines) { least_shared_ = lines; }
 
   // Dual variables, samples x classes held; nullptr: all zero. The weights stay as they are.
@@ -68,13 +69,15 @@ class LeeLinWahba {
   // Recomputes all weights from alpha.
   void recompute();
   // At the present weights; recompute() comes first where rounding matters.
-  FullReport look();
+  FullReport certify();
   // One pass of exact steps over all samples, all classes of a sample at once.
   PassReport pass_rows(T leave_below, T idle);
-  // Conjugate gradients on the free variables, to the given share of the first residual.
+  // Conjugate gradients on the free variables, down to this fraction of the first residual.
   FaceReport polish(std::int32_t iterations, double reduction);
 
   // --- bundles of classes, and what they add up to
+  // Throws std::invalid_argument unless all of these are samples.
+  void check_samples(const std::int32_t* samples, std::int64_t count) const;
   // Sums of alpha over each bundle's classes, bundles x count; samples = nullptr: 0 .. count - 1.
   void alpha_sums(const std::int32_t* samples, std::int64_t count, double* out);
   // Weights from alpha, given the sums over all classes [n].
@@ -84,25 +87,24 @@ class LeeLinWahba {
   // Given the sums over all classes: makes them zero. Rounded one by one the weights of a feature
   // do not sum to zero, and only those that do are a point of the primal.
   void centre(const double* sums);
-  // Of each bundle.
-  // Given the sums of the weights over all classes, as they are now.
-  std::vector<FullReport> look_bundles(const double* weight_sums);
+  // A report per bundle, given the sums of the present weights over all classes.
+  std::vector<FullReport> certify_bundles(const double* weight_sums);
 
   // --- the paper's alternation
   // The samples that have entries, in the order of an epoch.
   std::vector<std::int32_t> shuffled_samples(std::uint64_t epoch) const;
-  // How far the mean has come since recompute(), features and the constant.
+  // Change of the mean since recompute(), by feature, the constant one last.
   const std::vector<double>& mean() const { return mean_; }
-  // Takes the mean along, given what all classes' alphas of these samples add up to now.
+  // Moves the mean, given the present sums of these samples' alphas over all classes.
   void move_mean(const std::int32_t* samples, std::int64_t count, const double* sums);
-  // Holds the mean there, counted from recompute(), for a pass over these samples.
+  // Fixes the mean for a pass over these samples; it is counted from recompute().
   void hold_mean(const double* mean, const std::int32_t* samples, std::int64_t count);
   // Every class by itself over these samples, the mean held; reports of each bundle.
   // `everything`: variables that were dropped take part again.
   std::vector<PassReport> pass_lines(const std::int32_t* samples, std::int64_t count,
                                      bool everything, T idle);
 
-  // --- all there is to a bundle between two epochs
+  // --- the state of a bundle between two epochs
   // alpha: samples x classes; w: (features + 1) x classes; drops: 3 x lines x samples.
   void save(std::int64_t bundle, T* alpha, T* w, std::uint16_t* drops);
   void load(std::int64_t bundle, const T* alpha, const T* w, const std::uint16_t* drops);
@@ -112,7 +114,7 @@ class LeeLinWahba {
   std::int64_t bundles() const { return static_cast<std::int64_t>(cuts_.size()) - 1; }
   std::int32_t classes_of(std::int64_t bundle) const { return cuts_[bundle + 1] - cuts_[bundle]; }
   std::int32_t held() const { return cuts_.back(); }
-  // Of what grows with the classes held.
+  // Memory that grows with the classes held.
   std::int64_t bytes() const;
   std::int32_t n_classes() const { return n_classes_; }
   const Csr<T, I>& X() const { return X_; }
@@ -125,7 +127,7 @@ class LeeLinWahba {
   void fill_zero(Buffer<T>& buffer, std::int64_t rows);
   std::int64_t width_of(std::int64_t bundle) const;
   std::int64_t lines() const { return (held() + line_lanes<T>() - 1) / line_lanes<T>(); }
-  FullReport look_bundle(std::int64_t bundle, const double* weight_sums);
+  FullReport certify_bundle(std::int64_t bundle, const double* weight_sums);
   std::vector<double> all_weight_sums();
   // |w_c|^2 of `wide` classes.
   std::vector<double> squared_norms(const RowWeights<T>& W, std::int64_t wide);
@@ -135,6 +137,9 @@ class LeeLinWahba {
   // Sums of something per sample, added up in the samples' order.
   template <class Each>
   double sum_samples(const Each& each);
+  // Calls each(j) for all features and the constant one, which is the last.
+  template <class Each>
+  void each_feature(const Each& each);
   // Adds what sample i contributes to classes [from, to), in rows of `wide` sums.
   void add_row(std::int64_t i, std::int64_t from, std::int64_t to, double* out,
                std::int64_t wide) const;
@@ -155,13 +160,13 @@ class LeeLinWahba {
   struct Bent {
     double slope = 0;
     double curvature = 0;
-    double gain(double share) const { return share * (slope - share * curvature / 2); }
+    double gain(double fraction) const { return fraction * (slope - fraction * curvature / 2); }
   };
   // z = what is left of length * e within the bounds, u = its weights.
   Bent bend(Face& f, T length);
-  // Along e as far as the dual grows, from the longest multiple of it down to a share of that.
-  // Returns the share that was taken.
-  double take_step(Face& f, double longest, double shortest_share, FaceReport& report);
+  // Moves along e as far as the dual grows, by its longest multiple or a fraction of that, which is
+  // returned.
+  double take_step(Face& f, double longest, double shortest_fraction, FaceReport& report);
 
   Csr<T, I> X_;
   const std::int32_t* y_;
@@ -182,7 +187,7 @@ class LeeLinWahba {
   std::unique_ptr<Face> face_;
   Buffer<T> alpha_, w_;  // w_: features + 1 rows, the constant feature's last
 
-  std::vector<double> sums_;  // A_i as they were last heard of
+  std::vector<double> sums_;  // A_i, as last told
 
   // The alternation.
   std::vector<double> mean_;

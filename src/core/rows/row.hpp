@@ -17,7 +17,7 @@ struct RowWeights {
   std::int64_t width;  // of a row, padding included; a multiple of a line
 };
 
-// What a sample's row of dual variables must obey.
+// Bounds and curvature of a sample's row of dual variables.
 template <class T>
 struct RowBlock {
   std::int64_t width;
@@ -28,10 +28,10 @@ struct RowBlock {
   T norm2;
 };
 
-// What is wrong with a row before it is solved.
+// How far a row is from its optimum before it is solved.
 template <class T>
 struct RowReport {
-  T gap;        // its share of primal - dual
+  T gap;        // added to primal - dual
   T violation;  // its largest projected gradient
 };
 
@@ -44,13 +44,13 @@ struct RowSums {
   std::int64_t free = 0;
 };
 
-// How the dual variables of a row are moved, see row_kernels.hpp for the formulas.
+// The formulas are at the head of row_kernels.hpp.
 template <class T, class I>
 struct RowKernels {
   // Scores of sample i with classes [from, to), multiples of a line.
   void (*gather)(const Csr<T, I>&, const RowWeights<T>&, std::int64_t i, std::int64_t from,
                  std::int64_t to, T* score);
-  // Adds step x_i to the weights of classes [from, to); step begins with that of class from.
+  // Adds step x_i to the weights of classes [from, to); step begins at class from.
   void (*scatter)(const Csr<T, I>&, const RowWeights<T>&, std::int64_t i, std::int64_t from,
                   std::int64_t to, const T* step);
   // to += factor * from
@@ -63,8 +63,8 @@ struct RowKernels {
                 T idle, RowReport<T>*);
   // In double precision, of weights as they are kept. mean: of the scores with all classes, which
   // is taken off; rounding: [width] what a margin is raised by; `score` holds a row.
-  RowSums (*look)(const Csr<T, I>&, const RowWeights<T>&, std::int64_t i, const RowBlock<T>&,
-                  const T* alpha, double mean, const double* rounding, double* score);
+  RowSums (*certify)(const Csr<T, I>&, const RowWeights<T>&, std::int64_t i, const RowBlock<T>&,
+                     const T* alpha, double mean, const double* rounding, double* score);
 
   // --- on the face of free variables, 0 < alpha < box
   // r = gradient there, 0 elsewhere; returns r.r

@@ -7,7 +7,7 @@
 //
 // All classes of one sample at once, exactly:
 //   d_c = clip(a_c + m_c / k_i + D, 0, U) - a_c,   where D solves  K D = sum_c d_c.
-// The right side grows by less than one class's share per class in D, so there is one root.
+// The right side grows by less than K in D, so there is one root.
 // Weights are kept centred: w_c changes by (D - d_c) x_i. Keeping the sums sum_i a_ic x_i
 // instead and subtracting their mean costs most digits when C is large: all are large then and
 // differ little.
@@ -238,8 +238,9 @@ bool row_block(const RowBlock<T>& b, const T* score, T* alpha, T* step, T* work,
 }
 
 template <class T, class I>
-RowSums row_look(const Csr<T, I>& X, const RowWeights<T>& W, std::int64_t i, const RowBlock<T>& b,
-                 const T* alpha, double mean, const double* rounding, double* score) {
+RowSums row_certify(const Csr<T, I>& X, const RowWeights<T>& W, std::int64_t i,
+                    const RowBlock<T>& b, const T* alpha, double mean, const double* rounding,
+                    double* score) {
   for (std::int64_t c = 0; c < b.width; ++c)
     score[c] = static_cast<double>(static_cast<T>(W.bias * W.w_bias[c])) - mean;
   for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
@@ -289,10 +290,10 @@ void face_inverse(const RowBlock<T>& b, const T* alpha, T* v) {
     count += is_free<T>(line_at(alpha, c), b.box) ? V{} + T(1) : V{};
     return line_at(v, c);
   });
-  const T share = static_cast<T>(sum / (b.n_classes - total_of(count, line_lanes<T>())));
+  const T shift = static_cast<T>(sum / (b.n_classes - total_of(count, line_lanes<T>())));
   const T inverse = T(1) / b.norm2;
   each_line<T>(b.width, [&](std::int64_t c) {
-    line_at(v, c) = is_free<T>(line_at(alpha, c), b.box) ? (line_at(v, c) + share) * inverse : V{};
+    line_at(v, c) = is_free<T>(line_at(alpha, c), b.box) ? (line_at(v, c) + shift) * inverse : V{};
   });
 }
 
@@ -358,7 +359,7 @@ void face_move(const RowBlock<T>& b, T length, const T* e, T* alpha) {
 template <class T, class I>
 RowKernels<T, I> row_kernels() {
   return {&row_gather<T, I>, &row_scatter<T, I>, &row_add<T>,        &row_dot<T>,
-          &row_sum<T>,       &row_block<T>,      &row_look<T, I>,    &face_gradient<T>,
+          &row_sum<T>,       &row_block<T>,      &row_certify<T, I>, &face_gradient<T>,
           &face_forward<T>,  &face_backward<T>,  &face_direction<T>, &face_advance<T>,
           &face_project<T>,  &face_move<T>};
 }

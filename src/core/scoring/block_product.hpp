@@ -1,6 +1,6 @@
 // All rows of X times all classes, a few blocks of classes at a time.
 //
-// Blocks are filled in parallel, then rows are shared out in chunks. A chunk meets
+// Blocks are filled in parallel, then rows are handed out in chunks. A chunk takes
 // the blocks in order, whatever the number of threads, so that what is summed per
 // row is summed in the same order every time.
 #pragma once

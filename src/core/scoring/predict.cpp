@@ -1,9 +1,9 @@
 #include "scoring/predict.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
+#include "common/types.hpp"
 #include "scoring/block_product.hpp"
 #include "scoring/kernels.hpp"
 
@@ -41,7 +41,7 @@ class Filler {
       if (coef_.dense == nullptr) {
         const std::int64_t begin = coef_.csr.begin(c);
         if (begin < 0 || coef_.csr.end(c) < begin || coef_.csr.end(c) > coef_.stored)
-          throw std::out_of_range("coef_ has a corrupt indptr: corrupt model");
+          throw DamagedWeights("coef_ has a corrupt indptr: corrupt model");
         add(block, k, coef_.csr.indices + begin, coef_.csr.data + begin, coef_.csr.end(c) - begin);
       }
       block.set_intercept(k, coef_.intercept[c]);
@@ -66,9 +66,8 @@ class Filler {
   void add(ClassBlock<T>& block, int lane, const std::int32_t* feature, const T* value,
            std::int64_t count) const {
     for (std::int64_t t = 0; t < count; ++t)
-      // A model file opened without verification may hold anything.
       if (feature[t] < 0 || feature[t] >= coef_.features)
-        throw std::out_of_range("coef_ has a column index outside its features: corrupt model");
+        throw DamagedWeights("coef_ has a column index outside its features: corrupt model");
     for (std::int64_t t = 0; t < count; ++t)
       if (wanted_.empty() || wanted_[feature[t]]) block.add(lane, feature[t], value[t]);
   }
@@ -78,7 +77,7 @@ class Filler {
   std::vector<std::int32_t> used_;  // features of a dense model that are filled in
 };
 
-// Rows one by one, each with the weights of its features: nothing of the model's size is touched.
+// Rows one by one, each with the weights of its features alone.
 template <class T, class Use>
 bool each_row(std::int64_t rows, const Coefficients<T>& coef, Team& team,
               const std::function<bool()>& stop, const Use& use) {
@@ -97,8 +96,8 @@ bool each_row(std::int64_t rows, const Coefficients<T>& coef, Team& team,
   return !ending;
 }
 
-// Best score first (scores come negated), of equal ones the lower class. What is not a number
-// comes last: std::sort needs an order, and a damaged model may hold anything.
+// Best score first (scores come negated), of equal ones the lower class. NaN comes last: std::sort
+// needs an order, and a damaged model may hold anything.
 template <class T>
 bool ranks_before(const std::pair<T, std::int32_t>& a, const std::pair<T, std::int32_t>& b) {
   const bool a_is_nan = a.first != a.first, b_is_nan = b.first != b.first;
@@ -169,10 +168,7 @@ bool predict_scores(const Csr<T, I>& X, const Coefficients<T>& coef, int threads
                                   Isa, const std::function<bool()>&, std::int32_t*, T*);       \
   template bool predict_scores<T, I>(const Csr<T, I>&, const Coefficients<T>&, int, Isa,       \
                                      const std::function<bool()>&, T*);
-MM_PREDICT(float, std::int32_t)
-MM_PREDICT(float, std::int64_t)
-MM_PREDICT(double, std::int32_t)
-MM_PREDICT(double, std::int64_t)
+MM_FOR_TYPES(MM_PREDICT)
 #undef MM_PREDICT
 
 }  // namespace multimargin

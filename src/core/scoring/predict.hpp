@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <vector>
 
 #include "common/csr.hpp"
@@ -12,6 +13,12 @@
 #include "simd/isa.hpp"
 
 namespace multimargin {
+
+// Thrown when sparse coefficients point outside of themselves: a model file that was opened
+// without verification may hold anything.
+struct DamagedWeights : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 // Coefficients: sparse by class (csr), dense by class (row-major), or by feature, which is fast
 // for few rows.

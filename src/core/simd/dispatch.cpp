@@ -1,6 +1,7 @@
 // Chooses kernels for the processor that runs the program.
 #include "active_set/kernels.hpp"
 #include "active_set/scan.hpp"
+#include "common/types.hpp"
 #include "lines/line.hpp"
 #include "round_robin/packing.hpp"
 #include "rows/row.hpp"
@@ -18,7 +19,7 @@ namespace multimargin {
   template <class T, class I>                   \
   ScoreKernels<T, I> score_kernels();           \
   template <class T, class I>                   \
-  LineKernels<T, I> line_kernels(LineLoss);     \
+  LineKernels<T, I> line_kernels(BinaryLoss);   \
   template <class T, class I>                   \
   RowKernels<T, I> row_kernels();               \
   template <class T>                            \
@@ -93,7 +94,7 @@ ScoreKernels<T, I> score_kernels(Isa isa) {
 }
 
 template <class T, class I>
-LineKernels<T, I> line_kernels(LineLoss loss, Isa isa) {
+LineKernels<T, I> line_kernels(BinaryLoss loss, Isa isa) {
   return MM_CALL(isa, line_kernels<T, I>(loss));
 }
 
@@ -107,17 +108,15 @@ PackingKernels<T> packing_kernels(Isa isa) {
   return MM_CALL(isa, packing_kernels<T>());
 }
 
-#define MM_INSTANTIATE(T)                                     \
-  template SolverKernels<T> solver_kernels(Formulation, Isa); \
-  template PackingKernels<T> packing_kernels(Isa);            \
-  MM_INSTANTIATE_WITH_INDEX(T, std::int32_t)                  \
-  MM_INSTANTIATE_WITH_INDEX(T, std::int64_t)
-#define MM_INSTANTIATE_WITH_INDEX(T, I)                      \
+#define MM_INSTANTIATE(T, I)                                 \
   template ScanKernels<T, I> scan_kernels(Formulation, Isa); \
   template ScoreKernels<T, I> score_kernels(Isa);            \
-  template LineKernels<T, I> line_kernels(LineLoss, Isa);    \
+  template LineKernels<T, I> line_kernels(BinaryLoss, Isa);  \
   template RowKernels<T, I> row_kernels(Isa);
-MM_INSTANTIATE(float)
-MM_INSTANTIATE(double)
+MM_FOR_TYPES(MM_INSTANTIATE)
+template SolverKernels<float> solver_kernels(Formulation, Isa);
+template SolverKernels<double> solver_kernels(Formulation, Isa);
+template PackingKernels<float> packing_kernels(Isa);
+template PackingKernels<double> packing_kernels(Isa);
 
 }  // namespace multimargin

@@ -1,4 +1,4 @@
-// Instruction sets. Kernels are compiled once for each, and dispatch.cpp hands out those of one.
+// Instruction sets. Kernels are compiled once for each; dispatch.cpp chooses at run time.
 #pragma once
 
 namespace multimargin {

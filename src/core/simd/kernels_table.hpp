@@ -2,6 +2,7 @@
 // A new formulation adds its header and one line to each switch.
 #include "active_set/scan_kernels.hpp"
 #include "active_set/visit_kernels.hpp"
+#include "common/types.hpp"
 #include "formulations/crammer_singer.hpp"
 #include "formulations/weston_watkins.hpp"
 #include "lines/line_kernels.hpp"
@@ -34,18 +35,16 @@ ScanKernels<T, I> scan_kernels(Formulation formulation) {
   return {};
 }
 
-#define MM_INSTANTIATE(T)                                \
-  template SolverKernels<T> solver_kernels(Formulation); \
-  template PackingKernels<T> packing_kernels();          \
-  MM_INSTANTIATE_WITH_INDEX(T, std::int32_t)             \
-  MM_INSTANTIATE_WITH_INDEX(T, std::int64_t)
-#define MM_INSTANTIATE_WITH_INDEX(T, I)                 \
+#define MM_INSTANTIATE(T, I)                            \
   template ScanKernels<T, I> scan_kernels(Formulation); \
   template ScoreKernels<T, I> score_kernels();          \
-  template LineKernels<T, I> line_kernels(LineLoss);    \
+  template LineKernels<T, I> line_kernels(BinaryLoss);  \
   template RowKernels<T, I> row_kernels();
-MM_INSTANTIATE(float)
-MM_INSTANTIATE(double)
+MM_FOR_TYPES(MM_INSTANTIATE)
+template SolverKernels<float> solver_kernels(Formulation);
+template SolverKernels<double> solver_kernels(Formulation);
+template PackingKernels<float> packing_kernels();
+template PackingKernels<double> packing_kernels();
 
 }  // namespace MM_ISA
 }  // namespace multimargin

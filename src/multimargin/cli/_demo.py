@@ -14,10 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_NOT_CONVERGED, EXIT_OK, print_table
+from multimargin.datasets._wordnet_examples import DEFINITIONS
 from multimargin.io._atomic import check_writable
 from multimargin.models._measures import measures
 from multimargin.persistence import save_model
-from multimargin.serving._examples import DEFINITIONS
 from multimargin.text import TextClassifier
 
 _TOP = 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, overload
 
@@ -17,32 +18,8 @@ _Subset = Literal["train", "test", "all"]
 
 _TEXTS = "wordnet_hypernyms.tsv.xz"
 _LICENSE = "wordnet_LICENSE.txt"
+_DESCR = "wordnet.rst"
 _SUBSETS = ("train", "test", "all")
-
-_DESCR = """\
-WordNet hypernyms
-=================
-
-Each text is a synset of WordNet 3.0: its words, then its definition (and examples of use). Its
-label is the synset one step up in the hierarchy, its hypernym, as "word.part-of-speech#offset".
-
-training definitions   65,025
-test definitions       22,673
-classes                12,582, each with at least one training definition
-tf-idf features        37,436 words found in at least two training definitions, 12 in a text
-
-One test definition has no word among these features, and is left out where features are returned.
-
-WordNet 3.0, Copyright 2006 by Princeton University. All rights reserved.
-https://wordnet.princeton.edu
-
-G. A. Miller (1995). WordNet: A Lexical Database for English. Communications of the ACM 38(11),
-39-41. C. Fellbaum (ed., 1998). WordNet: An Electronic Lexical Database. MIT Press.
-
-Licence
--------
-
-"""
 
 
 class _Definitions(NamedTuple):
@@ -229,8 +206,12 @@ def load_wordnet_texts() -> Bunch:
 
 
 def _notice() -> dict[str, str]:
-    license_text = (files(__package__) / "data" / _LICENSE).read_text(encoding="utf-8")
-    return {"license": license_text, "DESCR": _DESCR + license_text}
+    about, license_text = (_data_file(name).read_text("utf-8") for name in (_DESCR, _LICENSE))
+    return {"license": license_text, "DESCR": about + license_text}
+
+
+def _data_file(name: str) -> Traversable:
+    return files(__package__) / "data" / name
 
 
 def _description(features: _Features) -> dict[str, Any]:
@@ -248,7 +229,7 @@ def _read_definitions() -> _Definitions:
     # Some builds of Python lack lzma: then only this function fails, not the whole package.
     import lzma
 
-    with (files(__package__) / "data" / _TEXTS).open("rb") as packed:
+    with _data_file(_TEXTS).open("rb") as packed:
         lines = lzma.decompress(packed.read()).decode("utf-8").splitlines()
     # Tab-separated without quoting: quotation marks belong to the definitions.
     rows = [line.split("\t") for line in lines[1:]]

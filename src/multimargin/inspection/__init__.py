@@ -1,8 +1,7 @@
 """Why a model decides as it does, and where it goes wrong.
 
 `MulticlassSVC.explain`, `MulticlassSVC.top_features` and `MulticlassSVC.certify` return an
-`Explanation`, `TopFeatures` and a `Certificate`.
-The functions here look at many samples at once.
+`Explanation`, `TopFeatures` and a `Certificate`. The functions here look at many samples at once.
 """
 
 from multimargin.inspection._certificate import Certificate

@@ -19,13 +19,13 @@ from multimargin.tables._write import table_lines
 
 _COLUMNS = ("label", "precision", "recall", "f1", "support", "predicted")
 _SHOWN = 30
-Row = tuple[Any, float, float, float, int, int]
+Row = tuple[Any, ...]  # cells of _COLUMNS
 
 
 def class_report(given: Any, *rest: Any) -> ClassReport:
     """Measure how well each class is recognised.
 
-    Called as ``class_report(y_true, y_pred)`` or ``class_report(model, X, y_true)``.
+    Call it as ``class_report(y_true, y_pred)`` or ``class_report(model, X, y_true)``.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def class_report(given: Any, *rest: Any) -> ClassReport:
     Returns
     -------
     ClassReport
-        With one row per label that is true, predicted or a class of the model.
+        One row per label that is true, predicted or a class of the model.
 
     Examples
     --------
@@ -85,25 +85,25 @@ def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
 class ClassReport:
     """Precision, recall, F1 and support of each class: `class_report`.
 
-    What has no value is NaN: the precision of a label that was never predicted, the recall of one
-    that is no sample's, and the F1 of one that is neither.
+    NaN stands for no value: the precision of a label that was never predicted, the recall of a
+    label without samples, and the F1 of a label with neither.
 
     Attributes
     ----------
     labels : ndarray of shape (n_labels,)
     precision : ndarray of shape (n_labels,)
-        Which share of the samples predicted to be of a class are.
+        Fraction of the samples predicted to be of a class that are.
     recall : ndarray of shape (n_labels,)
-        Which share of the samples of a class was found.
+        Fraction of the samples of a class that were found.
     f1 : ndarray of shape (n_labels,)
-        The harmonic mean of the two; 0 where nothing was found.
+        Harmonic mean of the two; 0 where nothing was found.
     support : ndarray of int of shape (n_labels,)
         Samples of the class.
     predicted : ndarray of int of shape (n_labels,)
-        Samples predicted to be.
+        Samples predicted to be of the class.
     accuracy : float
-        Share of samples whose label was predicted; the micro-F1. This and the following are of all
-        labels, also where some rows were taken.
+        Fraction of samples whose label was predicted; the micro-F1. This and the following count
+        all labels, also in a report of some rows.
     macro_f1 : float
         Mean F1 of all labels that are true or predicted.
     weighted_f1 : float
@@ -128,51 +128,30 @@ class ClassReport:
         return len(self.labels)
 
     def __getitem__(self, label: Any) -> dict[str, Any]:
-        """The row of a label."""
+        """Return the row of a label."""
         order = np.argsort(self.labels, kind="stable")
         return _named(self._row(int(order[class_index(self.labels[order], label)])))
 
     def sorted_by(self, column: str = "f1", *, descending: bool = False) -> ClassReport:
-        """The same rows in another order; what has no value comes last.
+        """Return a report of the rows in the order of a column; NaN comes last.
 
-        Parameters
-        ----------
-        column : {"label", "precision", "recall", "f1", "support", "predicted"}, default="f1"
-        descending : bool, default=False
-
-        Returns
-        -------
-        ClassReport
+        The columns are "label", "precision", "recall", "f1", "support" and "predicted".
         """
         if column not in _COLUMNS:
             raise ValueError(f"column must be one of {', '.join(_COLUMNS)}; got {column!r}")
-        keys = self.labels if column == "label" else getattr(self, column)
         if column == "label":
-            order = np.argsort(keys, kind="stable")
+            order = np.argsort(self.labels, kind="stable")
             return self._taken(order[::-1] if descending else order)
-        # Of equal ones the larger class first: it matters more.
+        keys = getattr(self, column)
+        # Of equal classes the larger first: it matters more.
         return self._taken(np.lexsort((-self.support, -keys if descending else keys)))
 
     def head(self, n: int = 10) -> ClassReport:
-        """The first rows.
-
-        Parameters
-        ----------
-        n : int, default=10
-
-        Returns
-        -------
-        ClassReport
-        """
+        """Return a report of the first rows."""
         return self._taken(np.arange(min(n, len(self))))
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it; what has no value is None.
-
-        Returns
-        -------
-        dict
-        """
+        """Return everything as JSON can hold it, None for NaN."""
         return {
             "accuracy": self.accuracy,
             "macro_f1": self.macro_f1,
@@ -182,23 +161,13 @@ class ClassReport:
         }
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """Write one line per class, atomically; what has no value is empty.
-
-        Parameters
-        ----------
-        path : path-like
-        """
+        """Write one line per class, atomically; NaN is empty."""
         with atomic_write(path) as file:
             rows = (list(_named(row).values()) for row in self._rows())
             file.writelines(line.encode() for line in table_lines("csv", _COLUMNS, rows))
 
     def to_frame(self) -> Any:
-        """All rows as a pandas data frame, with the labels as its index.
-
-        Returns
-        -------
-        pandas.DataFrame
-        """
+        """Return all rows as a pandas data frame, with the labels as its index."""
         try:
             import pandas as pd
         except ImportError as error:
@@ -210,17 +179,7 @@ class ClassReport:
         return pd.DataFrame(columns, index=pd.Index(self.labels, name="label"))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw F1 over support, a point for each class.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Where to draw; a new figure if not given.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
+        """Draw F1 over support, a dot for each class, on `ax` or a new figure; return the axes."""
         from multimargin.inspection._plots import plot_class_report
 
         return plot_class_report(self, ax)
@@ -261,14 +220,8 @@ class ClassReport:
         return (self._row(i) for i in range(len(self)))
 
     def _row(self, i: int) -> Row:
-        return (
-            native(self.labels[i]),
-            float(self.precision[i]),
-            float(self.recall[i]),
-            float(self.f1[i]),
-            int(self.support[i]),
-            int(self.predicted[i]),
-        )
+        label, *cells = (native(getattr(self, name)[i]) for name in ("labels", *_COLUMNS[1:]))
+        return (label, *cells)
 
 
 def _named(row: Row) -> dict[str, Any]:

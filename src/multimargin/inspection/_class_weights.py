@@ -11,15 +11,10 @@ from multimargin.models._coef import ClassRows
 
 
 class ClassWeights:
-    """Rows of a model, one per class, also where two classes share one row of ``coef_``.
+    """The weights of each class, also where two classes share one row of ``coef_``.
 
-    Then each class has the weights of its score as `predict_topk` gives it: half of the row, with
-    its sign, for formulations that have two weight vectors, all of it for one-vs-rest.
-
-    Parameters
-    ----------
-    model : MulticlassSVC
-        Fitted.
+    Each of two classes has the weights of its score in `predict_topk`: half of the row with its
+    sign, or all of it for one-vs-rest.
     """
 
     def __init__(self, model: Any) -> None:
@@ -30,7 +25,7 @@ class ClassWeights:
         self._rows = ClassRows.of(model)
 
     def row(self, label: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """The features with a weight of a class, and these weights."""
+        """Return the features that a class has a weight for, and the weights."""
         row, factor = self._rows.row(label)
         if self._dense:
             features = np.flatnonzero(self._coef[row])
@@ -42,7 +37,7 @@ class ClassWeights:
         return features, factor * weights.astype(np.float64)
 
     def at(self, label: int, features: NDArray[Any]) -> NDArray[np.float64]:
-        """The weights of some features, which rise; reads one row and no more of it than needed."""
+        """Return the weights of some features, which rise; reads no more of the row than needed."""
         row, factor = self._rows.row(label)
         if self._dense:
             dense: NDArray[np.float64] = self._coef[row, features].astype(np.float64)
@@ -59,12 +54,12 @@ class ClassWeights:
         return factor * found
 
     def intercept(self, label: int) -> float:
-        """The constant part of a class's score."""
+        """Return the constant part of a class's score."""
         row, factor = self._rows.row(label)
         return factor * float(self._intercept[row])
 
     def _stored(self, row: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        # Slices of the arrays: scipy's own would check and copy, and takes 50 times as long.
+        # Slices of the arrays: SciPy's own slicing checks and copies, and takes 50 times as long.
         begin, end = int(self._coef.indptr[row]), int(self._coef.indptr[row + 1])
         return self._coef.indices[begin:end], self._coef.data[begin:end]
 

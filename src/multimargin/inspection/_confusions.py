@@ -1,4 +1,4 @@
-"""Which classes are taken for each other."""
+"""Find the classes that are taken for each other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from multimargin.models._arguments import whole_number
 
 Groups = Mapping[Any, Hashable] | Callable[[Any], Hashable]
 
-_NEAREST = 10  # the classes that are siblings where only the weights tell
+_NEAREST = 10  # siblings of a class where only the weights can tell
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ConfusedPair:
     a_as_b, b_as_a : int
         Samples of the one predicted as the other.
     a_as_b_rate, b_as_a_rate : float
-        As shares of all samples of the one; 0 where it has none.
+        The same as fractions of all samples of the one; 0 where it has none.
     siblings : bool or None
         Whether they are in the same family; None where no families are known.
     similarity : float or None
@@ -56,7 +56,7 @@ class ConfusedPair:
 
     @property
     def total(self) -> int:
-        """How often the two were confused."""
+        """Number of times the two were confused."""
         return self.a_as_b + self.b_as_a
 
 
@@ -69,9 +69,9 @@ class Family:
     parent : object
     labels : list
     n_samples, n_errors : int
-        Of these classes.
+        Samples of these classes, and how many are predicted wrongly.
     n_within : int
-        The errors in which another class of the family was predicted.
+        Errors in which another class of the family was predicted.
     """
 
     parent: Any
@@ -82,15 +82,15 @@ class Family:
 
     @property
     def share_within(self) -> float:
-        """Which share of its errors stays within the family."""
+        """Fraction of its errors that stay within the family."""
         return self.n_within / self.n_errors if self.n_errors else 0.0
 
 
 def confusions(given: Any, *rest: Any, groups: Groups | None = None, k: int = 20) -> Confusions:
     """Find the classes that are most often taken for each other.
 
-    Called as ``confusions(y_true, y_pred)`` or ``confusions(model, X, y_true)``. Nothing of size
-    classes x classes is made.
+    Call it as ``confusions(y_true, y_pred)`` or ``confusions(model, X, y_true)``. It allocates
+    nothing of size classes x classes.
 
     Parameters
     ----------
@@ -99,11 +99,11 @@ def confusions(given: Any, *rest: Any, groups: Groups | None = None, k: int = 20
     *rest
         The predicted labels; or, after a model, samples and their true labels.
     groups : mapping or callable, default=None
-        The parent of each label. Labels without one (not in the mapping, or None) have no
-        siblings. If not given but a model is, the siblings of a class are the ten with the most
-        similar weights, see `similar_classes`; for ten thousand classes that takes some seconds.
+        The parent of each label. Labels without a parent (not in the mapping, or None) have no
+        siblings. With a model and no `groups`, the siblings of a class are the ten classes with the
+        most similar weights, see `similar_classes`; ten thousand classes take some seconds.
     k : int, default=20
-        How many pairs, at most.
+        Number of pairs, at most.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def confusions(given: Any, *rest: Any, groups: Groups | None = None, k: int = 20
 
 @dataclass(frozen=True)
 class Confusions:
-    """Which classes were taken for each other, and whether they are related: `confusions`.
+    """Classes that were taken for each other, and whether they are related: `confusions`.
 
     Attributes
     ----------
@@ -156,11 +156,11 @@ class Confusions:
     pairs : list of ConfusedPair
         The most confused first.
     families : list of Family
-        With at least two classes; that of the most errors within first. Empty without `groups`.
+        Of at least two classes, the most errors within first. Empty without `groups`.
     labels : ndarray of shape (n_labels,)
-        All labels, true, predicted or of the model.
+        All labels: true, predicted or of the model.
     counts : csr_matrix of int of shape (n_labels, n_labels)
-        How often each (a column) was predicted for each (a row).
+        The confusion matrix: rows are true labels, columns predicted ones.
     """
 
     n_samples: int
@@ -174,58 +174,30 @@ class Confusions:
 
     @property
     def sibling_share(self) -> float | None:
-        """Which share of the errors stays among siblings; None without families."""
+        """Fraction of the errors that stay among siblings; None without families."""
         if self.n_sibling_errors is None:
             return None
         return self.n_sibling_errors / self.n_errors if self.n_errors else 0.0
 
     def matrix(self, labels: Any) -> NDArray[np.int64]:
-        """The confusion matrix of some labels; what was predicted outside of them is left out.
-
-        Parameters
-        ----------
-        labels : list
-
-        Returns
-        -------
-        ndarray of int of shape (n, n)
-            Rows are the truth.
-        """
+        """Return the confusion matrix of some labels, its rows the truth; others are left out."""
         places = np.array([class_index(self.labels, label) for label in labels], dtype=np.intp)
         block: NDArray[np.int64] = self.counts[places][:, places].toarray()
         return block
 
     def family(self, parent: Any) -> Family:
-        """The family of this parent.
-
-        Parameters
-        ----------
-        parent : object
-
-        Returns
-        -------
-        Family
-        """
+        """Return the family of a parent."""
         for family in self.families:
             if family.parent == parent:
                 return family
         some = ", ".join(repr(family.parent) for family in self.families[:5])
-        raise ValueError(
-            f"no family has the parent {parent!r}; "
-            + (
-                f"there are {len(self.families):,}: {some}, ..."
-                if some
-                else "there are none: give groups= to confusions"
-            )
+        hint = (
+            f"{len(self.families):,}: {some}, ..." if some else "none: give groups= to confusions"
         )
+        raise ValueError(f"no family has the parent {parent!r}; there are {hint}")
 
     def as_dict(self) -> dict[str, Any]:
-        """All but the counts, as JSON can hold it.
-
-        Returns
-        -------
-        dict
-        """
+        """Return everything but the counts as JSON can hold it."""
         return {
             "samples": self.n_samples,
             "errors": self.n_errors,
@@ -239,19 +211,10 @@ class Confusions:
         }
 
     def plot(self, labels: Any = None, ax: Any = None) -> Any:
-        """Draw the confusion matrix of some classes.
+        """Draw the confusion matrix of some classes, on `ax` or a new figure; return the axes.
 
-        Parameters
-        ----------
-        labels : list, Family or None, default=None
-            Which ones; by default the family with the most errors within, or the classes of the
-            most confused pairs.
-        ax : matplotlib.axes.Axes, default=None
-            Where to draw; a new figure if not given.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
+        ``labels`` is a list or a `Family`; by default the family with the most errors within, or
+        else the classes of the most confused pairs.
         """
         from multimargin.inspection._plots import plot_confusions
 
@@ -280,17 +243,20 @@ class Confusions:
     def _table(self) -> tuple[list[str], list[list[str]]]:
         titles = ["a", "b", "a as b", "b as a", "of a", "of b"]
         related = any(pair.siblings is not None for pair in self.pairs)
-        rows = []
-        for pair in self.pairs:
-            row = [elided(str(pair.a), 32), elided(str(pair.b), 32)]
-            row += [f"{pair.a_as_b:,}", f"{pair.b_as_a:,}"]
-            row += [f"{100 * pair.a_as_b_rate:.1f} %", f"{100 * pair.b_as_a_rate:.1f} %"]
-            rows.append([*row, "yes" if pair.siblings else "no"] if related else row)
+        rows = [
+            [
+                *(elided(str(label), 32) for label in (pair.a, pair.b)),
+                *(f"{count:,}" for count in (pair.a_as_b, pair.b_as_a)),
+                *(f"{100 * rate:.1f} %" for rate in (pair.a_as_b_rate, pair.b_as_a_rate)),
+                *(["yes" if pair.siblings else "no"] if related else []),
+            ]
+            for pair in self.pairs
+        ]
         return ([*titles, "siblings"] if related else titles), rows
 
 
 def _parents(labels: NDArray[Any], groups: Groups | None) -> NDArray[np.object_] | None:
-    """The parent of each label; None for those without."""
+    """Return the parent of each label; None for labels without."""
     if groups is None:
         return None
     if isinstance(groups, Mapping):
@@ -309,7 +275,7 @@ def _parents(labels: NDArray[Any], groups: Groups | None) -> NDArray[np.object_]
 def _siblings(
     errors: Codes, parents: NDArray[np.object_] | None, model: Any
 ) -> NDArray[np.bool_] | None:
-    """Whether a sibling was predicted, for each error."""
+    """Return for each error whether a sibling was predicted."""
     if parents is not None:
         numbers = _numbered(parents)
         true = numbers[errors.truth]
@@ -328,7 +294,7 @@ def _siblings(
 
 
 def _with_parents(errors: Codes, parents: NDArray[np.object_]) -> int:
-    """How many errors are between a class and its parent."""
+    """Count the errors between a class and its parent."""
     place = {native(label): i for i, label in enumerate(errors.labels)}
     above = np.array([place.get(parent, -1) for parent in parents], dtype=np.intp)
     up = above[errors.truth] == errors.predicted
@@ -351,7 +317,7 @@ def _pairs(
     model: Any,
     k: int,
 ) -> list[ConfusedPair]:
-    """The most confused pairs, in both directions."""
+    """Return the most confused pairs."""
     low = np.minimum(errors.truth, errors.predicted)
     high = np.maximum(errors.truth, errors.predicted)
     keys, first, which = np.unique(
@@ -390,7 +356,7 @@ def _pairs(
 def _likeness(
     model: Any, labels: NDArray[Any], low: NDArray[np.intp], high: NDArray[np.intp]
 ) -> list[float | None]:
-    """The cosines of the weights of pairs of labels; None for labels that are no class."""
+    """Return the similarity of each pair of labels; None for labels that are no class."""
     likeness: list[float | None] = [None] * len(low)
     if model is None:
         return likeness

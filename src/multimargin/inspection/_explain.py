@@ -96,13 +96,8 @@ def two_classes(
 ) -> tuple[int, int]:
     """Return the places of the class to explain and of the class to compare it with.
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-    best : ndarray of int
-        Places of the best classes, at least two unless both labels are given.
-    label, against : object or None
-        Their labels; None is the best class, and the best other one.
+    ``best`` are the places of the best classes. ``label`` None is the best class, ``against`` None
+    the best other one.
     """
     own = int(best[0]) if label is None else class_index(classes, label)
     if against is None:

@@ -1,4 +1,4 @@
-"""What spoke for the predicted class of one sample and against another."""
+"""The features that spoke for the class of a sample and against another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from multimargin.io._text_table import elided, text_table
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one feature of a sample adds to the scores of two classes.
+    """The part of one feature of a sample in the scores of two classes.
 
     Attributes
     ----------
@@ -21,9 +21,9 @@ class Contribution:
     index : int
         Its column.
     value : float
-        Of the sample.
+        Its value in the sample.
     weight, runner_up_weight : float
-        Of the two classes.
+        Its weights for the two classes.
     contribution : float
         ``value * (weight - runner_up_weight)``: how far it set the two apart.
     """
@@ -37,16 +37,16 @@ class Contribution:
 
     @property
     def score(self) -> float:
-        """What it adds to the score of the class."""
+        """Its part in the score of the class."""
         return self.value * self.weight
 
     @property
     def runner_up_score(self) -> float:
-        """What it adds to the score of the runner-up."""
+        """Its part in the score of the runner-up."""
         return self.value * self.runner_up_weight
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it."""
+        """Return everything as JSON can hold it."""
         return {
             "feature": self.feature,
             "index": self.index,
@@ -68,7 +68,7 @@ class Part:
 
     @property
     def contribution(self) -> float:
-        """Their difference."""
+        """Difference of the two."""
         return self.score - self.runner_up_score
 
 
@@ -88,16 +88,16 @@ class Explanation:
     score, runner_up_score : float
         Their scores.
     contributions : list of Contribution
-        Of the features that spoke most for `label` and against `runner_up`; the largest first.
+        Features that spoke most for `label` and against `runner_up`; the largest first.
         Features without a weight for either are not listed.
     intercept, rest : float
-        What the intercepts, and all features that are not listed, add to the difference.
+        Parts of the intercepts, and of all features not listed, in the difference.
     intercept_part, rest_part : Part
         The same for each of the two scores.
     n_known : int
-        Features of the sample that are not zero; for a text, its known words.
+        Number of features of the sample that are not zero; for a text, of its known words.
     n_rest : int
-        Of these, the ones not listed.
+        How many of them are not listed.
     best : list of (label, score)
         The best classes of the sample, best first.
     """
@@ -122,12 +122,12 @@ class Explanation:
 
     @property
     def difference(self) -> float:
-        """By how much `label` is ahead of `runner_up`."""
+        """Lead of `label` over `runner_up`."""
         return self.score - self.runner_up_score
 
     @property
     def standing(self) -> str:
-        """Whether `label` is "ahead of" or "behind" `runner_up`: one that was asked for may be."""
+        """ "ahead of" or "behind": a label that was asked for may be behind `runner_up`."""
         return "ahead of" if self.difference >= 0 else "behind"
 
     @property
@@ -135,12 +135,7 @@ class Explanation:
         return self.n_known - len(self.contributions)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as JSON can hold it.
-
-        Returns
-        -------
-        dict
-        """
+        """Return everything as JSON can hold it."""
         return {
             "label": self.label,
             "runner_up": self.runner_up,
@@ -155,17 +150,7 @@ class Explanation:
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the contributions as bars.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Where to draw; a new figure if not given.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
+        """Draw the contributions as bars, on `ax` or a new figure; return the axes."""
         from multimargin.inspection._plots import plot_explanation
 
         return plot_explanation(self, ax)

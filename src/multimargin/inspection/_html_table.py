@@ -7,15 +7,7 @@ from html import escape
 
 
 def html_table(titles: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> str:
-    """A ``<table>``; what is in the cells is text, whatever it looks like.
-
-    Parameters
-    ----------
-    titles : sequence of str
-    rows : sequence of sequence of str
-        The first column to the left, the others to the right.
-    caption : str
-    """
+    """Return a ``<table>`` of escaped cells, the first column to the left, the others right."""
     head = "".join(_cell("th", title, j) for j, title in enumerate(titles))
     body = "".join(
         f"<tr>{''.join(_cell('td', cell, j) for j, cell in enumerate(row))}</tr>" for row in rows

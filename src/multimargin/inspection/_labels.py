@@ -15,18 +15,9 @@ _SHOWN = 5
 
 
 def class_index(classes: NDArray[Any], label: Any) -> int:
-    """Return the place of a label among the classes of a model.
+    """Return the place of a label among the sorted classes of a model.
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Sorted, as a fitted model has them.
-    label : str or number
-
-    Raises
-    ------
-    ValueError
-        If there is no such class; the message names the ones that are nearest.
+    Raises a ValueError that names the nearest classes if there is no such class.
     """
     place = _place(classes, label)
     if place is None:
@@ -47,14 +38,7 @@ def native(label: Any) -> Any:
 
 @dataclass(frozen=True)
 class Codes:
-    """True and predicted labels as places among all labels.
-
-    Attributes
-    ----------
-    labels : ndarray of shape (n_labels,)
-        Sorted.
-    truth, predicted : ndarray of int of shape (n_samples,)
-    """
+    """True and predicted labels of samples, as places among all labels, which are sorted."""
 
     labels: NDArray[Any]
     truth: NDArray[np.intp]
@@ -70,12 +54,9 @@ class Codes:
 
 
 def predicted_labels(given: Any, *rest: Any) -> tuple[Any, Any, NDArray[Any] | None]:
-    """Return true and predicted labels, and the classes of the model if one is given.
+    """Return true and predicted labels, and the classes of a model, or None.
 
-    Parameters
-    ----------
-    given, *rest
-        Either ``y_true, y_pred`` or ``model, X, y_true``.
+    The arguments are ``y_true, y_pred`` or ``model, X, y_true``.
     """
     if hasattr(given, "predict"):
         if len(rest) != 2:
@@ -89,14 +70,7 @@ def predicted_labels(given: Any, *rest: Any) -> tuple[Any, Any, NDArray[Any] | N
 
 
 def codes(y_true: ArrayLike, y_pred: ArrayLike, classes: ArrayLike | None = None) -> Codes:
-    """Number the labels.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-    classes : array-like, default=None
-        Further labels, which need not occur.
-    """
+    """Number the labels; ``classes`` are further labels, which need not occur."""
     truth, predicted = _labels("y_true", y_true), _labels("y_pred", y_pred)
     if len(truth) != len(predicted):
         raise ValueError(f"{len(truth)} true labels, but {len(predicted)} predicted ones")

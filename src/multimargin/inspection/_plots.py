@@ -1,4 +1,4 @@
-"""Drawings of what a model learned and of where it goes wrong, by matplotlib."""
+"""Draw explanations, weights, margins and errors with matplotlib."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from multimargin.inspection._margins import Margins
     from multimargin.inspection._top_features import TopFeatures
 
-# Told apart by people with any kind of colour vision (Okabe and Ito).
+# Distinct for every kind of colour vision (Okabe and Ito).
 _FOR, _AGAINST, _PLAIN = "#0072b2", "#d55e00", "#5c5c5c"
-_NAME = 28  # letters of a name beside a bar or a row
+_NAME = 28  # characters of a name beside a bar
 _MOST_IN_MATRIX = 25
 _FEWEST_IN_A_MEAN = 5
 
 
 def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
-    """Contributions as bars, the largest on top, with the intercept and the rest below."""
+    """Draw contributions as bars, the largest on top, the rest and the intercept below."""
     bars = [(c.feature, c.contribution) for c in explanation.contributions]
     if explanation.n_rest:
         bars.append((f"{explanation.n_rest:,} other features", explanation.rest))
@@ -47,7 +47,7 @@ def plot_explanation(explanation: Explanation, ax: Any = None) -> Any:
 
 
 def plot_top_features(features: TopFeatures, ax: Any = None) -> Any:
-    """Weights as bars, the largest on top and the most negative at the bottom."""
+    """Draw weights as bars, the largest on top and the most negative at the bottom."""
     bars = [*features.positive, *reversed(features.negative)]
     ax = _axes(ax, height=1.4 + 0.3 * max(1, len(bars)))
     _bars(ax, bars)
@@ -57,11 +57,11 @@ def plot_top_features(features: TopFeatures, ax: Any = None) -> Any:
 
 
 def plot_margins(margins: Margins, ax: Any = None) -> Any:
-    """A histogram of the margins; errors are in another colour."""
+    """Draw a histogram of the margins, errors in another colour."""
     ax = _axes(ax)
     values = margins.margin
     low, high = float(values.min()), float(values.max())
-    # With an edge at 0, so that no bar is both.
+    # With an edge at 0, so that no bar holds both colours.
     width = max(1e-9, (high - low) / 40)
     edges = width * np.arange(np.floor(low / width), np.ceil(high / width) + 1.5)
     wrong = values < 0
@@ -75,11 +75,11 @@ def plot_margins(margins: Margins, ax: Any = None) -> Any:
 
 
 def plot_class_report(report: ClassReport, ax: Any = None) -> Any:
-    """F1 over support, a dot for each class; more classes in a place make it darker."""
+    """Draw F1 over support, a dot for each class, darker where classes coincide."""
     ax = _axes(ax)
     met = report.support > 0
     support, f1 = report.support[met], report.f1[met]
-    # Supports are whole numbers and F1 of few samples has few values: spread what coincides.
+    # Supports are whole numbers and F1 of few samples has few values: spread coinciding dots.
     random = np.random.default_rng(0)
     spread = np.exp(random.uniform(-0.06, 0.06, len(support)) * (len(support) > 100))
     alpha = float(np.clip(30 / np.sqrt(max(1, len(support))), 0.08, 0.8))
@@ -104,7 +104,7 @@ def plot_class_report(report: ClassReport, ax: Any = None) -> Any:
 
 
 def plot_confusions(found: Confusions, labels: Any = None, ax: Any = None) -> Any:
-    """The confusion matrix of some classes, as shares of each row's samples."""
+    """Draw the confusion matrix of some classes, as fractions of each row's samples."""
     chosen, title = _chosen(found, labels)
     counts = found.matrix(chosen)
     support = np.array([_support(found, label) for label in chosen])
@@ -144,7 +144,7 @@ def _axes(ax: Any, *, height: float = 4.0, width: float = 6.4) -> Any:
 
 
 def _bars(ax: Any, bars: list[tuple[str, float]], quiet: int = 0) -> None:
-    """Bars to both sides of zero, the last ``quiet`` of them in grey, each with its number."""
+    """Draw bars to both sides of zero with their numbers, the last ``quiet`` of them in grey."""
     values = np.array([value for _, value in bars])
     colours = [_FOR if value > 0 else _AGAINST for value in values]
     colours[len(bars) - quiet :] = [_PLAIN] * quiet
@@ -173,7 +173,7 @@ def _bars(ax: Any, bars: list[tuple[str, float]], quiet: int = 0) -> None:
 
 
 def _chosen(found: Confusions, labels: Any) -> tuple[list[Any], str]:
-    """The classes to draw, and what they are."""
+    """Return the classes to draw, and a title."""
     family = labels if hasattr(labels, "parent") else None
     if labels is None and found.families and found.families[0].n_within:
         family = found.families[0]
@@ -213,7 +213,7 @@ def _support(found: Confusions, label: Any) -> int:
 
 
 def _running_mean(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Means of the points of about the same ``x``, two to a doubling; of few points, none."""
+    """Return means of points of about the same ``x``, two to a doubling, none of few points."""
     part = np.floor(2 * np.log2(x)).astype(np.intp)
     count = np.bincount(part)
     many = count >= _FEWEST_IN_A_MEAN

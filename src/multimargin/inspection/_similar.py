@@ -1,4 +1,4 @@
-"""Classes whose weights are alike."""
+"""Find classes whose weights are alike."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from multimargin.inspection._labels import class_index, native
 from multimargin.models._arguments import whole_number
 from multimargin.parallel._blas_threads import one_blas_thread
 
-# Cosines held at a time.
+# Cosines in memory at a time.
 _MOST_AT_A_TIME = 2**22
 
 
 def similar_classes(model: Any, label: Any, k: int = 10) -> list[tuple[Any, float]]:
-    """The classes for which the same features speak as for a class.
+    """Return the classes that the same features speak for.
 
-    Compared are the positive weights. Classes that are trained together push each other away, and
-    most where they are alike: with the negative weights, "tree" would be as unlike "fruit tree"
-    as anything else.
+    Only positive weights are compared. Training pushes classes apart, most of all similar ones:
+    with negative weights, "tree" would be as unlike "fruit tree" as anything else.
 
     Parameters
     ----------
@@ -31,12 +30,12 @@ def similar_classes(model: Any, label: Any, k: int = 10) -> list[tuple[Any, floa
     label : object
         One of its classes.
     k : int, default=10
-        How many, at most.
+        Number of classes, at most.
 
     Returns
     -------
     list of (label, cosine)
-        The most similar first; cosines lie between 0 and 1. The intercepts are left out.
+        The most similar first; cosines lie between 0 and 1. Intercepts are left out.
 
     Examples
     --------
@@ -58,7 +57,7 @@ def similar_classes(model: Any, label: Any, k: int = 10) -> list[tuple[Any, floa
 
 
 def nearest(model: Any, rows: NDArray[Any], k: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """The ``k`` most similar other classes of some classes, by their places, and the cosines."""
+    """Return the places of the ``k`` classes most similar to each of some, and the cosines."""
     W = _directions(model)
     n_classes = W.shape[0]
     k = max(0, min(k, n_classes - 1))
@@ -78,7 +77,7 @@ def nearest(model: Any, rows: NDArray[Any], k: int) -> tuple[NDArray[np.intp], N
 
 
 def cosines(model: Any, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """How alike the weights of some pairs of classes are."""
+    """Return the cosine of the weights of each pair of classes."""
     W = _directions(model)
     if isinstance(W, np.ndarray):
         dense: NDArray[np.float64] = np.einsum("ij,ij->i", W[a], W[b])
@@ -87,10 +86,10 @@ def cosines(model: Any, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]
 
 
 def _directions(model: Any) -> Any:
-    """The positive weights of all classes, scaled to unit length."""
+    """Return the positive weights of all classes, scaled to unit length."""
     coef = model.coef_
     if isinstance(coef, np.ndarray):
-        # Of two classes one has the row with the opposite sign.
+        # Two classes share one row; the first has its negative.
         dense = np.maximum(np.vstack([-coef, coef]) if len(model.classes_) == 2 else coef, 0)
         norm = np.sqrt(np.einsum("ij,ij->i", dense, dense, dtype=np.float64))
         return dense / np.where(norm > 0, norm, 1)[:, None]

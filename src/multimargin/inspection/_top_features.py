@@ -1,4 +1,4 @@
-"""The features that matter most to a class."""
+"""List the features that matter most to a class."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class TopFeatures:
     label : object
         The class.
     positive : list of (str, float)
-        Features that speak most for it, and their weights; the largest first.
+        Features with the largest weights, and the weights; the largest first.
     negative : list of (str, float)
-        Features that speak most against it, the most negative first.
+        The same for the most negative weights, the most negative first.
     intercept : float
     n_weights : int
-        Its weights that are not zero.
+        Number of weights that are not zero.
     """
 
     label: Any
@@ -40,12 +40,7 @@ class TopFeatures:
     n_weights: int
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as JSON can hold it.
-
-        Returns
-        -------
-        dict
-        """
+        """Return everything as JSON can hold it."""
         return {
             "label": self.label,
             "positive": [{"feature": name, "weight": weight} for name, weight in self.positive],
@@ -55,17 +50,7 @@ class TopFeatures:
         }
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the weights as bars.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Where to draw; a new figure if not given.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
+        """Draw the weights as bars, on `ax` or a new figure; return the axes."""
         from multimargin.inspection._plots import plot_top_features
 
         return plot_top_features(self, ax)

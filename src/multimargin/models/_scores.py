@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,11 +15,13 @@ from multimargin import _core
 from multimargin.io._array_file import ModelFileError
 from multimargin.models._arguments import is_whole
 from multimargin.models._coef import ClassRows
-from multimargin.models._feature_major import FeatureMajorCache, WeightsByFeature
+from multimargin.models._feature_major import FeatureMajorCache
 from multimargin.solvers._problem import as_core_csr
 
 # Dense input is turned into CSR this many rows at a time.
 _DENSE_ROWS = 65_536
+
+Coefficients: TypeAlias = _core.CoefficientsF32 | _core.CoefficientsF64
 
 
 @contextlib.contextmanager
@@ -27,9 +29,7 @@ def _sound_model() -> Iterator[None]:
     """Say what to do where a file that was opened without reading it all turns out damaged."""
     try:
         yield
-    except IndexError as error:
-        if "corrupt model" not in str(error):
-            raise
+    except _core.DamagedWeightsError as error:
         raise ModelFileError(
             f"{error}; load_model(path, verify=True) and 'multimargin info --verify' say where"
         ) from None
@@ -60,34 +60,33 @@ class LinearScores:
         self._dtype = coef.dtype if coef.dtype in (np.float32, np.float64) else np.float64
         self._shape = coef.shape
         self._intercept = np.ascontiguousarray(intercept, dtype=self._dtype)
-        self._sparse = sp.issparse(coef)
-        self._coef: dict[str, Any]
-        if self._sparse:
+        self._values: NDArray[Any]
+        self._weights: Coefficients
+        if sp.issparse(coef):
             coef = coef.tocsr()
             if not coef.has_canonical_format:  # a user's own; the core wants each entry once
                 coef = coef.copy()
                 coef.sum_duplicates()
             if coef.nnz > np.iinfo(np.int32).max:
                 raise ValueError(f"coef_ has {coef.nnz} non-zeros; at most 2**31 - 1 can be used")
-            self._coef = {
-                "coef": np.ascontiguousarray(coef.data, dtype=self._dtype),
-                "coef_indices": np.ascontiguousarray(coef.indices, dtype=np.int32),
-                "coef_indptr": np.ascontiguousarray(coef.indptr, dtype=np.int32),
-            }
+            self._values = np.ascontiguousarray(coef.data, dtype=self._dtype)
+            self._weights = _core.sparse_weights(
+                self._values,
+                np.ascontiguousarray(coef.indices, dtype=np.int32),
+                np.ascontiguousarray(coef.indptr, dtype=np.int32),
+                self._shape[1],
+                self._intercept,
+            )
         else:
-            self._coef = {"coef": np.ascontiguousarray(coef, dtype=self._dtype)}
+            self._values = np.ascontiguousarray(coef, dtype=self._dtype)
+            self._weights = _core.dense_weights(self._values, self._intercept)
 
     def scores(self, X: Any, first: int = 0) -> NDArray[Any]:
         """All scores, shape (n_samples, n_rows); `first` numbers samples in messages."""
         out = np.empty((X.shape[0], self._shape[0]), dtype=self._dtype)
         with _sound_model():
             for rows, part in self._parts(X, first):
-                if (columns := self._columns()) is not None:
-                    _core.scores_by_feature(**self._arguments(part, columns), out=out[rows])
-                elif self._sparse:
-                    _core.scores_sparse(**self._arguments(part), cols=self._shape[1], out=out[rows])
-                else:
-                    _core.scores_dense(**self._arguments(part), out=out[rows])
+                _core.scores(**self._arguments(part), out=out[rows])
         return out
 
     def top(self, X: Any, k: int, first: int = 0) -> tuple[NDArray[np.int32], NDArray[Any]]:
@@ -96,29 +95,22 @@ class LinearScores:
         score = np.empty((X.shape[0], k), dtype=self._dtype)
         with _sound_model():
             for rows, part in self._parts(X, first):
-                outputs: dict[str, Any] = {"cls_out": best[rows], "score_out": score[rows]}
-                if (columns := self._columns()) is not None:
-                    _core.top_by_feature(**self._arguments(part, columns), **outputs)
-                elif self._sparse:
-                    _core.top_sparse(**self._arguments(part), cols=self._shape[1], **outputs)
-                else:
-                    _core.top_dense(**self._arguments(part), **outputs)
+                _core.top(**self._arguments(part), cls_out=best[rows], score_out=score[rows])
         return best, score
 
-    def _columns(self) -> WeightsByFeature | None:
-        return None if self._cache is None else self._cache.weights(self._given)
-
-    def _arguments(
-        self, part: sp.csr_matrix, columns: WeightsByFeature | None = None
-    ) -> dict[str, Any]:
-        # A handful of samples is done before threads have started.
-        threads = self._threads if columns is None else min(self._threads, 1 + part.shape[0] // 32)
+    def _arguments(self, part: sp.csr_matrix) -> dict[str, Any]:
+        columns = None if self._cache is None else self._cache.weights(self._given)
+        if columns is None:
+            weights, threads = self._weights, self._threads
+        else:
+            weights = _core.weights_by_feature(*columns, intercept=self._intercept)
+            # A handful of samples is done before threads have started.
+            threads = min(self._threads, 1 + part.shape[0] // 32)
         return {
             "data": part.data,
             "indices": part.indices,
             "indptr": part.indptr,
-            **(self._coef if columns is None else columns._asdict()),
-            "intercept": self._intercept,
+            "weights": weights,
             "isa": self._isa,
             "threads": threads,
         }
@@ -142,7 +134,7 @@ class LinearScores:
 
     def _check_reach(self, csr: sp.csr_matrix, first: int) -> None:
         """Refuse values whose scores would overflow, be it while they are added up."""
-        weight = max(1.0, float(np.max(np.abs(self._coef["coef"]), initial=0.0)))
+        weight = max(1.0, float(np.max(np.abs(self._values), initial=0.0)))
         reach = np.asarray(abs(csr).sum(axis=1, dtype=np.float64)).ravel() * weight
         row = int(np.argmax(reach))
         if reach[row] <= np.finfo(self._dtype).max:

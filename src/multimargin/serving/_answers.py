@@ -1,4 +1,4 @@
-"""Answers to questions: best classes, and what decided between two of them."""
+"""Answer questions: the best classes of texts, and the features that decided."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from multimargin.models._feature_major import (
 )
 from multimargin.models._scores import ClassScores, LinearScores, best_k_labels
 from multimargin.parallel._threads import thread_count
+from multimargin.serving import _schema as schema
 from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._question import Question
 from multimargin.serving._spans import Spans
 
-# Features that an explanation names; the others are summed up.
+# Features that an explanation lists; the others are summed up.
 _MOST_FEATURES = 50
 # Digits of scores in JSON: single precision has no more.
 _DIGITS = 6
@@ -29,51 +30,45 @@ _DIGITS = 6
 class Answers:
     """A text model that answers questions.
 
-    Parameters
-    ----------
-    model : TextClassifier
-        Fitted, of texts alone.
-    columns : WeightsByFeature, default=None
-        Its weights by feature, if they are made already.
-    threads : int, default=1
-        Threads for many texts.
+    ``by_feature`` are its weights by feature, if they exist already; ``threads`` are for questions
+    of many texts.
     """
 
     def __init__(
-        self, model: Any, columns: WeightsByFeature | None = None, threads: int = 1
+        self, model: Any, by_feature: WeightsByFeature | None = None, threads: int = 1
     ) -> None:
         self._model = model
         self._labels: list[Any] = [_plain(label) for label in model.classes_.tolist()]
         self._place = {label: place for place, label in enumerate(self._labels)}
         self._names: list[str] = model.features_.get_feature_names_out().tolist()
         self._spans = Spans(_text_options(model).counter())
-        if columns is None and not isinstance(model.coef_, np.ndarray):
-            columns = weights_by_feature(model.coef_)
-        cache = FeatureMajorCache.of(model.coef_, columns)
+        if by_feature is None and not isinstance(model.coef_, np.ndarray):
+            by_feature = weights_by_feature(model.coef_)
+        cache = FeatureMajorCache.of(model.coef_, by_feature)
         of_rows = LinearScores(model.coef_, model.intercept_, thread_count(threads), cache)
         self._scores = ClassScores(of_rows, ClassRows.of(model))
         self._weights = ClassWeights(model)
-        self.answer(Question(["warm up"], 1, True))  # builds what is built at first use
+        self.answer(Question(["warm up"], 1, True))  # builds caches of the first use
 
     @property
     def n_classes(self) -> int:
         """Number of classes."""
         return len(self._labels)
 
-    def answer(self, question: Question) -> dict[str, Any]:
-        """The answer as JSON values, as ``openapi.json`` describes it."""
+    def answer(self, question: Question) -> schema.Answer:
+        """Answer a question; raise a RequestError if the class to compare with does not exist."""
         against = None if question.against is None else self._class_of(question.against)
         if not question.texts:
             return {"results": []}
         X = self._model._checked(question.texts)
         k = question.k
-        # An explanation needs the runner-up, too.
+        # An explanation needs the runner-up as well.
         found = max(k, min(2, self.n_classes)) if question.explain else k
         places = np.arange(self.n_classes)
         best, score = best_k_labels(self._scores, places, X, found)
-        results = []
+        results: list[schema.Result] = []
         for row, text in enumerate(question.texts):
-            result: dict[str, Any] = {
+            result: schema.Result = {
                 "classes": [
                     {"label": self._labels[place], "score": round(value, _DIGITS)}
                     for place, value in zip(
@@ -101,7 +96,9 @@ class Answers:
             )
         return place
 
-    def _explanation(self, text: str, X: Any, row: int, best: int, other: int) -> dict[str, Any]:
+    def _explanation(
+        self, text: str, X: Any, row: int, best: int, other: int
+    ) -> schema.Explanation:
         part = slice(X.indptr[row], X.indptr[row + 1])
         compared = compare(self._weights, X.indices[part], X.data[part], best, other)
         contributions = compared.contributions
@@ -138,5 +135,5 @@ def _text_options(model: Any) -> Any:
 
 
 def _plain(label: Any) -> Any:
-    """A label as JSON has it."""
+    """Return a label as JSON can hold it."""
     return label.decode("utf-8", "replace") if isinstance(label, bytes) else label

@@ -1,4 +1,4 @@
-"""From a model to an application, with everything checked before the first request."""
+"""Build the application for a model, with everything checked before the first request."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from multimargin.datasets._wordnet_examples import examples_of
 from multimargin.formulations import FORMULATIONS
 from multimargin.persistence import load_model
-from multimargin.serving._examples import examples_of
+from multimargin.serving import _schema as schema
 from multimargin.serving._limits import Limits
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _RETRAIN = (
 
 
 def require_serving() -> None:
-    """Raise what names the extra, if the libraries are missing."""
+    """Raise an ImportError that names the extra if a library is missing."""
     try:
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
@@ -36,14 +37,14 @@ def require_serving() -> None:
 
 
 def served_model(path: str | os.PathLike[str]) -> Any:
-    """Open a model file, all of it checked: it may be from elsewhere, and is opened once."""
+    """Open a model file and check all of it: it may be from elsewhere, and is opened once."""
     model = load_model(path, verify=True)
     check_served(model, os.fspath(path))
     return model
 
 
 def check_served(model: Any, name: str) -> None:
-    """Refuse models that texts alone cannot be asked of."""
+    """Refuse models that take anything but one text."""
     features = getattr(model, "features_", None)
     if features is None:
         raise ValueError(
@@ -66,19 +67,19 @@ def application(
     model: Any,
     *,
     name: str = "model",
-    columns: Any = None,
+    by_feature: Any = None,
     threads: int = 1,
     limits: Limits | None = None,
     hosts: Collection[str] | None = None,
     examples: Sequence[str] = (),
     parent: int | None = None,
 ) -> Any:
-    """The application for a checked model; see `create_app` for the parameters."""
+    """Return the application for a checked model; `create_app` has the parameters."""
     from multimargin.serving._answers import Answers
     from multimargin.serving._routes import build
 
     limits = limits or Limits()
-    answers = Answers(model, columns, threads)
+    answers = Answers(model, by_feature, threads)
     about = about_model(model, name, limits, tuple(examples) or examples_of(model))
     return build(answers, about, limits, hosts, parent)
 
@@ -92,18 +93,18 @@ def create_app(
     hosts: Collection[str] | None = None,
     examples: Sequence[str] = (),
 ) -> Starlette:
-    """The page and the JSON endpoint of a text model, as an ASGI application.
+    """Return the page and the JSON endpoint of a text model as an ASGI application.
 
     Parameters
     ----------
     model : TextClassifier
-        Fitted, of texts alone.
+        Fitted on texts alone.
     name : str, default="model"
-        What the page calls it.
+        Its name on the page.
     threads : int, default=1
         Threads for requests of many texts.
     limits : Limits, default=None
-        What requests may ask for; by default ``Limits()``.
+        Limits of requests; by default ``Limits()``.
     hosts : collection of str, default=None
         Names by which the server may be called, such as ``"localhost"``; None is any.
     examples : sequence of str, default=()
@@ -119,7 +120,7 @@ def create_app(
     ImportError
         If Starlette is missing: ``pip install "multimargin[serve]"``.
     ValueError
-        If the model is not one of texts alone.
+        If the model was not trained on texts alone.
 
     Examples
     --------
@@ -138,15 +139,15 @@ def create_app(
     return app
 
 
-def about_model(model: Any, name: str, limits: Limits, examples: Sequence[str]) -> dict[str, Any]:
-    """What ``/model`` says."""
+def about_model(model: Any, name: str, limits: Limits, examples: Sequence[str]) -> schema.Model:
+    """Return the answer of ``/model``."""
     from multimargin import __version__
 
     return {
         "name": name,
         "classes": len(model.classes_),
         "features": int(model.n_features_in_),
-        "analyzer": str(model.analyzer),
+        "analyzer": model.analyzer,
         "formulation": str(model.formulation),
         "formulation_title": FORMULATIONS[model.formulation].title,
         "C": _number(model.C),
@@ -166,5 +167,5 @@ def about_model(model: Any, name: str, limits: Limits, examples: Sequence[str]) 
 
 
 def _number(value: Any) -> float | None:
-    """A number as JSON has it: null for infinity, too."""
+    """Return a number as JSON can hold it: None for infinity."""
     return None if value is None or not math.isfinite(value) else float(value)

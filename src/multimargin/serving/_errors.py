@@ -5,22 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from multimargin.serving._schema import Refusal
+
 
 class RequestError(Exception):
-    """A request that gets an error instead of an answer.
+    """A request that is refused.
 
-    Parameters
-    ----------
-    status : int
-        HTTP status.
-    code : str
-        What is wrong, for programs.
-    message : str
-        What is wrong, what is allowed and what to do, for people.
-    field : str, default=None
-        The member of the request that is wrong.
-    headers : mapping, default=None
-        More headers of the answer.
+    ``code`` is for programs; ``message`` tells people what is wrong, what is allowed and what to
+    do. ``field`` is the member of the request that is wrong, ``headers`` are more headers of the
+    answer.
     """
 
     def __init__(
@@ -40,20 +33,16 @@ class RequestError(Exception):
         self.headers = dict(headers or {})
 
     def body(self) -> bytes:
-        """The answer as JSON."""
-        error: dict[str, object] = {
-            "status": self.status,
-            "code": self.code,
-            "message": self.message,
-        }
+        """Return the answer as JSON."""
+        error: Refusal = {"status": self.status, "code": self.code, "message": self.message}
         if self.field is not None:
             error["field"] = self.field
         return json.dumps({"error": error}).encode()
 
 
 def shown(value: object, most: int = 60) -> str:
-    """Something out of a request, short enough for a message."""
-    if isinstance(value, list | dict):  # may be nested as deeply as can be read, but not written
+    """Return a value out of a request, short enough for a message."""
+    if isinstance(value, list | dict):  # can be nested too deeply to be written
         return "an array" if isinstance(value, list) else "an object"
     text = repr(value) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,4 +1,4 @@
-"""What every request passes first: host, rate, how many at once, and headers of the answer."""
+"""Checks that every request passes first: host, rate, how many at once. Adds security headers."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from typing import Any
 
 from multimargin.serving._errors import RequestError
-from multimargin.serving._limits import Limits
-from multimargin.serving._rate_limit import RateLimit
+from multimargin.serving._limits import Limits, RateLimit
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -39,14 +38,9 @@ _HOST = re.compile(rf"({HOST_NAME.pattern})(?::\d+)?")
 class Guard:
     """ASGI middleware around the whole application.
 
-    Parameters
-    ----------
-    app : ASGI application
-    limits : Limits
-    hosts : collection of str or None, default=None
-        Names by which the server may be called, lower case and without port. A page from elsewhere
-        can let its own name point to this machine, and so reach a server that is bound to it
-        alone; its requests carry that name. None: any.
+    ``hosts`` are the names by which the server may be called, lower case and without port; None is
+    any. A page from elsewhere can let its own name point to this machine, and so reach a server
+    that only this machine can reach; its requests carry that name.
     """
 
     def __init__(self, app: App, limits: Limits, hosts: Collection[str] | None = None) -> None:
@@ -90,7 +84,7 @@ class Guard:
                 f"{math.ceil(seconds)} s",
                 headers={"retry-after": str(math.ceil(seconds))},
             )
-        # Whether the server is well is asked most urgently when it is busy.
+        # A busy server is when its health matters most.
         if self._active >= self._limits.concurrency and scope["path"] != "/health":
             raise RequestError(
                 503,

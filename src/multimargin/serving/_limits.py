@@ -1,13 +1,20 @@
-"""What one request, one client and all of them together may ask for."""
+"""Limits of one request, of one client and of all together."""
 
 from __future__ import annotations
 
+import time
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address
+
+# How many seconds of its rate a client may save up: a page that loads asks several times at once.
+_RESERVE_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of a server. What exceeds them is answered with an error that names the bound.
+    """Bounds of a server. A request that exceeds one gets an error that names it.
 
     Parameters
     ----------
@@ -31,8 +38,8 @@ class Limits:
     head_seconds : float, default=10.0
         Time in which the head of a request has to arrive.
     answer_seconds : float, default=10.0
-        Time in which a part of an answer has to be read, again and again until all of it is: 4 KiB
-        for each second, or the rest. Otherwise the connection is cut.
+        Length of the periods in each of which a client has to read 4 KiB per second of an answer,
+        or the rest of it. Otherwise the connection is cut.
 
     Examples
     --------
@@ -62,3 +69,57 @@ class Limits:
                 raise ValueError(f"{name} must be a positive number: {getattr(self, name)!r}")
         if not 0 <= self.rate < float("inf"):
             raise ValueError(f"rate must be a number of at least 0 (0: no limit): {self.rate!r}")
+
+
+class RateLimit:
+    """A bucket of tokens for each of the clients seen last, in bounded memory.
+
+    A client gets ``rate`` tokens per second; 0 is no limit. The client not seen for longest is
+    forgotten, and so starts anew.
+    """
+
+    def __init__(
+        self,
+        rate: float,
+        *,
+        most_clients: int = 10_000,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rate = rate
+        self._full = max(1.0, rate * _RESERVE_SECONDS)
+        self._most_clients = most_clients
+        self._clock = clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def wait(self, client: str) -> float:
+        """Take a token: 0.0 if there was one, else the seconds until there is."""
+        if self._rate == 0:
+            return 0.0
+        name = _household(client)
+        now = self._clock()
+        tokens, before = self._buckets.get(name, (self._full, now))
+        tokens = min(self._full, tokens + (now - before) * self._rate)
+        allowed = tokens >= 1
+        self._buckets[name] = (tokens - 1 if allowed else tokens, now)
+        self._buckets.move_to_end(name)
+        if len(self._buckets) > self._most_clients:
+            self._buckets.popitem(last=False)
+        return 0.0 if allowed else (1 - tokens) / self._rate
+
+
+def _household(client: str) -> str:
+    """Return the client's address; its network for IPv6: one household has 2**64 addresses."""
+    if ":" not in client:
+        return client
+    try:
+        address = ip_address(client.partition("%")[0])
+    except ValueError:
+        return client
+    if not isinstance(address, IPv6Address):
+        return client
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return f"{int(address) >> 64:x}::/64"

@@ -1,42 +1,49 @@
-"""Several processes at one socket, under uvicorn's supervisor.
+"""Several processes at one socket, under uvicorn's supervisor, with the weights in one file.
 
-Imports uvicorn, so only `_server` imports this.
+Imports uvicorn, so only `_server` imports this, and late.
 """
 
 from __future__ import annotations
 
 import inspect
+import os
 import signal
 import socket
+from pathlib import Path
 from typing import Any
 
 from uvicorn import Server
 from uvicorn.supervisors import Multiprocess
 
+from multimargin.io._array_file import read_arrays, write_arrays
+from multimargin.models._feature_major import WeightsByFeature
+
+_KIND = "weights-by-feature"
+
 
 class _Supervisor(Multiprocess):  # type: ignore[misc,unused-ignore]
-    """uvicorn's, which remembers Ctrl-C, and sees a process that dies before it could answer."""
+    """uvicorn's supervisor; remembers Ctrl-C, and notices a process that dies while it starts."""
 
     interrupted = False
 
     def init_processes(self) -> None:
-        """Start all."""
+        """Start all processes."""
         super().init_processes()
         self._leave_ends_to_processes()
 
     def keep_subprocess_alive(self) -> None:
-        """Replace those that do not answer."""
+        """Replace the processes that do not answer."""
         super().keep_subprocess_alive()
         self._leave_ends_to_processes()
 
     def _leave_ends_to_processes(self) -> None:
-        # With both ends of a pipe open here, a process that is gone looks like one that is slow,
-        # and signals wait until the time that it may take to start is over.
+        # With both ends of a pipe open here, a dead process looks like a slow one, and signals
+        # wait until the time in which it has to start is over.
         for process in self.processes:
             process.child_conn.close()
 
     def handle_int(self) -> None:
-        """End all, because of Ctrl-C."""
+        """End all processes after Ctrl-C."""
         self.interrupted = True
         super().handle_int()
 
@@ -59,3 +66,23 @@ def run_processes(config: Any, listening: socket.socket) -> None:
                 signal.signal(number, handler)
     if supervisor.interrupted:
         raise KeyboardInterrupt
+
+
+def write_weights(weights: WeightsByFeature, model: list[int], path: Path) -> None:
+    """Write the weights of a model file, whose `identity` was taken before it was opened."""
+    meta = {"kind": _KIND, "model": model}
+    write_arrays(path, meta, weights._asdict(), durable=False)
+
+
+def read_weights(path: str, model_path: str) -> WeightsByFeature | None:
+    """Map the weights from `write_weights`; None if the model file was replaced since."""
+    meta, arrays = read_arrays(path)
+    if meta["model"] != identity(model_path):
+        return None
+    return WeightsByFeature(*(arrays[name] for name in WeightsByFeature._fields))
+
+
+def identity(path: str) -> list[int]:
+    """Return numbers that change when a file is replaced."""
+    about = os.stat(path)  # noqa: PTH116
+    return [about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns]

@@ -1,21 +1,25 @@
-"""The body of a request to ``/predict``, read strictly."""
+"""Read a question: the body of a request within bytes and seconds, its members strictly."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from multimargin.serving import _schema as schema
 from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._limits import Limits
 
-_MEMBERS = ("text", "texts", "k", "explain", "against")
+_MEMBERS = tuple(schema.Question.__annotations__)
 _DEFAULT_K = 5
+# The rest of the body is not read, so nothing can follow it.
+_CLOSE = {"connection": "close"}
 
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: the best `k` classes of each text, and why.
+    """A checked `schema.Question`: the best `k` classes of each text, and why.
 
     ``against`` is the label of the class to compare the best one with; None is the runner-up.
     """
@@ -26,13 +30,48 @@ class Question:
     against: Any = None
 
 
-def read_question(body: bytes, limits: Limits, n_classes: int) -> Question:
-    """Read and check the body of a request.
+async def read_body(request: Any, limits: Limits) -> bytes:
+    """Read the body of a Starlette request.
 
-    Raises
-    ------
-    RequestError
-        400 for what is no JSON, 413 for too many or too long texts, 422 for the rest.
+    Its bytes are counted as they arrive: the announced length may be missing or wrong.
+    Raises a RequestError of status 408, 413 or 415.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        # Keeps pages of other sites from asking, too: they can send forms, but not JSON.
+        raise RequestError(
+            415, "not_json", "the body must be JSON: send 'Content-Type: application/json'"
+        )
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise RequestError(415, "compressed", "send the body as it is, without Content-Encoding")
+    announced = request.headers.get("content-length", "")
+    if announced.isascii() and announced.isdigit() and int(announced[:20]) > limits.max_bytes:
+        raise _too_large(limits)
+    from starlette.requests import ClientDisconnect
+
+    body = bytearray()  # not a list: a body can come in as many parts as it has bytes
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            async for part in request.stream():
+                body += part
+                if len(body) > limits.max_bytes:
+                    raise _too_large(limits)
+    except TimeoutError:
+        raise RequestError(
+            408,
+            "too_slow",
+            f"the body did not arrive within {limits.body_seconds:g} s",
+            headers=_CLOSE,
+        ) from None
+    except ClientDisconnect:
+        raise RequestError(400, "gone", "the client went away") from None  # nobody reads this
+    return bytes(body)
+
+
+def read_question(body: bytes, limits: Limits, n_classes: int) -> Question:
+    """Read and check the members of a question.
+
+    Raises a RequestError: 400 if the body is not JSON, 413 for too many or too long texts, or 422.
     """
     members = _json_object(body)
     for name in members:
@@ -47,6 +86,16 @@ def read_question(body: bytes, limits: Limits, n_classes: int) -> Question:
     if not isinstance(against, str | int | float | None):
         _wrong("against", f"against must be the label of a class: {shown(against)}")
     return Question(_texts(members, limits), _k(members, limits, n_classes), explain, against)
+
+
+def _too_large(limits: Limits) -> RequestError:
+    return RequestError(
+        413,
+        "body_too_large",
+        f"the body is larger than {limits.max_bytes:,} bytes, the most that is read; "
+        "ask in several requests",
+        headers=_CLOSE,
+    )
 
 
 def _json_object(body: bytes) -> dict[str, Any]:
@@ -104,7 +153,7 @@ def _text(text: Any, field: str, limits: Limits) -> str:
             f"{field} has {len(text):,} characters; at most {limits.max_chars:,} are read",
             field=field,
         )
-    # JSON can hold halves of characters, which are no text to anything behind this.
+    # JSON can hold halves of surrogate pairs, which nothing behind this takes as text.
     return (
         text
         if text.isascii()

@@ -1,4 +1,4 @@
-"""The application: the page, the JSON endpoint and what describes them."""
+"""The paths of the server: the page, the JSON endpoints and their description."""
 
 from __future__ import annotations
 
@@ -13,36 +13,40 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any
 
+from multimargin.serving import _schema as schema
 from multimargin.serving._answers import Answers
-from multimargin.serving._body import read_body
 from multimargin.serving._errors import RequestError
 from multimargin.serving._guard import HEADERS, Guard
 from multimargin.serving._limits import Limits
-from multimargin.serving._question import Question, read_question
+from multimargin.serving._openapi import openapi_document
+from multimargin.serving._question import Question, read_body, read_question
 
 _JSON = "application/json"
-# All that can be asked for: path, file in the package, type.
+# Path, file in the package, type: nothing else is sent.
 _FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/style.css": ("style.css", "text/css; charset=utf-8"),
     "/page.js": ("page.js", "text/javascript; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
-    "/openapi.json": ("openapi.json", _JSON),
 }
-# Answered between other requests up to this size, some milliseconds; above, beside them.
+# Questions up to this size take some milliseconds and are answered between others; larger ones in
+# threads beside them.
 _FEW_TEXTS = 4
 _FEW_CHARS = 5_000
 _BIG_REQUESTS = 2
+_PATHS = "/, /predict, /model, /health, /openapi.json"
+# Asked for again each time, so that the page never meets the script of another version.
+_NO_CACHE = {"cache-control": "no-cache"}
 
 
 class _Endpoints:
-    """What the paths do."""
+    """The handlers of the JSON paths."""
 
-    def __init__(self, answers: Answers, about: dict[str, Any], limits: Limits) -> None:
+    def __init__(self, answers: Answers, about: schema.Model, limits: Limits) -> None:
         self._answers = answers
         self._about = json.dumps(about, allow_nan=False).encode()
         self._limits = limits
-        # Of characters there are ten times as many features as of words.
+        # A text has ten times as many features of characters as of words.
         self._few_chars = _FEW_CHARS if about["analyzer"] == "word" else _FEW_CHARS // 10
         self._pool = ThreadPoolExecutor(_BIG_REQUESTS, "multimargin-serve")
 
@@ -73,21 +77,15 @@ class _Endpoints:
 
 def build(
     answers: Answers,
-    about: dict[str, Any],
+    about: schema.Model,
     limits: Limits,
     hosts: Collection[str] | None,
     parent: int | None = None,
 ) -> Any:
-    """The ASGI application.
+    """Return the ASGI application.
 
-    Parameters
-    ----------
-    about : dict
-        What ``/model`` says.
-    hosts : collection of str or None
-        See `Guard`.
-    parent : int, default=None
-        Process without which this one has nothing to do, and ends.
+    ``about`` is the answer of ``/model``, ``hosts`` are for the `Guard`, and this process ends with
+    the process ``parent``.
     """
     from starlette.applications import Starlette
     from starlette.exceptions import HTTPException
@@ -102,12 +100,17 @@ def build(
             watch.cancel()
 
     endpoints = _Endpoints(answers, about, limits)
+    description = json.dumps(openapi_document(), indent=2).encode()
     app = Starlette(
         routes=[
             Route("/predict", endpoints.predict, methods=["POST"]),
             Route("/model", endpoints.model, methods=["GET"]),
             Route("/health", endpoints.health, methods=["GET"]),
-            *(Route(path, _file(*about), methods=["GET"]) for path, about in _FILES.items()),
+            Route("/openapi.json", _sender(description, _JSON), methods=["GET"]),
+            *(
+                Route(path, _sender(*_file(*about)), methods=["GET"])
+                for path, about in _FILES.items()
+            ),
         ],
         middleware=[Middleware(Guard, limits=limits, hosts=hosts)],
         exception_handlers={
@@ -117,7 +120,7 @@ def build(
         },
         lifespan=lifespan,
     )
-    app.router.redirect_slashes = False  # what is not there is not somewhere else either
+    app.router.redirect_slashes = False  # "/model/" is not found, rather than sent to "/model"
     return app
 
 
@@ -129,16 +132,17 @@ def _response(body: bytes, status: int = 200, headers: dict[str, str] | None = N
     )
 
 
-def _file(name: str, media_type: str) -> Callable[[Any], Awaitable[Any]]:
+def _file(name: str, media_type: str) -> tuple[bytes, str]:
+    return files("multimargin.serving").joinpath("page", name).read_bytes(), media_type
+
+
+def _sender(content: bytes, media_type: str) -> Callable[[Any], Awaitable[Any]]:
     from starlette.responses import Response
 
-    content = files("multimargin.serving").joinpath("page", name).read_bytes()
+    async def send(_request: Any) -> Any:
+        return Response(content, headers=_NO_CACHE, media_type=media_type)
 
-    async def send_file(_request: Any) -> Any:
-        # Asked for again each time, so that the page never meets another version's script.
-        return Response(content, headers={"cache-control": "no-cache"}, media_type=media_type)
-
-    return send_file
+    return send
 
 
 async def _refused(_request: Any, error: Any) -> Any:
@@ -146,34 +150,30 @@ async def _refused(_request: Any, error: Any) -> Any:
 
 
 async def _no_such_thing(request: Any, error: Any) -> Any:
-    """What Starlette refuses: paths and methods that there are not."""
+    """Answer for what Starlette refuses: unknown paths and methods."""
     status = int(error.status_code)
     if status == 405:
         allowed = (error.headers or {}).get("Allow", "")
         text = f"{request.method} is not possible here; {allowed or 'another method'} is"
         code = "method_not_allowed"
     elif status == 404:
-        code, text = "not_found", f"there is nothing here; there are {', '.join(_paths())}"
+        code, text = "not_found", f"there is nothing here; there are {_PATHS}"
     else:
         code, text = "refused", str(error.detail)
     refused = RequestError(status, code, text, headers=error.headers)
     return _response(refused.body(), status, refused.headers)
 
 
-def _paths() -> list[str]:
-    return ["/", "/predict", "/model", "/health", "/openapi.json"]
-
-
 async def _failed(_request: Any, error: Exception) -> Any:
     logging.getLogger("uvicorn.error").debug("request failed", exc_info=error)
     text = "the server could not answer this; its log says why"
-    # Starlette answers these outside of the guard, which adds the headers to others.
+    # Starlette answers these outside of the guard, which adds its headers to all others.
     headers = {name.decode(): value.decode() for name, value in HEADERS}
     return _response(RequestError(500, "internal_error", text).body(), 500, headers)
 
 
 async def _end_with(parent: int) -> None:
-    """End this process when its parent is gone: nobody else would."""
+    """End this process when its parent is gone; nobody else would."""
     while os.getppid() == parent:
         await asyncio.sleep(1)
     signal.raise_signal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""A server for one model file: its socket, its processes and its end."""
+"""Serve one model file: the socket, the processes and how they end."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ import scipy.sparse as sp
 
 from multimargin.models._feature_major import weights_by_feature
 from multimargin.serving._build import application, require_serving, served_model
-from multimargin.serving._columns import identity, read_columns, write_columns
 from multimargin.serving._guard import HOST_NAME
 from multimargin.serving._limits import Limits
 
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
-# Connections end after so many idle seconds; requests that are under way at the end get as many.
+# Idle connections end after this; requests that are under way at the end get as long.
 _IDLE_SECONDS = 5
-# In which a process has to start, on a slow and busy machine; then it is replaced.
+# A process that has not started by then is replaced; enough for a slow and busy computer.
 _START_SECONDS = 120
 
 
 @dataclass(frozen=True)
 class Server:
-    """What to serve, where and how.
+    """A model file, an address and the limits to serve it with.
 
     Parameters
     ----------
@@ -47,8 +46,8 @@ class Server:
     limits : Limits
         Rates are counted by each process.
     allow_hosts : sequence of str, default=()
-        More names by which a server that listens on this machine alone may be called; on other
-        addresses the only ones, if there are any.
+        Names by which the server may be called: besides ``localhost`` and its address if only this
+        machine can connect, else these alone, or any if there are none.
     proxy : str or None, default=None
         Address of a reverse proxy whose X-Forwarded-For says who the client is.
     examples : sequence of str, default=()
@@ -76,7 +75,7 @@ class Server:
         Parameters
         ----------
         started : callable, default does nothing
-            Called with the address when the socket is there and the model is read.
+            Called with the address when the socket is open and the model is read.
         """
         require_serving()
         with bound(self.host, self.port) as listening:
@@ -90,14 +89,19 @@ class Server:
 
     @property
     def is_local(self) -> bool:
-        """Whether no other machine can connect."""
+        """Whether only this machine can connect."""
         return is_local(self.host)
 
-    def _app(self, columns: str | None = None, parent: int | None = None) -> Any:
+    def _app(self, weights: str | None = None, parent: int | None = None) -> Any:
+        by_feature = None
+        if weights is not None:
+            from multimargin.serving._processes import read_weights
+
+            by_feature = read_weights(weights, self.model)
         return application(
             served_model(self.model),
             name=Path(self.model).name,
-            columns=None if columns is None else read_columns(columns, self.model),
+            by_feature=by_feature,
             threads=self.threads,
             limits=self.limits,
             hosts=self._hosts(),
@@ -114,13 +118,13 @@ class Server:
     def _config(self, app: Any, *, factory: bool) -> Any:
         import uvicorn
 
-        from multimargin.serving._connection import PatientProtocol
+        from multimargin.serving._connection import DeadlineProtocol
 
         return uvicorn.Config(
             app,
             factory=factory,
             http=functools.partial(  # type: ignore[arg-type,unused-ignore]
-                PatientProtocol,
+                DeadlineProtocol,
                 head_seconds=self.limits.head_seconds,
                 answer_seconds=self.limits.answer_seconds,
             ),
@@ -129,7 +133,7 @@ class Server:
             log_level="error",
             access_log=False,
             server_header=False,
-            # A client that says whom it asks for would choose whose rate it uses up.
+            # Otherwise a client could choose whose rate it uses up.
             proxy_headers=self.proxy is not None,
             forwarded_allow_ips=self.proxy,
             limit_concurrency=self.limits.connections,
@@ -145,9 +149,9 @@ class Server:
 
         server = uvicorn.Server(self._config(app, factory=False))
         if threading.current_thread() is not threading.main_thread():
-            server.run(sockets=[listening])  # signals are others' affair there
+            server.run(sockets=[listening])  # signals belong to the main thread
             return
-        # uvicorn ends in good order and raises the signal again: SIGTERM is no failure then.
+        # uvicorn ends in good order, then raises the signal again, which would be status 143.
         before = signal.signal(signal.SIGTERM, lambda number, frame: None)
         try:
             server.run(sockets=[listening])
@@ -155,25 +159,24 @@ class Server:
             signal.signal(signal.SIGTERM, before)
 
     def _serve_together(self, listening: socket.socket, started: Callable[[], None]) -> None:
-        from multimargin.serving._processes import run_processes
+        from multimargin.serving._processes import identity, run_processes, write_weights
 
         with tempfile.TemporaryDirectory(prefix="multimargin-serve-") as folder:
-            columns = None
-            # Before the model is opened: whoever replaces the file meanwhile makes another one.
-            opened = identity(self.model)
+            path = None
+            opened = identity(self.model)  # before it is opened: it may be replaced meanwhile
             coef = served_model(self.model).coef_
-            weights = weights_by_feature(coef) if sp.issparse(coef) else None
-            if weights is not None:
-                # Once, in a file that all processes map, as they do the model.
-                columns = str(Path(folder) / "columns")
-                write_columns(weights, opened, Path(columns))
-            app = functools.partial(self._app, columns, os.getpid())
+            by_feature = weights_by_feature(coef) if sp.issparse(coef) else None
+            if by_feature is not None:
+                # Made once, in a file that all processes map, as they map the model.
+                path = str(Path(folder) / "weights")
+                write_weights(by_feature, opened, Path(path))
+            app = functools.partial(self._app, path, os.getpid())
             started()
             run_processes(self._config(app, factory=True), listening)
 
 
 def is_local(host: str) -> bool:
-    """Whether a server at this address can be reached from its own machine alone."""
+    """Return whether only this machine can reach a server at this address."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -181,13 +184,7 @@ def is_local(host: str) -> bool:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket at an address.
-
-    Raises
-    ------
-    OSError, ValueError
-        With what to do about it.
-    """
+    """Return a listening socket at an address, or raise a ValueError that says what to do."""
     try:
         found = socket.getaddrinfo(
             host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -203,7 +200,7 @@ def bound(host: str, port: int) -> socket.socket:
         if os.name == "posix":  # elsewhere it would let two servers have one port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)
-        listening.listen(1)  # so that a second server fails here, and not when it is told to serve
+        listening.listen(1)  # a second server at this port fails here, before it reads its model
     except OSError as error:
         listening.close()
         raise _explained(error, host, port) from error

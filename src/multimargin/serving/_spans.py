@@ -1,4 +1,4 @@
-"""Where in a text its features are: what the vectorizer counts, with the places it counts at."""
+"""Find features in texts: the vectorizer's n-grams, with their places."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-# Of one feature; a page that marks a word a hundred times says no more with the next.
+# Of one feature: after a hundred marks the next one says nothing new.
 _MOST_SPANS = 100
 _BLANKS = re.compile(r"\s\s+")
 
@@ -14,13 +14,7 @@ Span = tuple[int, int]
 
 
 class Spans:
-    """Finds features in texts.
-
-    Parameters
-    ----------
-    counter : CountVectorizer
-        The vectorizer, fitted or not, whose analyzer is "word", "char" or "char_wb".
-    """
+    """Finds the features of a CountVectorizer, fitted or not, in texts."""
 
     def __init__(self, counter: Any) -> None:
         self._preprocess: Callable[[str], str] = counter.build_preprocessor()
@@ -34,7 +28,7 @@ class Spans:
         }[counter.analyzer]
 
     def find(self, text: str, features: Collection[str]) -> dict[str, list[Span]]:
-        """Begin and end of each occurrence of the features, in characters of the text."""
+        """Return begin and end of each occurrence of the features, in characters of the text."""
         clean, origin = self._aligned(text)
         found: dict[str, list[Span]] = {feature: [] for feature in features}
         for feature, begin, end in self._pieces(clean):
@@ -44,12 +38,12 @@ class Spans:
         return found
 
     def _aligned(self, text: str) -> tuple[str, range | list[int]]:
-        """The text as the vectorizer reads it, and where each of its characters is from."""
+        """Return the text as the vectorizer reads it, and the origin of each character."""
         clean = self._preprocess(text)
         if len(clean) == len(text):
             return clean, range(len(text))
         parts = [self._preprocess(character) for character in text]
-        if sum(map(len, parts)) != len(clean):  # no longer letter by letter: as near as can be
+        if sum(map(len, parts)) != len(clean):  # not letter by letter: as near as can be
             last = max(0, len(text) - 1)
             return clean, [min(place, last) for place in range(len(clean))]
         return clean, [place for place, part in enumerate(parts) for _ in part]
@@ -85,7 +79,7 @@ class Spans:
 
 
 def _shrunk(text: str) -> tuple[str, list[int]]:
-    """The text with runs of blanks as one, and the place of each character before."""
+    """Return the text with runs of blanks as one, and the origin of each character."""
     parts: list[str] = []
     place: list[int] = []
     done = 0

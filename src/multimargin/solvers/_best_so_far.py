@@ -1,8 +1,8 @@
-"""The best that a run has certified so far: what it returns if it does not reach its tolerance.
+"""The best certificate so far, which a run returns that ends before its tolerance.
 
-Passes lead to a larger dual, but the primal of a point on the way can be far off. So the two are
-kept apart: the weights with the least primal, and the dual variables with the largest dual. Any
-weights and any dual variables are a certificate together.
+Passes lead to a larger dual, but the primal of a point on the way can be far off. So two points
+are kept: the weights with the least primal, and the dual variables with the largest dual. Any
+weights and any dual variables make a certificate together.
 """
 
 from __future__ import annotations
@@ -19,10 +19,7 @@ ZERO: Final = "zero"
 
 @dataclass
 class BestSoFar:
-    """Two records, each with the state of the solver that it was made at.
-
-    A state is what the solver's ``_snapshot`` returned; None where that would be too much to keep.
-    """
+    """Two records, each with the solver's ``_snapshot`` at that point, or None if too large."""
 
     primal: ScanRecord
     primal_state: Any
@@ -30,7 +27,7 @@ class BestSoFar:
     dual_state: Any
 
     def take(self, record: ScanRecord, snapshot: Callable[[], Any]) -> None:
-        """Look at a new record; its state is asked for only if it is kept."""
+        """Keep a new record if it is better; only then is its state asked for."""
         lower, higher = record.primal < self.primal.primal, record.dual > self.dual.dual
         state = snapshot() if lower or higher else None
         if lower:
@@ -42,18 +39,18 @@ class BestSoFar:
 
     @property
     def states(self) -> dict[str, Any]:
-        """Those that have to be kept, by name; zero is known."""
+        """The states to be kept, by name; zero need not be."""
         states = {"best-primal": self.primal_state, "best-dual": self.dual_state}
         return {name: s for name, s in states.items() if s is not None and s is not ZERO}
 
     def places(self, history: list[ScanRecord]) -> list[int]:
-        """Where the two records stand in the history; -1 of zero weights, which are not in it."""
+        """Return the places of the two records in the history; -1 for zero weights."""
         return [history.index(r) if r in history else -1 for r in (self.primal, self.dual)]
 
     def recall(
         self, history: list[ScanRecord], places: list[int], state_of: Callable[[str], Any]
     ) -> None:
-        """Come back to what a checkpoint holds; for a new object, which knows zero weights only."""
+        """Take over the records of a checkpoint, in an object that is new."""
         primal, dual = places
         if primal >= 0:
             self.primal, self.primal_state = history[primal], state_of("best-primal")

@@ -53,7 +53,7 @@ class InteriorPoint:
 
     @staticmethod
     def suits(problem: Problem) -> bool:
-        """Whether the problem has few enough weights, and a method to build the matrix."""
+        """Whether the formulation allows it, and the problem has few enough weights."""
         n, d, k = len(problem.y), problem.X.shape[1] + 1, problem.weight_rows
         alone = problem.facts.independent  # every class has a matrix of its own
         return (
@@ -90,7 +90,7 @@ class InteriorPoint:
         self._squared = squared
 
     def solve(self, tol: float, goes_on: Callable[[Array], bool]) -> Array:
-        """Dual variables with a relative duality gap of about ``tol``, or as near as it comes.
+        """Return dual variables with a relative duality gap of about ``tol``, or near it.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class InteriorPoint:
         return snapped if gap <= max(tol * size, best_gap) else best
 
     def duals(self, a: Array) -> Array:
-        """The dual objective, class by class."""
+        """Return the dual objective, class by class."""
         with one_blas_thread():  # sums of several threads differ in their last bits
             W = self._twin.weights(a, self._X, self._y)
         values: Array = np.sum(a - 0.5 * self._q * a * a, axis=0) - 0.5 * np.sum(W * W, axis=1)
@@ -154,18 +154,18 @@ class InteriorPoint:
             return gap / size
 
     def _snapped(self, a: Array) -> Array:
-        """With what is next to a bound put there: inside, nothing ever is."""
+        """Put variables that are next to a bound on it; an interior point has none there."""
         a = np.where(a < 1e-10 * a.max(), 0.0, a)
         return np.where(a > (1 - 1e-10) * self._u, self._u, a)
 
     def _margins(self, a: Array) -> Array:
-        """Gradient of the dual."""
+        """Return the gradient of the dual."""
         W = self._twin.weights(a, self._X, self._y)
         margins: Array = self._twin.margins(self._X @ W.T, self._y) - self._q * a
         return np.where(self._mask, margins, 0.0)
 
     def _gap(self, a: Array, margins: Array) -> tuple[float, float]:
-        """Primal minus dual at ``a``, and the size to compare it with."""
+        """Return primal minus dual at ``a``, and the size to compare it with."""
         hinge = np.where(self._mask, np.maximum(margins + self._q * a, 0), 0)
         box = self._box[:, None]
         dual = float(np.sum(self.duals(a)))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from multimargin import _core
 from multimargin.formulations import FORMULATIONS, Formulation
 from multimargin.io._fingerprint import array_fingerprint, csr_arrays
+from multimargin.solvers._core_types import Samples
 
 
 def as_core_csr(X: Any) -> sp.csr_matrix:
@@ -90,42 +91,23 @@ class Problem:
         """The weight vector of each sample's class; -1 for the first of two that have one."""
         return self.y if self.weight_rows == self.n_classes else self.y - 1
 
-    def core(self, kind: str, *, isa: int | None = None, **options: Any) -> Any:
-        """The compiled solver ``kind`` for this problem's types; borrows the arrays.
+    @property
+    def samples(self) -> Samples:
+        """The samples for the compiled core, which borrows the arrays.
 
-        Parameters
-        ----------
-        kind : {"Engine", "OneVsRest", "LeeLinWahba"}
-        isa : int, default=None
-            Instruction set; the best that the processor has if not given.
-        **options
-            Further arguments of its constructor.
+        Their types choose its classes: `_core.engine` and its like take samples of any.
         """
-        value = "F64" if self.X.dtype == np.float64 else "F32"
-        index = "I64" if self.X.indices.dtype == np.int64 else "I32"
-        return getattr(_core, kind + value + index)(
+        samples: Samples = _core.samples(
             data=self.X.data,
             indices=self.X.indices,
             indptr=self.X.indptr,
             cols=self.X.shape[1],
             y=self.y,
             box=self.box,
-            bias=self.bias,
-            isa=_core.best_isa() if isa is None else isa,
-            **options,
-        )
-
-    def engine(self, threads: int, seed: int, isa: int | None = None) -> _core.Engine:
-        """The compiled active-set engine."""
-        engine: _core.Engine = self.core(
-            "Engine",
-            isa=isa,
             n_classes=self.n_classes,
-            formulation=self.formulation,
-            threads=threads,
-            seed=seed,
+            bias=self.bias,
         )
-        return engine
+        return samples
 
 
 def fingerprint(problem: Problem) -> str:

@@ -1,4 +1,4 @@
-"""Records of a run: weights, scans, the history of scans, and those who are told of them."""
+"""Records of a run: weights, scans, the history of scans, and its observers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class ScanRecord:
-    """What a scan found; one entry of ``history_``."""
+    """The result of a scan; one entry of ``history_``."""
 
     time: float
     primal: float
@@ -52,7 +52,7 @@ class ScanRecord:
 
 
 class Observer(Protocol):
-    """Told of every pass and scan; may ask for the weights and for the fit to stop after a scan."""
+    """Hears of every pass and scan; may ask for the weights, and for the fit to stop."""
 
     def on_pass(self, passes: int) -> None: ...
     def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool: ...
@@ -70,7 +70,7 @@ class Observers:
             observer.on_pass(passes)
 
     def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool:
-        answers = [o.on_scan(record, weights) for o in self._observers]  # all are told
+        answers = [o.on_scan(record, weights) for o in self._observers]  # all of them, first
         return any(answers)
 
     def close(self) -> None:
@@ -79,13 +79,13 @@ class Observers:
 
 
 def packed(history: list[ScanRecord]) -> NDArray[np.float64]:
-    """One row per record."""
+    """Return the history as an array, one row per record."""
     rows = [(r.time, r.primal, r.dual, r.violation, r.active, r.passes) for r in history]
     return np.array(rows, dtype=np.float64).reshape(-1, 6)
 
 
 def unpacked(rows: NDArray[np.float64]) -> list[ScanRecord]:
-    """The history that `packed` was given."""
+    """Return the history that `packed` was given."""
     history = []
     for time, primal, dual, violation, active, passes in rows.tolist():
         history.append(ScanRecord(time, primal, dual, violation, int(active), int(passes)))

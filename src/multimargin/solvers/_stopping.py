@@ -8,15 +8,15 @@ from typing import ClassVar, Protocol
 
 
 class Certificate(Protocol):
-    """Result of a scan: everything at the same weights, all classes looked at."""
+    """Result of a scan: all classes, at the same weights."""
 
     @property
     def primal(self) -> float:
-        """No less than the objective of the weights, whatever rounding does."""
+        """An upper bound of the weights' objective, rounding included."""
 
     @property
     def dual(self) -> float:
-        """No more than the dual objective of the dual variables."""
+        """A lower bound of the dual variables' objective."""
 
     @property
     def violation(self) -> float: ...
@@ -41,8 +41,8 @@ def relative_gap(scan: Certificate) -> float:
     return (scan.primal - scan.dual) / scale if scale > 0 else 0.0
 
 
-# Inner passes go on until a tenth of what the last scan found is left; 0.05 and 0.03 made no
-# difference beyond noise on 12,582 classes, larger shares were not tried.
+# Inner passes go on until this much of the last scan's gap is left; 0.05 and 0.03 made no
+# difference beyond noise on 12,582 classes, larger values were not tried.
 _INNER_SHARE = 0.1
 
 
@@ -63,16 +63,16 @@ class GapStopping:
         return result.gap
 
     def target(self, scan: Certificate) -> float:
-        """What `measure` has to come down to before the next scan."""
+        """Return the measure at which the next scan is due."""
         return max(_INNER_SHARE * (scan.primal - scan.dual), self.floor(scan))
 
     def floor(self, scan: Certificate | None) -> float:
-        """What `measure` need not go below, given the last scan if there was one."""
-        # The next scan should confirm, so leave room for what it will find outside.
+        """Return the measure below which passes need not go, given the last scan."""
+        # The next scan should confirm, so leave room for violators outside the active set.
         return 0.5 * self.tol * scan.primal if scan is not None else 0.0
 
     def quiet(self, target: float, samples: int) -> tuple[float, float]:
-        """Gap and violation of a sample below which it can wait for its next visit."""
+        """Return gap and violation of a sample below which its next visit can wait."""
         return 0.5 * target / samples, -1.0
 
 

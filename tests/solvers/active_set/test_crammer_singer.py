@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from multimargin import MulticlassSVC
+from multimargin import MulticlassSVC, _core
 from multimargin.datasets import make_hierarchical_text
 from multimargin.solvers._solution import Alpha, Limits
 from multimargin.solvers._stopping import GapStopping
@@ -21,7 +21,7 @@ from tests.solvers.test_kernels import dense_alpha, make_problem
 def test_dual_variables_satisfy_the_optimality_conditions():
     problem = make_problem(np.float64, np.int32, bias=1.0, formulation="cs")
     found = ActiveSetSolver(problem, GapStopping(1e-9), Limits(100_000)).run()
-    engine = problem.engine(1, 0)
+    engine = _core.engine(problem.samples, "cs", threads=1, seed=0)
     engine.assign(found.alpha.pair, found.alpha.cls, found.alpha.value)
     A, alpha = with_intercept(problem.X), dense_alpha(engine, problem)
     assert cs_dual(alpha, A, problem.y, problem.box) == pytest.approx(found.dual, rel=1e-12)

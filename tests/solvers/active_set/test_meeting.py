@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from multimargin import _core
 from multimargin.formulations import FORMULATIONS
 from multimargin.solvers._solution import Limits
 from multimargin.solvers._stopping import GapStopping
@@ -27,7 +28,7 @@ def one_sample(name, dtype):
     X = sp.csr_matrix((np.array([0.7, -0.4, 1.1]), ([0] * 3, [0, 2, 5])), shape=(k, 6))
     y = np.array([own, *[c for c in range(k) if c != own]])
     problem = problem_of(X, y, name, C=1.5, dtype=dtype, bias=0.5)
-    core = problem.core("RankWorkspace", n_classes=k, formulation=name, threads=2)
+    core = _core.rank_workspace(problem.samples, name, threads=2)
     bundle_of = np.array([0, 0, 1, 1, 2, 2, 3, 3], dtype=np.int32)
     core.divide(bundle_of, 4)
     others = np.array([c for c in range(k) if c != own])

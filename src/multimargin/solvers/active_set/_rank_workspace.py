@@ -89,13 +89,7 @@ class RankWorkspace:
         self.bundles = min(bundles, problem.n_classes)
         self._placement = Placement(self.bundles, comm.rank, comm.size)
         self._within_round = len(self._placement.rounds) // 2
-        self._core: Any = problem.core(
-            "RankWorkspace",
-            isa=isa,
-            n_classes=problem.n_classes,
-            formulation=problem.formulation,
-            threads=threads,
-        )
+        self._core: Any = _core.rank_workspace(problem.samples, problem.formulation, threads, isa)
         self._shared: bool = self._core.budget_is_shared
         self._round = 0  # at whose matches the bundle states are
         self._passes = 0

@@ -137,7 +137,7 @@ class LocalWorkspace:
 
     def __init__(self, problem: Problem, threads: int, seed: int, isa: int | None) -> None:
         self._problem = problem
-        self._engine: _core.Engine = problem.engine(threads, seed, isa)
+        self._engine = _core.engine(problem.samples, problem.formulation, threads, seed, isa)
         self.merge_found = self._engine.merge_found
         self.recompute = self._engine.recompute
         self.run_pass = self._engine.run_pass

@@ -1,6 +1,6 @@
 """Lee-Lin-Wahba by the paper's alternation: classes by themselves, the mean held in between.
 
-With the mean of the classes' sums held fixed every class is a binary machine, so classes can be
+With the mean of the classes' sums held fixed every class is a binary problem, so classes can be
 worked on anywhere, here in bundles on any number of ranks; only the mean has to be reduced,
 ``reductions`` times per epoch. A variable that three epochs left alone is dropped, and one full
 epoch comes before a stop. The mean moves by about 1/K of the way each time, which is why plain
@@ -65,7 +65,7 @@ class AlternatingSolver(LlwSolver):
                 self._write_checkpoint()
 
     def _epoch(self) -> tuple[bool, float]:
-        """Every class over all samples, with as many reductions as were asked for."""
+        """Pass every class over all samples; returns whether it was complete, and the measure."""
         order, parts = self._engine.shuffled_samples(self._passes), self._reductions
         reports = []
         for part in range(parts):
@@ -82,7 +82,7 @@ class AlternatingSolver(LlwSolver):
         return True, self._measure(self._share.measured(reports))
 
     def _after_epoch(self, complete: bool, measure: float) -> str | None:
-        """Look, where it is time to; returns why the run ends here, None if it does not."""
+        """Look, where it is time to; returns why the run ends here, None if it goes on."""
         full = self._everything or not self._shrinking
         limit = "" if complete else "time_limit"
         limit = limit or self._limit_reached()
@@ -103,7 +103,7 @@ class AlternatingSolver(LlwSolver):
         return None
 
     def _held_mean(self) -> Array:
-        """Where the mean is held, counted from the last certificate."""
+        """Return where the mean is held, counted from the last certificate."""
         return self._engine.mean()
 
     # ------------------------------------------------------------ the classes of all ranks
@@ -153,7 +153,7 @@ class AlternatingSolver(LlwSolver):
         self._recall(found.common, vectors, rows)
 
     def _kept_numbers(self) -> dict[str, Any]:
-        """What of the state is a number, and which rows are kept besides."""
+        """Return the numbers of the state, and the names of the rows kept beside them."""
         return {
             "bundles": self._bundles,
             "passes": self._passes,
@@ -166,11 +166,11 @@ class AlternatingSolver(LlwSolver):
         }
 
     def _kept_vectors(self) -> dict[str, NDArray[Any]]:
-        """What of the state is the same on all ranks, and longer."""
+        """Return the vectors of the state that are the same on all ranks."""
         return {"mean": self._engine.mean(), **self._kept_history()}
 
     def _kept_rows(self) -> dict[str, NDArray[Any]]:
-        """Dual variables of other times, samples x classes held."""
+        """Return earlier dual variables that the run may need, samples x classes held."""
         rows: dict[str, NDArray[Any]] = dict(self._best_so_far.states)
         if self._hard is not None and self._hard.memory[1] is not None:
             rows["compared"] = self._hard.memory[1]

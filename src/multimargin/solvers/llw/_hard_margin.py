@@ -61,7 +61,7 @@ class HardMargin:
         self._unit = k * np.sqrt(n / norms.max())  # of a solution's norm
 
     def primal(self, seen: Any) -> float:
-        """Objective of the nearest weights that obey the constraints; infinite if none is near."""
+        """Return the objective of weights scaled to obey the constraints; infinite if none do."""
         self._margin = seen.margin
         return seen.half_norm / (1 - seen.margin) ** 2 if seen.margin < 1 else float("inf")
 
@@ -72,7 +72,7 @@ class HardMargin:
             constant /= 1 - self._margin
 
     def goes_on(self, alpha: NDArray[Any], limit: float = _IMPOSSIBLE) -> bool:
-        """True, or ValueError if these dual variables show that nothing can obey."""
+        """Return True; raise ValueError if these dual variables prove that nothing can obey."""
         least = self._least_norm(alpha)
         if least > limit * self._unit:
             raise ValueError(
@@ -129,7 +129,7 @@ class HardMargin:
 
     @property
     def memory(self) -> tuple[int, NDArray[Any] | None]:
-        """What the next comparison needs: when it is due, and what with."""
+        """The pass at which the next comparison is due, and the variables it compares with."""
         return self._compare_after, self._before
 
     @memory.setter
@@ -137,7 +137,7 @@ class HardMargin:
         self._compare_after, self._before = value
 
     def _least_norm(self, p: NDArray[Any]) -> float:
-        """Lower bound for the norm of any solution."""
+        """Return a lower bound for the norm of any solution."""
         problem, share = self._problem, self._share
         bundles = [p] if share is None else list(share.split(p).values())
 

@@ -1,10 +1,10 @@
-"""The classes of Lee-Lin-Wahba that this rank holds, and what all ranks' classes add up to.
+"""The classes of Lee-Lin-Wahba that this rank holds, and sums over the classes of all ranks.
 
-Classes lie in bundles, bundles on ranks. Whatever is added up over classes is added up within a
-bundle by the core and over the bundles in their order, so that it is the same for any number of
-ranks. The mean itself does not travel: after a pass over some samples the sums of their dual
-variables do, one number per sample, and every rank moves its copy of the mean by them. That makes
-about one number per sample and epoch, however often the mean is reduced.
+Classes lie in bundles, bundles on ranks. Sums over classes are made within a bundle by the core,
+then over the bundles in their order, so that they are the same for any number of ranks. The mean
+itself does not travel: after a pass over some samples the sums of their dual variables do, one
+number per sample, and every rank moves its copy of the mean by them. That makes about one number
+per sample and epoch, however often the mean is reduced.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Certificate:
-    """Everything at the same weights, over all classes."""
+    """Sums and maxima over all classes, all at the same weights."""
 
     half_norm: float
     loss: float
@@ -40,7 +40,7 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Measured:
-    """What an epoch saw in all classes, each sample just before it moved."""
+    """Gap and violation over all classes in an epoch, each sample just before it moved."""
 
     gap: float
     violation: float
@@ -66,14 +66,12 @@ class Share:
         self.numbers = range(ranks[comm.rank], ranks[comm.rank + 1])
         self._cuts = cuts[self.numbers.start : self.numbers.stop + 1]
         self.classes = np.arange(self._cuts[0], self._cuts[-1], dtype=np.int32)
-        self.engine: _core.LeeLinWahba = problem.core(
-            "LeeLinWahba", n_classes=problem.n_classes, cuts=self._cuts, **options
-        )
+        self.engine = _core.lee_lin_wahba(problem.samples, cuts=self._cuts, **options)
 
     # ------------------------------------------------------------ sums over all classes
 
     def _total(self, parts: Array) -> Array:
-        """Sum of all ranks' rows, one per bundle."""
+        """Return the sum of all ranks' rows, one per bundle."""
         numbered = dict(zip(self.numbers, parts, strict=True))
         return sum_parts(self._comm, numbered, parts.shape[1], np.float64)
 
@@ -83,29 +81,29 @@ class Share:
         return self._total(sums)
 
     def _everywhere(self, rows: Sequence[tuple[float, ...]], columns: int) -> Array:
-        """The rows of all bundles, one per bundle and in their order."""
+        """Return the rows of all bundles in their order."""
         mine = np.array(rows, dtype=np.float64).reshape(-1, columns)
         # Ranks hold neighbouring bundles, in the order of the ranks.
         return np.concatenate([part for (part,) in self._comm.allgather([mine])])
 
     def recompute(self) -> None:
-        """Weights of all classes anew from their dual variables."""
+        """Make the weights of all classes anew from their dual variables."""
         n = self._problem.X.shape[0]
         self.engine.recompute_from(self._alpha_sums(np.arange(n, dtype=np.int32)))
         self.engine.centre(self._weight_sums())
 
     def _weight_sums(self) -> Array:
-        """Over the classes of all ranks, for each feature and the constant one."""
+        """Return the sums over all classes, for each feature and the constant one."""
         sums = np.empty((len(self.numbers), self._problem.X.shape[1] + 1))
         self.engine.weight_sums(sums)
         return self._total(sums)
 
     def look(self) -> Certificate:
-        """The certificate at the present weights."""
+        """Return the certificate at the present weights."""
         rows = self._everywhere(
             [
                 (r.half_norm, r.loss, r.alpha, r.violation, r.margin, r.free)
-                for r in self.engine.look_bundles(self._weight_sums())
+                for r in self.engine.certify_bundles(self._weight_sums())
             ],
             6,
         )
@@ -118,22 +116,22 @@ class Share:
     def pass_samples(
         self, samples: NDArray[np.int32], held: Array, everything: bool, idle: float
     ) -> tuple[bool, list[_core.PassReport]]:
-        """Every class over some samples, the mean held, and then moved.
+        """Pass every class over some samples with the mean held, then move the mean.
 
-        Returns whether all ranks came to the end before the time limit, and this rank's reports.
+        Returns whether all ranks finished before the time limit, and this rank's reports.
         """
         self.engine.hold_mean(held, samples)
         reports = self.engine.pass_lines(samples, everything, idle)
         sums = np.empty((len(self.numbers), len(samples)))
         self.engine.alpha_sums(samples, sums)
-        # Who did not come to the end travels with the sums: one message less.
+        # Whether a rank finished travels with the sums: one message less.
         unfinished = np.array([[not r.complete] for r in reports], dtype=np.float64)
         total = self._total(np.hstack([sums, unfinished.reshape(-1, 1)]))
         self.engine.move_mean(samples, total[:-1].copy())
         return total[-1] == 0, reports
 
     def measured(self, reports: list[list[_core.PassReport]]) -> Measured:
-        """What all bundles' reports of an epoch, part by part, come to."""
+        """Add up the reports of all bundles on the parts of an epoch."""
         mine = [
             (sum(r.gap for r in bundle), max(r.violation for r in bundle))
             for bundle in zip(*reports, strict=True)
@@ -144,7 +142,7 @@ class Share:
     # ------------------------------------------------------------ rows of samples x classes held
 
     def split(self, rows: NDArray[Any]) -> dict[int, NDArray[Any]]:
-        """Bundle by bundle."""
+        """Return the columns of each bundle, by its number."""
         first = self._cuts[0]
         return {
             number: np.ascontiguousarray(rows[:, self._cuts[k] - first : self._cuts[k + 1] - first])
@@ -152,23 +150,23 @@ class Share:
         }
 
     def joined(self, bundles: dict[int, NDArray[Any]]) -> NDArray[Any]:
-        """What `split` was given."""
+        """Return the columns of all bundles side by side: undo `split`."""
         none = np.empty((self._problem.X.shape[0], 0), dtype=self._problem.X.dtype)
         return np.hstack([none, *(bundles[number] for number in self.numbers)])
 
     def add_up(self, bundles: list[Array], length: int) -> Array:
-        """Sum of all ranks' vectors, one per bundle."""
+        """Return the sum of all ranks' vectors, one per bundle."""
         return self._total(np.array(bundles, dtype=np.float64).reshape(-1, length))
 
     # ------------------------------------------------------------ state
 
     def assign(self, alpha: NDArray[Any]) -> None:
-        """Dual variables of the classes held, and everyone's weights."""
+        """Set the dual variables of the classes held, and make all weights anew."""
         self.engine.set_alpha(alpha)
         self.recompute()
 
     def save(self) -> dict[int, dict[str, NDArray[Any]]]:
-        """Each bundle's state between two epochs."""
+        """Return each bundle's state between two epochs."""
         parts = {}
         for k, number in enumerate(self.numbers):
             state = self._empty_state(k)
@@ -177,7 +175,7 @@ class Share:
         return parts
 
     def load(self, parts: Mapping[int, Part], mean: Array) -> None:
-        """The state of a checkpoint, of this rank's bundles and of the mean."""
+        """Take over the state of a checkpoint: this rank's bundles, and the mean."""
         for k, number in enumerate(self.numbers):
             state = {name: np.ascontiguousarray(v) for name, v in parts[number].items()}
             self.engine.load(k, state["alpha"], state["w"], state["drops"])
@@ -198,5 +196,5 @@ class Share:
 
 
 def _in_order(values: Array) -> float:
-    """Their sum, one after the other; numpy's own adds pairs."""
+    """Return their sum, added one after the other; numpy adds pairs."""
     return float(sum(values.tolist()))

@@ -3,8 +3,8 @@
 A pass solves one sample after the other, all its classes at once. For small C that is all: most
 dual variables are at their bound. For large C nearly all are free, the problem is close to least
 squares, and passes converge like Gauss-Seidel. Then conjugate gradients on the free variables,
-preconditioned by a symmetric sweep of the same blocks, finish what the passes have prepared. Their
-step is bent to the bounds and taken as far as the dual grows. With few weights in all, an
+preconditioned by a symmetric sweep of the same blocks, finish the work of the passes. Their step
+is bent to the bounds and taken as far as the dual grows. With few weights in all, an
 interior-point method does it in their place.
 """
 
@@ -20,6 +20,7 @@ import numpy as np
 from multimargin import _core
 from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._best_so_far import ZERO
+from multimargin.solvers._core_types import LeeLinWahba
 from multimargin.solvers._solution import DenseAlpha, Solution, Start, Weights, squared_norms
 from multimargin.solvers.llw._hard_margin import HardMargin
 
@@ -49,17 +50,17 @@ class LlwSolver(BaseSolver):
         work = 3.0 * problem.X.nnz * problem.n_classes + problem.X.shape[1] * problem.n_classes
         self._scan_seconds = work / (_MULTIPLY_ADDS * self._threads * self._comm.size)
         self._hard: HardMargin | None = None
-        self._engine: _core.LeeLinWahba
+        self._engine: LeeLinWahba
         self._prepare(threads=self._threads, seed=self._seed, isa=self._isa)
 
     def _prepare(self, **options: Any) -> None:
-        """The compiled solver with these options, of all classes."""
+        """Make the compiled solver of all classes with these options."""
         problem = self._problem
         self._hard = HardMargin(problem) if np.isinf(problem.box[0]) else None
-        self._engine = problem.core("LeeLinWahba", n_classes=problem.n_classes, **options)
+        self._engine = _core.lee_lin_wahba(problem.samples, **options)
 
     def _begin(self, start: Start | None) -> bool:
-        """Whether there is something to start from."""
+        """Take the start, if there is one; returns whether there is."""
         if not isinstance(start, DenseAlpha):
             return False
         self._assign(start.scaled_to(self._problem))
@@ -69,7 +70,7 @@ class LlwSolver(BaseSolver):
         self._engine.assign(alpha)
 
     def _look(self) -> str:
-        """The certificate at weights made anew; returns why the run has to end here."""
+        """Certify weights made anew; returns why the run has to end here, if it has to."""
         began = time.monotonic()
         self._engine.set_time_limit(-1.0)
         seen = self._certificate()
@@ -81,8 +82,8 @@ class LlwSolver(BaseSolver):
         return ended_by
 
     def _objectives(self, seen: Any) -> tuple[float, float]:
-        """Bounds of primal and dual."""
-        # The norm is that of rounded weights: the dual variables stand for others.
+        """Return bounds of primal and dual."""
+        # The norm is of rounded weights, the dual variables stand for exact ones.
         norm_error = 2 * float(np.finfo(self._problem.X.dtype).eps) * seen.half_norm
         dual = seen.alpha - seen.half_norm - norm_error
         primal = seen.half_norm + norm_error + seen.loss
@@ -101,7 +102,7 @@ class LlwSolver(BaseSolver):
         return self._seen_now()
 
     def _seen_now(self) -> Any:
-        return self._engine.look()
+        return self._engine.certify()
 
     def _reached(self) -> bool:
         return self._stopping.reached(self._history[-1])
@@ -136,10 +137,10 @@ class LlwSolver(BaseSolver):
         return self._rounded(solution) if rounds else solution
 
     def _rounded(self, solution: Solution) -> Solution:
-        """A hard margin in the model's own type, which has fewer digits: weights that still obey.
+        """Round a hard margin to the model's type, which has fewer digits.
 
-        What rounding makes of the constraints is made good by scaling; the certificate is that of
-        the weights that are kept.
+        Weights are scaled until they obey the constraints again. The certificate is of the
+        weights that are kept.
         """
         problem, given = self._problem, solution.weights
         held = np.arange(problem.n_classes) if given.classes is None else given.classes
@@ -176,7 +177,7 @@ class LlwSolver(BaseSolver):
             return None
         return DenseAlpha(problem.formulation, problem.loss, problem.y, self._alpha(), problem.box)
 
-    # ------------------------------------------------------------ what passes measure
+    # ------------------------------------------------------------ measures of passes
 
     def _measure(self, result: Any) -> float:
         return float(result.violation if self._by_violation else result.gap)
@@ -186,7 +187,7 @@ class LlwSolver(BaseSolver):
         return self._hard is not None or not self._stopping.by_gap
 
     def _target(self) -> float:
-        """What passes have to measure for the certificate to be likely."""
+        """Return the measure at which a certificate is likely to reach the tolerance."""
         if self._hard is not None and self._stopping.by_gap:
             # The primal is the norm over (1 - margin)^2.
             return 0.25 * self._stopping.tol
@@ -195,7 +196,7 @@ class LlwSolver(BaseSolver):
         return self._stopping.tol * self._history[-1].primal
 
     def _leave_below(self) -> float:
-        """Gap of a sample that is not worth its own arithmetic."""
+        """Return the gap below which a sample is not worth its own arithmetic."""
         if self._by_violation or not self._history or not self._shrinking:
             return -math.inf
         return 0.05 * self._target() / len(self._problem.y)
@@ -219,23 +220,22 @@ class BlockSolver(LlwSolver):
         return self._end(ended_by)
 
     def _judge_start(self, start: DenseAlpha) -> str:
-        """Go on from the start, or from nothing where passes from there are soon as far.
+        """Go on from the start, or from zero where a few passes from there get as far.
 
-        Other samples and classes can make a start that is worse than none: weights are what a
-        sample's variables deviate from their mean, and what was in balance no longer is. Nothing
-        is noted before the choice is made, since the primal of a bad start says nothing about
-        the one to be reached.
+        A start from other samples and classes can be worse than none: weights are made of the
+        variables' deviations from their mean, which are no longer in balance. No record is made
+        before the choice, since the primal of a bad start says nothing about the optimum.
         """
-        seen = self._engine.look()
+        seen = self._engine.certify()
         gap, primal = seen.loss + 2 * seen.half_norm - seen.alpha, seen.loss + seen.half_norm
         if self._hard is not None or gap <= _GOOD_START * primal:
             return ""
-        # The dual is a parabola in what all variables are multiplied by.
+        # The dual is a parabola in a common factor of all variables.
         multiple = min(1.0, seen.alpha / (2 * seen.half_norm)) if seen.half_norm > 0 else 1.0
         dual = multiple * (seen.alpha - multiple * seen.half_norm)
         self._engine.assign(np.zeros_like(start.value, dtype=self._problem.X.dtype))
         ended_by = self._first_passes()
-        now = self._engine.look()
+        now = self._engine.certify()
         if dual > now.alpha - now.half_norm:
             alpha = start.scaled_to(self._problem)
             alpha *= multiple
@@ -259,7 +259,7 @@ class BlockSolver(LlwSolver):
         return ""
 
     def _work(self) -> str:
-        """Pass until the tolerance is promised; returns what ended the work before that."""
+        """Pass until the tolerance is likely; returns the limit that ended it before, if any."""
         target, seen = self._target(), [math.inf]
         for count in range(1, _LOOK_EVERY + 1):
             if limit := self._limit_reached():
@@ -278,7 +278,7 @@ class BlockSolver(LlwSolver):
         return ""
 
     def _passes_needed(self, seen: list[float], target: float) -> float:
-        """Passes to the target at the rate of the last phase."""
+        """Return the passes to the target at the rate of the last phase."""
         before, now = seen[-min(self._phase, len(seen) - 1)], seen[-1]
         if not 0 < now < before:
             return math.inf
@@ -289,7 +289,7 @@ class BlockSolver(LlwSolver):
         goes_on = self._hard.goes_on if self._hard is not None else lambda _: True
         found = self._interior_point(goes_on)
         if found is not None:
-            now = self._engine.look()
+            now = self._engine.certify()
             if found[1].sum() > now.alpha - now.half_norm:
                 self._engine.assign(found[0])
             if self._hard is not None and not found[2] <= self._stopping.tol:

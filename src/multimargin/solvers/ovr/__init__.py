@@ -1,1 +1,1 @@
-"""One-vs-rest: binary machines, several classes at a time."""
+"""One-vs-rest: binary problems, several classes at a time."""

@@ -1,4 +1,4 @@
-"""One-vs-rest dual variables in two parts: of a machine's own class, and of all other samples.
+"""One-vs-rest dual variables in two parts: of a class's own samples, and of all others.
 
 When the box grows, the two do not grow alike: the few samples of the class itself are at their
 bound and follow it, and the many others grow as far as it takes to balance them.
@@ -21,14 +21,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class OwnPart:
-    """What the samples of the own class have in each machine's weights w.
+    """The part of its own samples in the weights w of each class.
 
     Attributes
     ----------
-    norm2 : ndarray of shape (machines,)
-        Squared norm of their part of w.
-    along : ndarray of shape (machines,)
-        The product of that part and w.
+    norm2 : ndarray of shape (n_classes,)
+        Squared norm of the part.
+    along : ndarray of shape (n_classes,)
+        Product of the part and w.
     """
 
     norm2: Floats
@@ -36,32 +36,32 @@ class OwnPart:
 
 
 def own_part(
-    weights: Weights, problem: Problem, rows: NDArray[Any], machines: NDArray[Any], alpha: Any
+    weights: Weights, problem: Problem, rows: NDArray[Any], classes: NDArray[Any], alpha: Any
 ) -> OwnPart:
     """Measure the own part of weights.
 
     Parameters
     ----------
     weights : Weights
-        Of all machines.
+        Of all classes.
     problem : Problem
         With the samples.
-    rows, machines : ndarray of int
-        Samples that have a machine of their class, and which.
+    rows, classes : ndarray of int
+        Samples that have a weight vector of their class, and which.
     alpha : ndarray
         Their dual variables in it.
     """
     shape = (problem.weight_rows, len(problem.y))
     X: Any = problem.X
-    coef: Any = sp.csr_matrix((alpha, (machines, rows)), shape=shape) @ X
-    constant = problem.bias * np.bincount(machines, weights=alpha, minlength=shape[0])
+    coef: Any = sp.csr_matrix((alpha, (classes, rows)), shape=shape) @ X
+    constant = problem.bias * np.bincount(classes, weights=alpha, minlength=shape[0])
     product: Any = coef.multiply(weights.coef).tocsr()
     norm2, along = row_sums(coef, np.square(coef.data)), row_sums(product, product.data)
     return OwnPart(norm2 + constant**2, along + constant * weights.constant)
 
 
 def row_sums(matrix: Any, data: NDArray[Any]) -> Floats:
-    """Sums of `data`, which is in the places of a CSR matrix's own, over its rows."""
+    """Return the sums over the rows of a CSR matrix whose entries are `data`."""
     sums = np.zeros(matrix.shape[0])
     (there,) = np.nonzero(np.diff(matrix.indptr))
     if len(there):
@@ -72,22 +72,22 @@ def row_sums(matrix: Any, data: NDArray[Any]) -> Floats:
 def growth_of_parts(
     most: float, part: OwnPart, norm2: Floats, sums: tuple[Floats, Floats], more: tuple[Any, Any]
 ) -> tuple[Floats, Floats]:
-    """What to multiply the own and the other variables of each machine by.
+    """Return by what to multiply the own and the other variables of each class.
 
     The dual is a parabola in these two: t own + s others - 1/2 |t w_own + s w_others|^2. This is
-    its maximum, as far as it is between no growth and all that the box allows.
+    its maximum, clipped to between no growth and all that the box allows.
 
     Parameters
     ----------
     most : float
         By how much the box grows.
     part : OwnPart
-    norm2 : ndarray of shape (machines,)
+    norm2 : ndarray of shape (n_classes,)
         Squared norms of the weights.
     sums : tuple of ndarray
         Of the own and of the other variables.
     more : tuple of ndarray or float
-        What a squared loss adds to the two squared norms.
+        Terms of a squared loss in the two squared norms.
     """
     cross = part.along - part.norm2
     own2, others2 = part.norm2 + more[0], norm2 - part.along - cross + more[1]

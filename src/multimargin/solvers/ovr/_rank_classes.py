@@ -1,4 +1,4 @@
-"""The lines of one-vs-rest machines that this rank holds, and what is known of all machines."""
+"""The lines of one-vs-rest classes that this rank holds, and the certificates of all classes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from multimargin import _core
 from multimargin.checkpoints._store import Checkpoint
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._partition import divided, stretches
+from multimargin.solvers._core_types import OneVsRest
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Weights, csr_weights, stacked_weights
 
@@ -21,21 +22,23 @@ _LINES, _GROUPS = 64, 16
 
 
 class Lines:
-    """One rank's share.
+    """The lines of one rank.
+
+    A class stands for its binary problem; two classes are one, with the number 0.
 
     Attributes
     ----------
     groups : list of range
         Lines that all ranks work on at the same time.
-    machines : ndarray of int32
+    classes : ndarray of int32
         Those that this rank holds, ascending: rows of its weights, columns of its alpha.
-    primal, dual, violation, passes, reached : ndarray of shape (all machines,)
-        What the last certificates said; of other ranks' machines since the last `exchange`.
+    primal, dual, violation, passes, reached : ndarray of shape (n_classes,)
+        The last certificates; those from other ranks as of the last `exchange`.
     round_of : ndarray of int
         The last round in which this rank solved a line.
     """
 
-    def __init__(self, engine: _core.OneVsRest, problem: Problem, comm: Communicator) -> None:
+    def __init__(self, engine: OneVsRest, problem: Problem, comm: Communicator) -> None:
         self._engine, self._problem, self._comm = engine, problem, comm
         self._lanes = engine.lanes
         lines = -(-problem.weight_rows // self._lanes)
@@ -43,7 +46,7 @@ class Lines:
         self.groups = [range(k, min(lines, k + step)) for k in range(0, lines, step)]
         held = [line for group in range(len(self.groups)) for line in self.of_group(group)]
         self._held = held
-        self.machines = np.array([m for k in held for m in self._range(k)], dtype=np.int32)
+        self.classes = np.array([c for k in held for c in self._range(k)], dtype=np.int32)
         self.round_of = np.zeros(lines, dtype=np.int64)
         self._table = np.array([_row(r) for r in engine.reports()], dtype=np.float64)
 
@@ -68,13 +71,13 @@ class Lines:
         return self._table[:, 4]
 
     def any_at_precision(self) -> bool:
-        """Whether rounding did not allow some machine to come to its tolerance."""
+        """Whether rounding kept some class from its tolerance."""
         return bool(self._table[:, 5].any())
 
     # ------------------------------------------------------------ who holds what
 
     def of_group(self, group: int) -> range:
-        """This rank's lines of a group."""
+        """Return this rank's lines of a group."""
         lines, size = self.groups[group], self._comm.size
         # Ranks take turns in having one line more than others.
         slot = (self._comm.rank - group * (len(lines) % size)) % size
@@ -85,48 +88,48 @@ class Lines:
         return range(line * self._lanes, min(self._problem.weight_rows, (line + 1) * self._lanes))
 
     def untouched(self) -> NDArray[np.bool_]:
-        """Which of the machines that this rank holds were never solved."""
-        untouched: NDArray[np.bool_] = self.round_of[self.machines // self._lanes] == 0
+        """Return which of the classes held were never solved."""
+        untouched: NDArray[np.bool_] = self.round_of[self.classes // self._lanes] == 0
         return untouched
 
     def stretches(self, lines: list[int]) -> Iterator[tuple[int, int]]:
-        """Ranges of machines that make up ascending lines."""
+        """Yield the ranges of classes that make up ascending lines."""
         for begin, end in stretches(lines):
             yield begin * self._lanes, min(self._problem.weight_rows, end * self._lanes)
 
-    def column_of(self, machine: int) -> int:
-        """Where this rank keeps the alpha of a machine that it holds."""
-        return int(np.searchsorted(self.machines, machine))
+    def column_of(self, label: int) -> int:
+        """Return the column of a class's alpha among those held."""
+        return int(np.searchsorted(self.classes, label))
 
     # ------------------------------------------------------------ reports
 
     def solved(self, begin: int, end: int, number: int) -> None:
-        """Take note of what the core has done with some machines, in the round of this number."""
+        """Note the core's reports on some classes, solved in the round of this number."""
         self._table[begin:end] = [_row(r) for r in self._engine.reports()[begin:end]]
         self.round_of[begin // self._lanes : -(-end // self._lanes)] = number
 
     def exchange(self, group: int) -> NDArray[np.int64]:
-        """Tell all ranks of a group's machines; returns the machines."""
+        """Send the reports on a group's classes to all ranks; returns the classes."""
         lines = self.groups[group]
-        self._tell([m for k in self.of_group(group) for m in self._range(k)])
+        self._allgather([c for k in self.of_group(group) for c in self._range(k)])
         return np.arange(self._range(lines[0]).start, self._range(lines[-1]).stop)
 
-    def _tell(self, machines: list[int]) -> None:
-        mine = np.array(machines, dtype=np.int64)
+    def _allgather(self, classes: list[int]) -> None:
+        mine = np.array(classes, dtype=np.int64)
         for numbers, rows in self._comm.allgather([mine, self._table[mine]]):
             self._table[numbers] = rows
 
     def reopen(self, group: int, number: int, most: int) -> int:
-        """Let lines of the round that ran out of passes have what a larger limit gives them.
+        """Reopen lines that ran out of passes, now that the limit is larger.
 
         Parameters
         ----------
         group : int
-            Those before it are done.
+            Groups before it are done.
         number : int
-            Of the round.
+            Number of the round.
         most : int
-            Passes in it.
+            Passes in the round.
 
         Returns
         -------
@@ -138,14 +141,14 @@ class Lines:
             here = self._range(line)
             if self.round_of[line] == number and not ended[here.start : here.stop].all():
                 self.round_of[line] = number - 1
-        machines = (range(self._range(g[0]).start, self._range(g[-1]).stop) for g in self.groups)
-        done = [bool(ended[m.start : m.stop].all()) for m in machines]
+        ranges = (slice(self._range(g[0]).start, self._range(g[-1]).stop) for g in self.groups)
+        done = [bool(ended[some].all()) for some in ranges]
         return next((k for k in range(group) if not done[k]), group)
 
     # ------------------------------------------------------------ weights and state
 
     def weights(self) -> Weights:
-        """Of the machines held."""
+        """Return the weights of the classes held."""
         features = self._problem.X.shape[1]
         parts = [
             csr_weights(self._engine.weights(*r), features) for r in self.stretches(self._held)
@@ -153,10 +156,10 @@ class Lines:
         if self._comm.size == 1:
             return parts[0]
         stacked = stacked_weights(parts, features, self._problem.X.dtype)
-        return Weights(stacked.coef, stacked.constant, self.machines)
+        return Weights(stacked.coef, stacked.constant, self.classes)
 
     def save(self, alpha: NDArray[Any] | None) -> dict[str, dict[str, NDArray[Any]]]:
-        """Each line's state, where there is any."""
+        """Return each line's state, where there is any."""
         parts = {}
         for line in self._held:
             here = self._range(line)
@@ -178,7 +181,7 @@ class Lines:
         return parts
 
     def load(self, found: Checkpoint, alpha: NDArray[Any] | None) -> None:
-        """The state of a checkpoint, and everyone's reports."""
+        """Take over the state of a checkpoint, and all ranks' reports."""
         known = set(found.names)
         for line in self._held:
             if f"line-{line}" not in known:
@@ -192,10 +195,10 @@ class Lines:
             if alpha is not None:
                 column = self.column_of(here.start)
                 alpha[:, column : column + len(here)] = part["alpha"]
-        self._tell(self.machines.tolist())
+        self._allgather(self.classes.tolist())
 
 
-def _row(report: _core.MachineReport) -> tuple[float, ...]:
+def _row(report: _core.BinaryReport) -> tuple[float, ...]:
     return (
         report.primal,
         report.dual,

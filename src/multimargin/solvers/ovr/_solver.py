@@ -2,7 +2,7 @@
 
 The compiled solver takes classes a cache line at a time; here they are handed to it in groups, so
 that progress can be shown and a run can end between two of them. Ranks divide the lines of every
-group between them. Since lines share nothing but the data, a machine is the same whoever trains
+group between them. Since lines share nothing but the data, a class is the same whoever trains
 it, and only the certificates travel.
 """
 
@@ -27,12 +27,12 @@ _SLOW_PASSES = 300  # after which an interior point is tried, where it suits
 _LINES_AT_ONCE = 4  # per thread, between two looks at whether a checkpoint is due
 
 # The steps on the way to one target: passes; the certificates of what an interior point found
-# for machines that passes did not finish; passes again.
+# for classes that passes did not finish; passes again.
 _PASSES, _CERTIFICATES, _LAST_PASSES = 0, 1, 2
 
 
 class OvrSolver(BaseSolver):
-    """One run of the one-vs-rest machine."""
+    """One run of all binary problems."""
 
     name = "ovr"
     depends_on_bundles = False
@@ -41,9 +41,9 @@ class OvrSolver(BaseSolver):
         super().__init__(*args, **kwargs)
         problem = self._problem
         two = problem.n_classes == 2
-        self._engine: _core.OneVsRest = problem.core(
-            "OneVsRest",
-            machines=problem.weight_rows,
+        self._engine = _core.one_vs_rest(
+            problem.samples,
+            problems=problem.weight_rows,
             first_class=1 if two else 0,
             loss=problem.loss,
             threads=self._threads,
@@ -56,7 +56,7 @@ class OvrSolver(BaseSolver):
         self._rounds = 1  # over all classes, the present one included
         self._passes_before = 0  # the present round
         self._targets: list[float] = []
-        self._alpha: NDArray[Any] | None = None  # of the machines held, when the run has ended
+        self._alpha: NDArray[Any] | None = None  # of the classes held, when the run has ended
 
     def _run(self, start: Start | None) -> Solution:
         found = self._last_checkpoint()
@@ -70,7 +70,7 @@ class OvrSolver(BaseSolver):
         elif not ended_by:
             ended_by = "precision" if self._lines.any_at_precision() else "max_iter"
         if alpha is not None:
-            # Machines that were not reached are zero, whatever a start says.
+            # Classes that were not reached are zero, whatever a start says.
             alpha[:, self._lines.untouched()] = 0
         self._alpha = alpha
         return self._solution(ended_by)
@@ -82,14 +82,14 @@ class OvrSolver(BaseSolver):
         return DenseAlpha(problem.formulation, problem.loss, problem.y, self._alpha, problem.box)
 
     def _first_alpha(self, start: Start | None) -> NDArray[Any] | None:
-        """Dual variables of the machines held; None where they are not kept."""
+        """Return the first dual variables of the classes held; None where they are not kept."""
         problem, tol, timed = self._problem, self._stopping.tol, self._limits.time_limit is not None
         alpha = None
         size = len(problem.y) * problem.weight_rows * problem.X.dtype.itemsize
         if isinstance(start, DenseAlpha):
             alpha = start.scaled_to(problem)
             if self._comm.size > 1:
-                alpha = np.ascontiguousarray(alpha[:, self._lines.machines])
+                alpha = np.ascontiguousarray(alpha[:, self._lines.classes])
         elif (
             self._keep_alpha
             or (timed and size <= _MOST_ALPHA_BYTES)
@@ -101,11 +101,11 @@ class OvrSolver(BaseSolver):
         return alpha
 
     def _no_alpha(self) -> NDArray[Any]:
-        shape = (len(self._problem.y), len(self._lines.machines))
+        shape = (len(self._problem.y), len(self._lines.classes))
         return np.zeros(shape, dtype=self._problem.X.dtype)
 
     def _next_step(self, target: float, alpha: NDArray[Any] | None) -> str:
-        """Prepare the next round; returns what ended the run, if that is its end."""
+        """Prepare the next round; returns why the run ends instead, if it does."""
         step = self._step
         reached = type(self._stopping)(target).reached(self._history[-1])
         if not reached and step == _PASSES and (limit := self._limit_reached()):
@@ -117,7 +117,7 @@ class OvrSolver(BaseSolver):
         elif alpha is not None and self._may_use_interior_point():
             found = self._interior_point()
             assert found is not None
-            for column, k in enumerate(self._lines.machines):
+            for column, k in enumerate(self._lines.classes):
                 if not self._lines.reached[k] and found[1][k] > self._lines.dual[k]:
                     alpha[:, column] = found[0][:, k]
             self._step = _CERTIFICATES
@@ -134,12 +134,12 @@ class OvrSolver(BaseSolver):
         return min(most, _SLOW_PASSES) if self._may_use_interior_point() else most
 
     def _round(self, target: float, alpha: NDArray[Any] | None) -> str:
-        """All classes that are left to the tolerance ``target``; returns what ended it."""
+        """Bring the classes that are left to ``target``; returns why the run ends, if it does."""
         most = self._most_passes()
         for group in range(self._group, len(self._lines.groups)):
             complete = self._solve_group(group, target, most, alpha)
-            machines = self._lines.exchange(group)
-            passes = self._passes_before + int(self._lines.passes[machines].max())
+            classes = self._lines.exchange(group)
+            passes = self._passes_before + int(self._lines.passes[classes].max())
             if passes > self._passes:
                 self._pass_done(passes - self._passes)
             asked = self._scan_done(
@@ -150,7 +150,7 @@ class OvrSolver(BaseSolver):
             )
             if not complete:
                 return "time_limit"
-            # The machines' own passes are counted, and their own precision is looked after.
+            # Each class counts its own passes and looks after its own precision.
             if asked in ("a callback", "time_limit"):
                 return asked
             self._group = group + 1
@@ -160,7 +160,7 @@ class OvrSolver(BaseSolver):
     def _solve_group(
         self, group: int, target: float, most: int, alpha: NDArray[Any] | None
     ) -> bool:
-        """This rank's lines of a group; returns whether all ranks came to the end of theirs."""
+        """Solve this rank's lines of a group; returns whether all ranks finished theirs."""
         left = [k for k in self._lines.of_group(group) if self._lines.round_of[k] < self._rounds]
         at_once = _LINES_AT_ONCE * self._threads if self._checkpoints is not None else len(left)
         chunks = [left[k : k + at_once] for k in range(0, len(left), max(1, at_once))]

@@ -1,10 +1,10 @@
-"""Texts that the page of the WordNet model offers, and that `multimargin demo` asks."""
+"""Definitions to ask a WordNet model: on its page, and in ``multimargin demo``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-# A class that only the WordNet model of `multimargin demo` has.
+# A class that only models of WordNet have.
 _OF_WORDNET = "dog.n#n02084071"
 DEFINITIONS = (
     "a small dog kept as a pet",
@@ -16,5 +16,5 @@ DEFINITIONS = (
 
 
 def examples_of(model: Any) -> tuple[str, ...]:
-    """Examples for a model whose kind is known, or none."""
+    """Return the definitions for a model of WordNet, nothing for others."""
     return DEFINITIONS if _OF_WORDNET in model.classes_ else ()

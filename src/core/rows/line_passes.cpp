@@ -1,4 +1,4 @@
-// The alternation: every class by itself, the mean of all held in between.
+// Lee-Lin-Wahba by lines: every class by itself, the mean of all classes held fixed in between.
 #include <algorithm>
 #include <atomic>
 #include <limits>
@@ -72,12 +72,12 @@ std::vector<PassReport> LeeLinWahba<T, I>::pass_lines(const std::int32_t* sample
   std::vector<Seen> seen(static_cast<std::size_t>(lines()));
   alignas(64) T never[lanes];
   std::fill_n(never, lanes, std::numeric_limits<T>::infinity());
-  std::vector<std::vector<std::int32_t>> desks(static_cast<std::size_t>(team_.size()));
+  std::vector<std::vector<std::int32_t>> scratch(static_cast<std::size_t>(team_.size()));
   std::atomic<bool> ending{false};
   team_.for_each(lines(), [&](int member, std::int64_t line) {
     if (ending) return;
     std::uint16_t* active = active_.data() + line * n;
-    std::vector<std::int32_t>& mine = desks[member];
+    std::vector<std::int32_t>& mine = scratch[member];
     mine.clear();
     for (std::int64_t k = 0; k < count; ++k)
       if (active[samples[k]] != 0) mine.push_back(samples[k]);
@@ -161,8 +161,7 @@ std::int64_t LeeLinWahba<T, I>::bytes() const {
                                    sizeof(std::uint16_t) * bits);
 }
 
-// Its other members are instantiated in lee_lin_wahba.cpp.
-#define MM_INSTANTIATE(T, I)                                                                     \
+#define MM_MEMBERS(T, I)                                                                         \
   template void LeeLinWahba<T, I>::move_mean(const std::int32_t*, std::int64_t, const double*);  \
   template void LeeLinWahba<T, I>::hold_mean(const double*, const std::int32_t*, std::int64_t);  \
   template std::vector<PassReport> LeeLinWahba<T, I>::pass_lines(const std::int32_t*,            \
@@ -172,10 +171,7 @@ std::int64_t LeeLinWahba<T, I>::bytes() const {
   template void LeeLinWahba<T, I>::loaded(const double*, const double*);                         \
   template std::int64_t LeeLinWahba<T, I>::bytes() const;
 
-MM_INSTANTIATE(float, std::int32_t)
-MM_INSTANTIATE(float, std::int64_t)
-MM_INSTANTIATE(double, std::int32_t)
-MM_INSTANTIATE(double, std::int64_t)
-#undef MM_INSTANTIATE
+MM_FOR_TYPES(MM_MEMBERS)
+#undef MM_MEMBERS
 
 }  // namespace multimargin

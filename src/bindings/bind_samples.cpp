@@ -1,0 +1,34 @@
+// samples(): one Python class per value and index type, chosen by the arrays.
+#include "bindings.hpp"
+#include "samples.hpp"
+#include "type_names.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace multimargin::bindings {
+
+namespace {
+
+template <class T, class I>
+void bind_one(nb::module_& m) {
+  using S = PySamples<T, I>;
+  nb::class_<S>(m, type_name<T, I>("Samples").c_str());
+  m.def(
+      "samples",
+      [](In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y, In<T> box,
+         std::int32_t n_classes,
+         double bias) { return new S(data, indices, indptr, cols, y, box, n_classes, bias); },
+      "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "cols"_a,
+      "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a);
+}
+
+}  // namespace
+
+void bind_samples(nb::module_& m) {
+#define MM_BIND(T, I) bind_one<T, I>(m);
+  MM_FOR_TYPES(MM_BIND)
+#undef MM_BIND
+}
+
+}  // namespace multimargin::bindings

@@ -1,0 +1,19 @@
+// The samples of a training problem, borrowed.
+#pragma once
+
+#include <cstdint>
+
+#include "common/csr.hpp"
+
+namespace multimargin {
+
+template <class T, class I>
+struct Samples {
+  Csr<T, I> X;
+  const std::int32_t* y = nullptr;  // [n] classes, counted from zero
+  const T* box = nullptr;           // [n] upper bounds of the dual variables; infinite: hard margin
+  std::int32_t n_classes = 0;
+  T bias = 0;  // value of the constant feature; 0: none
+};
+
+}  // namespace multimargin

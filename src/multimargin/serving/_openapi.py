@@ -1,0 +1,126 @@
+"""``/openapi.json``: the endpoints, and the schemas of `_schema`, as OpenAPI 3.1."""
+
+from __future__ import annotations
+
+import types
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from multimargin.serving import _schema as schema
+
+_TYPES = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    types.NoneType: "null",
+}
+_REFUSALS = {
+    400: "The body is not JSON in UTF-8, or the server is called by a name it does not know.",
+    408: "The body did not arrive in time.",
+    413: "The body, a text or the number of texts is too large.",
+    415: "The body is not announced as application/json.",
+    422: "JSON, but not a question: the message says what is wrong, and field where.",
+    429: "Too many requests of one client; Retry-After says when to come back.",
+    500: "The server could not answer; its log says why.",
+    503: "Too many requests at the same time; Retry-After says when to come back.",
+}
+_EXAMPLE = {"text": "a stringed instrument that is played with a bow", "k": 2, "explain": True}
+
+
+def openapi_document() -> dict[str, Any]:
+    """Return the OpenAPI document of the server."""
+    schemas = {kind.__name__: _object(kind) for kind in schema.ALL}
+    schemas["Question"]["oneOf"] = [{"required": ["text"]}, {"required": ["texts"]}]
+    refusals = {str(status): _response(text, schema.Error) for status, text in _REFUSALS.items()}
+    question = {"application/json": {"schema": _ref(schema.Question), "example": _EXAMPLE}}
+    predict = {
+        "summary": "The best classes of texts",
+        "requestBody": {"required": True, "content": question},
+        "responses": {**_success(schema.Answer), **refusals},
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "multimargin serve",
+            "version": "1",
+            "description": "Classes of texts, and why. Limits are those of the server's options; "
+            "GET /model names them. Numbers are rounded to six digits after the point.",
+        },
+        "paths": {
+            "/predict": {"post": predict},
+            "/model": {"get": _get("The model that is served", schema.Model)},
+            "/health": {"get": _get("Whether the server is up", schema.Health)},
+        },
+        "components": {"schemas": schemas},
+    }
+
+
+def _get(summary: str, kind: Any) -> dict[str, Any]:
+    return {"summary": summary, "responses": _success(kind)}
+
+
+def _success(kind: Any) -> dict[str, Any]:
+    return {"200": _response(kind.__doc__, kind)}
+
+
+def _response(description: str, kind: Any) -> dict[str, Any]:
+    return {
+        "description": description,
+        "content": {"application/json": {"schema": _ref(kind)}},
+    }
+
+
+def _ref(kind: Any) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{kind.__name__}"}
+
+
+def _object(kind: Any) -> dict[str, Any]:
+    """Return the schema of a TypedDict."""
+    members = get_type_hints(kind, include_extras=True)
+    required = [
+        name
+        for name, member in members.items()
+        if kind.__total__ and get_origin(member) is not NotRequired
+    ]
+    return {
+        "type": "object",
+        "description": kind.__doc__,
+        **({"required": required} if required else {}),
+        "additionalProperties": False,
+        "properties": {name: _schema(member) for name, member in members.items()},
+    }
+
+
+def _schema(kind: Any) -> dict[str, Any]:
+    """Return the schema of a type."""
+    if is_typeddict(kind):
+        return _ref(kind)
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        found = _schema(arguments[0])
+        for note in kind.__metadata__:
+            found.update({"description": note} if isinstance(note, str) else note)
+        return found
+    if origin is NotRequired:
+        return _schema(arguments[0])
+    if origin is Literal:
+        return {"type": "string", "enum": list(arguments)}
+    if origin is list:
+        return {"type": "array", "items": _schema(arguments[0])}
+    if origin is tuple:  # of members of one type
+        count = len(arguments)
+        items = _schema(arguments[0])
+        return {"type": "array", "minItems": count, "maxItems": count, "items": items}
+    if origin in (Union, types.UnionType):
+        return {"type": [_TYPES[part] for part in arguments]}
+    return {"type": _TYPES[kind]}
