@@ -56,11 +56,11 @@ class BaseSolver(ABC):
         seed: int = 0,
         observers: Observers | None = None,
         keep_alpha: bool = False,  # for another run, also where it takes samples x classes
-        isa: int | None = None,  # the best that all ranks have
+        isa: int | None = None,  # instruction set of the kernels
         comm: Communicator | None = None,
         bundles: int | None = None,
         checkpoints: Checkpoints | None = None,
-        shrinking: bool = True,  # whether passes leave out what seems settled
+        shrinking: bool = True,  # whether passes leave out variables that seem settled
     ) -> None:
         self._began = time.monotonic()
         self._problem, self._stopping, self._limits = problem, stopping, limits
@@ -68,7 +68,7 @@ class BaseSolver(ABC):
         self._bundles, self._checkpoints, self._keep_alpha = bundles, checkpoints, keep_alpha
         self._comm = comm or SerialCommunicator()
         self._observers = observers or Observers([])
-        if isa is None:  # one that some rank lacks would round differently
+        if isa is None:  # the best that all ranks have: with different ones they would round apart
             isa = int(self._comm.allreduce(np.array([_core.best_isa()]), "min")[0])
         self._isa = isa
         self._passes = 0
@@ -160,7 +160,10 @@ class BaseSolver(ABC):
         raise NotImplementedError
 
     def _leave_zero(self) -> None:
-        """Find better weights than zero on the way to the present ones: the primal first falls."""
+        """Find better weights than zero between these and the present ones.
+
+        The primal is convex on that way, and falls at its beginning.
+        """
         best = self._best_so_far
         tries = _MOST_SHRINKINGS if self._present is not None else 0
         while best.primal_state is ZERO and tries > 0 and self._shrink(_SHRINKING):
@@ -209,7 +212,7 @@ class BaseSolver(ABC):
         return max(0.0, end - time.monotonic())
 
     def _seconds_to_overtime(self) -> float:
-        """Return the seconds after which the scan after a time limit is given up; -1: never."""
+        """Return the seconds until the scan after a time limit is given up; -1: never."""
         # Without it there is no certificate of the last passes, so it may take somewhat longer.
         limit = self._limits.time_limit
         if limit is None:

@@ -1,4 +1,4 @@
-"""The best certificate so far, which a run returns that ends before its tolerance.
+"""The best certificate so far, for runs that end before their tolerance.
 
 Passes raise the dual, but the primal on the way can be far off. So two points are kept: the weights
 of the least primal, the dual variables of the largest dual. Any two make a certificate together.

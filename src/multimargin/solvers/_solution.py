@@ -1,4 +1,4 @@
-"""The start of a run, dual variables of an earlier one, and its end: a solution."""
+"""Dual variables, from which a run may start, and its solution."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OVERREACH = 4.0
 
 
 def _grown(ratio: float, total: Any, norm2: Any) -> Any:
-    """Return by what to multiply dual variables when the box grows by `ratio`."""
+    """Return the factor for dual variables when the box grows by `ratio`."""
     best = np.divide(total, norm2, out=np.full(np.shape(total), np.inf), where=norm2 > 0)
     return np.clip(1 + _OVERREACH * (best - 1), 1.0, ratio)
 

@@ -53,7 +53,7 @@ class GapStopping:
     by_gap: ClassVar[bool] = True
     tol: float
     idle: float = -1.0  # every coordinate of a visited sample moves
-    # Of the target: a pass over what is due that measures this is followed by one over everything.
+    # Of the target: a pass over due samples that measures this is followed by one over all.
     confirm: float = 0.6
 
     def reached(self, scan: Certificate) -> bool:

@@ -40,7 +40,6 @@ _COLUMNS = ("begin", "sample", "alpha")
 _BUNDLE_STATE = ("sizes", "mask", "values")
 _MEETING_STATE = ("alpha", "resting", "pauses", "waits")
 
-
 # By bundle that this rank owns: its dual variables, class by class.
 Columns: TypeAlias = dict[int, tuple[NDArray[Any], ...]]
 
@@ -106,8 +105,6 @@ class RankWorkspace:
 
     def _unpack(self, bundle: int, packed: list[Any]) -> None:
         self._timed(self._core.unpack, bundle, *packed)
-
-    # ------------------------------------------------------------ beginnings
 
     def nearest_centroids(self, candidates: int, budget: int) -> None:
         """Begin with the classes of the nearest centroids; each rank looks at some samples."""
@@ -226,9 +223,9 @@ class RankWorkspace:
     def run_pass(self, rule: _core.VisitRule) -> PassSummary:
         """Run all rounds, from the first one on.
 
-        Backwards would spare the way from the last round to the first, but with forwards and
-        backwards in turn what all samples share (an intercept) settles slowly: with one, 16
-        bundles and 1,139 classes took 174 passes instead of 89.
+        Forwards and backwards in turn would spare the way from the last round to the first, but an
+        intercept, which all samples share, then settles slowly: 16 bundles and 1,139 classes took
+        174 passes instead of 89.
         """
         last = len(self._placement.rounds) - 1
         # A sample is seen once per bundle that it meets: each time with a share of its gap.
@@ -243,8 +240,8 @@ class RankWorkspace:
                 break
             moves = self._placement.moves(r, min(r + 1, last))
             matches = self._placement.mine
-            # One thread for each match, or all threads for one match after the other: then what
-            # leaves a match is under way while they work on the next.
+            # One thread for each match, or all threads for one match after the other: then bundles
+            # that leave a match are under way while they work on the next.
             groups = [[s] for s in matches] if rule.batch > 1 else [matches]
             for group in groups:
                 reports = self._run_meetings(r, group, rule)

@@ -129,9 +129,9 @@ class ActiveSetSolver(BaseSolver):
     def _missed(self, scan: Scan, phase: Phase) -> float:
         """Return how many times as much gap a scan found in the active set as passes had measured.
 
-        Passes see each sample just before its move. What all samples share (an intercept) is put
-        right by the first ones of a meeting, so that the others see nothing of it, and wrong again
-        in the next meeting; at the end all of them have it.
+        Passes see each sample just before its move. An error that all samples share (an intercept)
+        is put right by the first ones of a meeting, so that the others do not see it, and comes
+        back in the next meeting; at the end all of them have it.
         """
         if not self._stopping.by_gap or scan.outside is None:
             return 1.0
@@ -230,8 +230,8 @@ class ActiveSetSolver(BaseSolver):
     def _work_inside(self, phase: Phase) -> str:
         """Pass over the active set until the measure is down to the phase's target.
 
-        Most passes visit only what is due; before it is believed, the measure is taken of all
-        samples. Return the reason if the work ended before that.
+        Most passes visit only samples that are due; before it is believed, the measure is taken of
+        all samples. Return the reason if the work ended before that.
         """
         while True:
             if limit := self._limit_reached():

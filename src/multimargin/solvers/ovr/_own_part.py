@@ -55,12 +55,12 @@ def row_sums(matrix: Any, data: NDArray[Any]) -> Floats:
 def growth_of_parts(
     most: float, part: OwnPart, norm2: Floats, sums: tuple[Floats, Floats], more: tuple[Any, Any]
 ) -> tuple[Floats, Floats]:
-    """Return by what to multiply the own and the other variables of each class.
+    """Return factors for the own and for the other variables of each class.
 
     The dual is a parabola in these two: t own + s others - 1/2 |t w_own + s w_others|^2. This is
     its maximum, clipped to between no growth and ``most``, by which the box grows. ``norm2`` are
-    squared norms of the weights. Of the own and of the other variables: their ``sums``, and what a
-    squared loss adds to the two squared norms (``more``).
+    squared norms of the weights; ``sums`` are of the own and of the other variables, and ``more``
+    are the terms of a squared loss in their two squared norms.
     """
     cross = part.along - part.norm2
     own2, others2 = part.norm2 + more[0], norm2 - part.along - cross + more[1]
@@ -70,6 +70,6 @@ def growth_of_parts(
 
 
 def _clipped(above: Floats, below: Floats, most: float) -> Floats:
-    # Nothing to balance: the box is what limits it.
+    # Where there is nothing to balance, the box is the limit.
     best = np.divide(above, below, out=np.full(np.shape(above), np.inf), where=below > 0)
     return np.asarray(np.clip(best, 1.0, most))

@@ -26,8 +26,8 @@ _MOST_ALPHA_BYTES = 2**31  # kept for that; above, a time limit leaves the last 
 _SLOW_PASSES = 300  # after which an interior point is tried, where it suits
 _LINES_AT_ONCE = 4  # per thread, between two looks at whether a checkpoint is due
 
-# The steps on the way to one target: passes; the certificates of what an interior point found
-# for classes that passes did not finish; passes again.
+# The steps on the way to one target: passes; certificates of an interior point for classes that
+# passes did not finish; passes again.
 _PASSES, _CERTIFICATES, _LAST_PASSES = 0, 1, 2
 
 
