@@ -130,5 +130,5 @@ def _nonzero_alphas(model: MulticlassSVC) -> int:
     if isinstance(alpha, DenseAlpha):
         return int(np.count_nonzero(alpha.value))
     assert isinstance(alpha, Alpha)
-    own = alpha.pair[:-1]  # holds the sum of the others, which is no variable
+    own = alpha.slot_begin[:-1]  # holds the sum of the others, which is no variable
     return int(np.count_nonzero(alpha.value) - np.count_nonzero(alpha.value[own]))

@@ -45,7 +45,7 @@ def test_gap_and_kkt(name, n_features):
     # KKT: alpha in the box, 0 where there is room to spare, at the bound where there is loss; and
     # the weights are those of alpha.
     alpha = model._warm_alpha
-    rows = np.repeat(np.arange(len(y)), np.diff(alpha.pair))
+    rows = np.repeat(np.arange(len(y)), np.diff(alpha.slot_begin))
     dense = np.zeros(margins.shape)
     dense[rows, alpha.cls] = alpha.value
     dense[np.arange(len(y)), labels] = 0

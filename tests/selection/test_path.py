@@ -69,11 +69,11 @@ def test_what_a_larger_box_is_started_from(data, formulation):
     assert values.min() >= 0
     if formulation == "cs":
         others = values.copy()
-        others[alpha.pair[:-1]] = 0
-        assert np.add.reduceat(others, alpha.pair[:-1]).max() <= 3 * (1 + 1e-9)
+        others[alpha.slot_begin[:-1]] = 0
+        assert np.add.reduceat(others, alpha.slot_begin[:-1]).max() <= 3 * (1 + 1e-9)
     elif formulation == "ww":
         own = np.zeros(len(values), bool)
-        own[alpha.pair[:-1]] = True
+        own[alpha.slot_begin[:-1]] = True
         assert values[~own].max() <= 3
     else:
         assert values.max() <= 3

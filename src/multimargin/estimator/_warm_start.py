@@ -83,16 +83,16 @@ def _ragged(start: Alpha, origin: Origin, problem: Problem) -> Alpha:
     """Known samples keep the classes that are left; new ones have their own class."""
     known = origin.sample >= 0
     at = np.where(known, origin.sample, 0)
-    length = np.where(known, np.diff(start.pair)[at], 1)
+    length = np.where(known, np.diff(start.slot_begin)[at], 1)
     first = np.cumsum(length) - length
-    entry = np.arange(int(length.sum())) + np.repeat(start.pair[:-1][at] - first, length)
+    entry = np.arange(int(length.sum())) + np.repeat(start.slot_begin[:-1][at] - first, length)
     cls, value = origin.renumbered[start.cls[entry]], start.value[entry]
     cls[first], value[first[~known]] = problem.y, 0
     kept = cls >= 0
     count = np.add.reduceat(kept.astype(np.int64), first)
-    pair = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
+    slot_begin = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
     box = np.where(known, start.box[at], problem.box)
-    return Alpha(start.formulation, pair, cls[kept], value[kept], box)
+    return Alpha(start.formulation, slot_begin, cls[kept], value[kept], box)
 
 
 def _dense(start: DenseAlpha, classes_before: int, origin: Origin, problem: Problem) -> DenseAlpha:

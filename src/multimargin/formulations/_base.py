@@ -17,19 +17,11 @@ Labels = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class OwnClass:
-    """The samples' own classes among some columns of classes.
+    """The samples' own classes among some columns of classes."""
 
-    Attributes
-    ----------
-    rows, columns : ndarray of int
-        Samples whose own class is among the columns, and which column it is.
-    scores : ndarray of shape (n_samples, 1), or None
-        All samples' scores of their own classes; for relative margins only.
-    """
-
-    rows: NDArray[np.intp]
-    columns: NDArray[np.intp]
-    scores: Array | None = None
+    rows: NDArray[np.intp]  # samples whose own class is among the columns
+    columns: NDArray[np.intp]  # which column it is
+    scores: Array | None = None  # of all samples' own classes, (n_samples, 1): relative margins
 
     @staticmethod
     def among(y: Labels, first: int, last: int, scores: Array | None = None) -> OwnClass:
@@ -59,21 +51,19 @@ class Formulation(ABC):
     """
 
     name: ClassVar[str]
-    """What users write: ``MulticlassSVC(formulation=name)``."""
+    """As in ``MulticlassSVC(formulation=name)``."""
     title: ClassVar[str]
     reference: ClassVar[str]
     solvers: ClassVar[Mapping[str, str]]
-    """By what users write as ``solver=``: the `name` of a solver. "auto" is one of them."""
+    """The `name` of a solver for each ``solver=`` of users; "auto" is one of them."""
     divided_solver: ClassVar[str]
-    """What "auto" means where the classes are divided over bundles, or the run is kept."""
+    """The meaning of "auto" where classes are divided over bundles, or the run is kept."""
     offered_losses: ClassVar[tuple[str, ...]]
     sparse_dual: ClassVar[bool]
     """Whether few classes of a sample have dual variables: pairs (`Alpha`), not `DenseAlpha`."""
     separable: ClassVar[bool]
-    """Whether losses add up over classes, and each dual variable has bounds of its own.
-
-    Otherwise the worst class alone counts, and the variables of a sample share one bound.
-    """
+    """Whether losses add up over classes and each dual variable has its own bounds; otherwise only
+    the worst class counts, and the variables of a sample share one bound."""
     independent: ClassVar[bool]
     """Whether each class is a binary problem by itself; two classes are then one, the second's."""
     relative: ClassVar[bool]
@@ -87,16 +77,12 @@ class Formulation(ABC):
     interior_point: ClassVar[bool]
     """Whether an interior-point method can solve it, by `normal_matrix`."""
 
-    # ------------------------------------------------------------ the block of one sample
-
     @staticmethod
     @abstractmethod
     def solve_block(
         margin: Array, alpha: Array, box: float, curvature_own: float, curvature: Array
     ) -> Array:
         """Return the optimal dual variables of one sample's classes, the others fixed."""
-
-    # ------------------------------------------------------------ sizes and values of C
 
     @staticmethod
     @abstractmethod
@@ -112,8 +98,6 @@ class Formulation(ABC):
     def weight_rows(cls, n_classes: int) -> int:
         """Return the number of weight vectors: one per class, or one for two classes."""
         return 1 if cls.independent and n_classes == 2 else n_classes
-
-    # ------------------------------------------------------------ margins and losses
 
     @classmethod
     def margins_to(cls, scores: Array, own: OwnClass) -> Array:
@@ -151,19 +135,11 @@ class Formulation(ABC):
         worst: Array = np.maximum(up, down).max(axis=1)
         return worst
 
-    # ------------------------------------------------------------ weights from dual variables
-
     @classmethod
     def shares(cls, alpha: Array, own: OwnClass, total: Array, n_classes: int) -> Array:
-        """Return how much of each sample is in the weights of some classes.
+        """Return how much of each sample is in the weights of some classes, as `alpha` is shaped.
 
-        Parameters
-        ----------
-        alpha : ndarray of shape (n_samples, some classes)
-        own : OwnClass
-        total : ndarray of shape (n_samples, 1)
-            Sums of the samples' dual variables over all classes.
-        n_classes : int
+        `total` are sums of the samples' dual variables over all classes, (n_samples, 1).
         """
         shares: Array = total / n_classes - alpha if cls.centred else -alpha
         if cls.relative:
@@ -186,17 +162,8 @@ class Formulation(ABC):
     ) -> sp.csr_matrix[Any]:
         """Return the shares of all samples in the weights, from dual variables one by one.
 
-        Parameters
-        ----------
-        sample, own, other : ndarray of int
-            Of each dual variable: the sample, its class, and the class that it pushes against.
-        alpha : ndarray
-            Values of the dual variables.
-        shape : (n_samples, n_classes)
-
-        Returns
-        -------
-        csr_matrix of shape (n_samples, n_classes), or (n_samples, 1) for one binary problem
+        Each has a sample, the sample's own class, another that it pushes against, and a value.
+        `shape` is samples x classes; the result has one column for one binary problem.
         """
         n_samples, n_classes = shape
         if cls.weight_rows(n_classes) == 1:  # both classes push against the other
@@ -228,8 +195,6 @@ class Formulation(ABC):
         One matrix of all weights, or one per class where classes are independent.
         """
         raise NotImplementedError
-
-    # ------------------------------------------------------------ objectives
 
     @classmethod
     def primal(cls, W: Array, X: Array, y: Labels, box: Array) -> float:

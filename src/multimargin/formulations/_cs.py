@@ -46,12 +46,12 @@ class CrammerSinger(Formulation):
 
     @classmethod
     def violations(cls, margins: Array, alpha: Array, box: Array) -> Array:
-        # What is left of the budget is one more class, with margin 0.
+        # The rest of the budget is one more class, with margin 0.
         left = box - alpha.sum(axis=1)
         giving = np.where(alpha > 0, margins, np.inf).min(axis=1)
         rounding = 1e-6 * box  # a budget that is used up may lack this in single precision
         giving = np.where(left > rounding, np.minimum(giving, 0), giving)
-        # The own class has margin 0 here, which is what the largest one is at least.
+        # The own class has margin 0 here: the largest one is at least that.
         worst: Array = np.maximum(margins.max(axis=1) - giving, 0)
         return worst
 
@@ -72,7 +72,7 @@ class CrammerSinger(Formulation):
 
     @staticmethod
     def solve_exchange(margin: Array, alpha: Array, curvature: Array) -> Array:
-        """Solve for classes that meet without the own one: they pass on what they have."""
+        """Solve for classes that meet without the own one: the sum of their alpha stays."""
         total = float(alpha.sum())
         if total == 0:
             return np.zeros_like(alpha)

@@ -152,7 +152,7 @@ def _ragged(
 ) -> tuple[float, float]:
     """Return the sum of sparse dual variables, and the squared norm of their weights."""
     shape = (len(origin), problem.n_classes)
-    kept: Any = sp.csr_matrix((alpha.value.astype(np.float64), alpha.cls, alpha.pair), shape)
+    kept: Any = sp.csr_matrix((alpha.value.astype(np.float64), alpha.cls, alpha.slot_begin), shape)
     kept = kept[origin]
     row = np.repeat(np.arange(len(origin)), np.diff(kept.indptr))
     value = np.clip(kept.data, 0, problem.box[row])

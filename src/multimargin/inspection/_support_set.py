@@ -272,7 +272,7 @@ def _pairs(
     """Return sample, own class, other class and value of each non-zero dual variable."""
     least = tol * _bounds(alpha, largest=float(alpha.value.max(initial=0)))
     if isinstance(alpha, Alpha):
-        first, size = alpha.pair[:-1], np.diff(alpha.pair)
+        first, size = alpha.slot_begin[:-1], np.diff(alpha.slot_begin)
         used = alpha.value > np.repeat(least, size)
         used[first] = False  # the first of a sample holds the sum of the others
         kept = np.flatnonzero(used)
@@ -320,7 +320,7 @@ def _trained_on(
     # A class of weight zero is none of the model's.
     used &= np.isin(labels, model.classes_)
     place = np.flatnonzero(used)
-    trained = alpha.cls[alpha.pair[:-1]] if isinstance(alpha, Alpha) else alpha.y
+    trained = alpha.cls[alpha.slot_begin[:-1]] if isinstance(alpha, Alpha) else alpha.y
     if len(place) != n or not np.array_equal(labels[place], model.classes_[trained]):
         raise ValueError(
             f"the model was trained on {n:,} samples of positive weight with other labels than "

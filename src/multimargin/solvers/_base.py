@@ -31,43 +31,20 @@ _STALLED_SCANS = 3  # scans without progress after which the arithmetic's limit 
 class BaseSolver(ABC):
     """One run on one problem. Subclasses do the work in `_run`.
 
-    Parameters
-    ----------
-    problem : Problem
-    stopping : GapStopping or ViolationStopping
-    limits : Limits
-    threads : int, default=1
-    seed : int, default=0
-    observers : Observers, default=None
-    keep_alpha : bool, default=False
-        Whether the solution has to hold dual variables to start another run from, also where
-        they take samples x classes.
-    isa : int, default=None
-        Instruction set of the kernels; the best that the processor has if not given.
-    comm : Communicator, default=None
-        The ranks that solve the problem together; this process alone if not given. Every rank
-        has the whole problem, and in the end the weights of a share of the classes.
-    bundles : int, default=None
-        Bundles of classes that ranks hold and pass on. The solution depends on it, not on the
-        number of ranks; None: chosen by the solver.
-    checkpoints : Checkpoints, default=None
-        Where the state is written now and then, and where it is found again.
-    shrinking : bool, default=True
-        Whether passes leave out what seems settled; otherwise each visits everything.
+    Of the ranks in ``comm`` (this process alone if None) each has the whole problem, and in the end
+    the weights of a share of the classes. The solution depends on the number of ``bundles`` of
+    classes (None: chosen by the solver), not on the number of ranks.
     """
 
-    name: ClassVar[str]
-    """The name that formulations and checkpoints call it by."""
+    name: ClassVar[str]  # in formulations and checkpoints
+    # Whether it can divide the classes over ranks and bundles, and keep checkpoints.
     divides_classes: ClassVar[bool] = True
-    """Whether it can divide the classes over ranks and bundles, and keep checkpoints."""
-    takes_reductions = False
-    """Whether the constructor takes ``reductions``, how often a mean is reduced in an epoch."""
+    takes_reductions = False  # in the constructor: how often a mean is reduced in an epoch
+    # Whether an interior point or conjugate gradients may take over where passes are slow.
     accelerated = True
-    """Whether an interior point or conjugate gradients may take over where passes are slow."""
+    # Whether another number of bundles makes another solution, within the tolerance.
     depends_on_bundles = True
-    """Whether another number of bundles makes another solution, within the tolerance."""
-    zero_state: Any = None
-    """The snapshot of zero weights, for `_restore`; None where the core sees to it."""
+    zero_state: Any = None  # the snapshot of zero weights; None where the core sees to it
 
     def __init__(
         self,
@@ -78,26 +55,22 @@ class BaseSolver(ABC):
         threads: int = 1,
         seed: int = 0,
         observers: Observers | None = None,
-        keep_alpha: bool = False,
-        isa: int | None = None,
+        keep_alpha: bool = False,  # for another run, also where it takes samples x classes
+        isa: int | None = None,  # instruction set of the kernels
         comm: Communicator | None = None,
         bundles: int | None = None,
         checkpoints: Checkpoints | None = None,
-        shrinking: bool = True,
+        shrinking: bool = True,  # whether passes leave out variables that seem settled
     ) -> None:
-        self._comm = comm or SerialCommunicator()
-        self._bundles = bundles
-        self._checkpoints = checkpoints
-        self._shrinking = shrinking
         self._began = time.monotonic()
-        self._problem = problem
-        self._stopping = stopping
-        self._limits = limits
-        self._threads = threads
+        self._problem, self._stopping, self._limits = problem, stopping, limits
+        self._threads, self._seed, self._shrinking = threads, seed, shrinking
+        self._bundles, self._checkpoints, self._keep_alpha = bundles, checkpoints, keep_alpha
+        self._comm = comm or SerialCommunicator()
         self._observers = observers or Observers([])
-        self._keep_alpha = keep_alpha
-        self._seed = seed
-        self._isa = self._common_isa() if isa is None else isa
+        if isa is None:  # the best that all ranks have: with different ones they would round apart
+            isa = int(self._comm.allreduce(np.array([_core.best_isa()]), "min")[0])
+        self._isa = isa
         self._passes = 0
         self._history: list[ScanRecord] = []
         self._stalled = 0
@@ -106,10 +79,6 @@ class BaseSolver(ABC):
         zero = self._zero_record()
         self._best_so_far = BestSoFar(zero, self.zero_state, zero, self.zero_state)
         self._present: ScanRecord | None = None  # of the present weights, if they have one
-
-    def _common_isa(self) -> int:
-        """The best instruction set that all ranks have: others would round differently."""
-        return int(self._comm.allreduce(np.array([_core.best_isa()]), "min")[0])
 
     def run(self, start: Start | None = None) -> Solution:
         """Solve, from ``start`` if it is given and fits."""
@@ -129,7 +98,7 @@ class BaseSolver(ABC):
         self._observers.on_pass(self._passes)
 
     def _scan_done(self, primal: float, dual: float, violation: float, active: int) -> str:
-        """Note the result of a scan; returns why the run has to end here, if it has to."""
+        """Note the result of a scan; return why the run has to end here, if it has to."""
         record = self._certified(primal, dual, violation, active)
         self._history.append(record)
         asked = self._observers.on_scan(record, self._weights)
@@ -146,18 +115,13 @@ class BaseSolver(ABC):
         """Note the certificate of the present weights."""
         self._check_duality(primal, dual)
         record = self._present = ScanRecord(
-            time=self._seconds(),
-            primal=primal,
-            dual=min(dual, primal),
-            violation=violation,
-            active=active,
-            passes=self._passes,
+            self._seconds(), primal, min(dual, primal), violation, active, self._passes
         )
         self._best_so_far.take(record, self._snapshot)
         return record
 
     def _check_duality(self, primal: float, dual: float) -> None:
-        """No dual objective is above a primal one: where it is, nothing of the run can be true."""
+        """Raise where the dual is above the primal: then nothing of the run can be true."""
         rounding = _DUALITY_ROUNDING[self._problem.X.dtype.name]
         if dual - primal > rounding * max(abs(primal), abs(dual)):
             raise RuntimeError(
@@ -166,7 +130,7 @@ class BaseSolver(ABC):
             )
 
     def _zero_record(self) -> ScanRecord:
-        """The certificate of zero weights, which every run has before it begins."""
+        """Return the certificate of zero weights, which every run has before it begins."""
         problem = self._problem
         loss = problem.facts.zero_loss(problem.n_classes)
         primal = loss * float(np.sum(problem.box, dtype=np.float64))
@@ -181,10 +145,10 @@ class BaseSolver(ABC):
 
     @abstractmethod
     def _kept_alpha(self) -> Start | None:
-        """The present dual variables, where this process has them all."""
+        """Return the present dual variables, where this process has them all."""
 
     def _back_to(self, record: ScanRecord | None, state: Any) -> ScanRecord:
-        """Come back to a record if its state was kept; returns the record that it is at."""
+        """Come back to a record if its state was kept; return the record that it is at."""
         if record is not self._present and state is not None:
             self._restore(state)
             self._present = record
@@ -192,13 +156,13 @@ class BaseSolver(ABC):
         return self._present
 
     def _shrink(self, factor: float) -> bool:
-        """Multiply the dual variables and certify that; returns whether there was time for it."""
+        """Multiply the dual variables and certify that; return whether there was time for it."""
         raise NotImplementedError
 
     def _leave_zero(self) -> None:
-        """Find weights better than zero on the line from zero to the present ones.
+        """Find better weights than zero between these and the present ones.
 
-        The primal is convex on it, and falls at its beginning.
+        The primal is convex on that way, and falls at its beginning.
         """
         best = self._best_so_far
         tries = _MOST_SHRINKINGS if self._present is not None else 0
@@ -218,7 +182,7 @@ class BaseSolver(ABC):
         return weights, self._kept_alpha()
 
     def _no_progress(self) -> bool:
-        """Whether the last scan found neither a better dual, beyond rounding, nor a smaller gap."""
+        """Say whether the last scan has no better dual, beyond rounding, and no smaller gap."""
         if len(self._history) < 2:
             return False
         last, before = self._history[-1], self._history[-2]
@@ -248,10 +212,8 @@ class BaseSolver(ABC):
         return max(0.0, end - time.monotonic())
 
     def _seconds_to_overtime(self) -> float:
-        """Return the seconds after which a scan at the end of a time limit is given up; -1: never.
-
-        Without it there is no certificate of the last passes, so it may take somewhat longer.
-        """
+        """Return the seconds until the scan after a time limit is given up; -1: never."""
+        # Without it there is no certificate of the last passes, so it may take somewhat longer.
         limit = self._limits.time_limit
         if limit is None:
             return -1.0
@@ -266,7 +228,7 @@ class BaseSolver(ABC):
     def _interior_point(
         self, goes_on: Callable[[Any], bool] = lambda _: True
     ) -> tuple[Any, Any, float] | None:
-        """Solve by an interior-point method: dual variables, duals by class, relative gap.
+        """Return dual variables of an interior-point method, duals by class, and the relative gap.
 
         None where the problem has too many weights for it, or when it was tried before.
         """
@@ -295,8 +257,6 @@ class BaseSolver(ABC):
         untried = self.accelerated and not self._tried_interior_point
         return untried and InteriorPoint.suits(self._problem)
 
-    # ------------------------------------------------------------ checkpoints
-
     def _last_checkpoint(self) -> Checkpoint | None:
         return None if self._checkpoints is None else self._checkpoints.read()
 
@@ -310,8 +270,6 @@ class BaseSolver(ABC):
     def _recall_history(self, kept: Part) -> None:
         self._history = unpacked(np.array(kept["history"]))
         self._began -= float(kept["seconds"][0])
-
-    # ------------------------------------------------------------ the end
 
     def _solution(self, ended_by: str) -> Solution:
         """Return the solution of a run that reached its tolerance, or ``ended_by`` otherwise."""
@@ -327,12 +285,7 @@ class BaseSolver(ABC):
         return Solution(
             weights=weights,
             alpha=alpha,
-            primal=last.primal,
-            dual=last.dual,
-            gap=last.gap,
-            violation=last.violation,
             passes=self._passes,
-            converged=not ended_by,
             ended_by=ended_by,
             history=self._history,
             is_zero=bool(ended_by) and self._best_so_far.primal_state is ZERO,

@@ -1,8 +1,7 @@
-"""The best certificate so far, which a run returns that ends before its tolerance.
+"""The best certificate so far, for runs that end before their tolerance.
 
-Passes lead to a larger dual, but the primal of a point on the way can be far off. So two points
-are kept: the weights with the least primal, and the dual variables with the largest dual. Any
-weights and any dual variables make a certificate together.
+Passes raise the dual, but the primal on the way can be far off. So two points are kept: the weights
+of the least primal, the dual variables of the largest dual. Any two make a certificate together.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from typing import Any, Final
 
 from multimargin.solvers._records import ScanRecord
 
-ZERO: Final = "zero"
-"""The state in which all dual variables, and so all weights, are zero."""
+ZERO: Final = "zero"  # the state in which all dual variables, and so all weights, are zero
 
 
 @dataclass
@@ -34,8 +32,6 @@ class BestSoFar:
             self.primal, self.primal_state = record, state
         if higher:
             self.dual, self.dual_state = record, state
-
-    # ------------------------------------------------------------ for checkpoints
 
     @property
     def states(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""An interior-point method for problems of few weights, where coordinates crawl.
+"""An interior-point method for problems of few weights, where passes crawl.
 
     max  sum a - 1/2 |B a|^2 - 1/2 sum q a^2,    0 <= a <= u        (B a: all weights)
 
@@ -44,16 +44,11 @@ _STALE_STEPS = 12  # without a smaller gap: rounding allows no more
 
 
 class InteriorPoint:
-    """One run on one problem.
-
-    Parameters
-    ----------
-    problem : Problem
-    """
+    """One run on one problem."""
 
     @staticmethod
     def suits(problem: Problem) -> bool:
-        """Whether the formulation allows it, and the problem has few enough weights."""
+        """Say whether the formulation allows it, and the problem has few enough weights."""
         n, d, k = len(problem.y), problem.X.shape[1] + 1, problem.weight_rows
         alone = problem.facts.independent  # every class has a matrix of its own
         return (
@@ -86,17 +81,12 @@ class InteriorPoint:
         self._products = max(1, int(self._mask.sum() + (np.isfinite(self._u) & self._mask).sum()))
         # Samples without entries: their variables are at the bound, whatever the weights.
         self._empty_value = np.where(variables & ~filled, box[:, None], 0.0).sum(axis=0)
-        self._box = box
-        self._squared = squared
+        self._box, self._squared = box, squared
 
     def solve(self, tol: float, goes_on: Callable[[Array], bool]) -> Array:
         """Return dual variables with a relative duality gap of about ``tol``, or near it.
 
-        Parameters
-        ----------
-        tol : float
-        goes_on : callable
-            Given the dual variables before every step; returns whether to go on.
+        Before every step ``goes_on`` is given the dual variables.
         """
         # The last steps may run out of digits or of range; the best point before is kept.
         with one_blas_thread(), np.errstate(all="ignore"):
@@ -143,10 +133,10 @@ class InteriorPoint:
     def duals(self, a: Array) -> Array:
         """Return the dual objective, class by class."""
         with one_blas_thread():  # sums of several threads differ in their last bits
-            W = self._twin.weights(a, self._X, self._y)
-        values: Array = np.sum(a - 0.5 * self._q * a * a, axis=0) - 0.5 * np.sum(W * W, axis=1)
-        with_empty: Array = values + self._empty_value
-        return with_empty
+            W = self._weights(a)
+        duals: Array = np.sum(a - 0.5 * self._q * a * a, axis=0) - 0.5 * np.sum(W * W, axis=1)
+        duals += self._empty_value
+        return duals
 
     def relative_gap(self, a: Array) -> float:
         with one_blas_thread(), np.errstate(all="ignore"):
@@ -158,27 +148,30 @@ class InteriorPoint:
         a = np.where(a < 1e-10 * a.max(), 0.0, a)
         return np.where(a > (1 - 1e-10) * self._u, self._u, a)
 
+    def _weights(self, a: Array) -> Array:
+        weights: Array = self._twin.weights(a, self._X, self._y)
+        return weights
+
     def _margins(self, a: Array) -> Array:
         """Return the gradient of the dual."""
-        W = self._twin.weights(a, self._X, self._y)
-        margins: Array = self._twin.margins(self._X @ W.T, self._y) - self._q * a
+        scores = self._X @ self._weights(a).T
+        margins: Array = self._twin.margins(scores, self._y) - self._q * a
         return np.where(self._mask, margins, 0.0)
 
     def _gap(self, a: Array, margins: Array) -> tuple[float, float]:
         """Return primal minus dual at ``a``, and the size to compare it with."""
         hinge = np.where(self._mask, np.maximum(margins + self._q * a, 0), 0)
-        box = self._box[:, None]
         dual = float(np.sum(self.duals(a)))
         if np.isinf(self._box[0]):
             largest = float(margins.max())
             primal = self._half_norm(a) / (1 - largest) ** 2 if largest < 1 else np.inf
         else:
-            loss = hinge * hinge if self._squared else hinge
-            primal = self._half_norm(a) + float(np.sum(box * loss) + self._empty_value.sum())
+            loss = self._box[:, None] * (hinge * hinge if self._squared else hinge)
+            primal = self._half_norm(a) + float(np.sum(loss) + self._empty_value.sum())
         return primal - dual, max(abs(dual), 1e-300)
 
     def _half_norm(self, a: Array) -> float:
-        W = self._twin.weights(a, self._X, self._y)
+        W = self._weights(a)
         return 0.5 * float(np.sum(W * W))
 
     def _newton(
@@ -189,7 +182,8 @@ class InteriorPoint:
         safe = np.where(mask, a, 1.0)
         diagonal = np.where(mask, self._q + z / safe + v / room, 1.0)
         inverse = np.where(mask, 1.0 / diagonal, 0.0)
-        factor = self._factor(inverse)
+        blocks = self._twin.normal_matrix(inverse, self._X, self._y)
+        factor = [_cholesky(block) for block in blocks]
         residual = np.where(mask, margins + z - v, 0.0)
 
         def step(target_z: Array, target_v: Array) -> tuple[Array, Array, Array]:
@@ -221,15 +215,10 @@ class InteriorPoint:
         far *= 0.995
         return a + far * da, z + far * dz, v + far * dv
 
-    # ------------------------------------------------------------ the linear system
-
-    def _factor(self, inverse: Array) -> list[Any]:
-        return [_cholesky(b) for b in self._twin.normal_matrix(inverse, self._X, self._y)]
-
     def _inverse_times(
         self, right: Array, inverse: Array, diagonal: Array, factor: list[Any]
     ) -> Array:
-        """(diagonal + B'B)^-1 right.
+        """Return (diagonal + B'B)^-1 right.
 
         The lemma cancels where variables are free, so it only preconditions conjugate gradients;
         one iteration is enough most of the time.
@@ -244,7 +233,7 @@ class InteriorPoint:
                 break
             direction = step + (size / before if before else 0.0) * direction
             before = size
-            image = diagonal * direction * self._mask + self._curvature_times(direction)
+            image = diagonal * direction * self._mask + self._transposed(self._weights(direction))
             length = size / float(np.sum(direction * image))
             solved = solved + length * direction
             left = left - length * image
@@ -255,7 +244,7 @@ class InteriorPoint:
     def _lemma(self, right: Array, inverse: Array, factor: list[Any]) -> Array:
         left, solved = right, np.zeros(1)
         for _ in range(1 + _REFINEMENTS):
-            W = self._twin.weights(inverse * left, self._X, self._y) - solved
+            W = self._weights(inverse * left) - solved
             parts = W.reshape(len(factor), -1)
             found = [scipy.linalg.cho_solve(f, part) for f, part in zip(factor, parts, strict=True)]
             step = np.stack(found).reshape(W.shape)
@@ -266,17 +255,14 @@ class InteriorPoint:
         return inverse * left
 
     def _transposed(self, W: Array) -> Array:
-        """B' W: how the margins fall with the weights."""
+        """Return B' W: how the margins fall with the weights."""
         scores = self._X @ W.T
         still = self._twin.margins(np.zeros_like(scores), self._y)
         return np.where(self._mask, still - self._twin.margins(scores, self._y), 0.0)
 
-    def _curvature_times(self, a: Array) -> Array:
-        return self._transposed(self._twin.weights(a, self._X, self._y))
-
 
 def _cholesky(block: Array) -> Any:
-    """Factor of I + block, with as little added to the diagonal as rounding asks for."""
+    """Return a factor of I + block, with as little added to the diagonal as rounding asks for."""
     rows = np.arange(len(block))
     block[rows, rows] += 1.0
     added = 1e-14
@@ -291,6 +277,6 @@ def _cholesky(block: Array) -> Any:
 
 
 def _room(value: Array, change: Array) -> float:
-    """Longest step in [0, 1] that keeps ``value + step * change`` at or above 0."""
+    """Return the longest step in [0, 1] that keeps ``value + step * change`` at or above 0."""
     shrinking = change < 0
     return min(1.0, float(np.min(-value[shrinking] / change[shrinking], initial=1.0)))

@@ -16,11 +16,9 @@ from multimargin.solvers._core_types import Samples
 
 
 def as_core_csr(X: Any) -> sp.csr_matrix:
-    """CSR with sorted, unique, valid indices of one type; ``X`` itself where it is that already.
+    """Return an array or sparse matrix as CSR with sorted, unique, valid indices of one type.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of float32 or float64, shape (n_samples, n_features)
+    The floats keep their type. `X` itself is returned where it is that already.
     """
     if not sp.issparse(X):
         return sp.csr_matrix(X)
@@ -47,38 +45,22 @@ def as_core_csr(X: Any) -> sp.csr_matrix:
 class Problem:
     """One training problem.
 
-    Attributes
-    ----------
-    X : csr_matrix of float32 or float64, shape (n_samples, n_features)
-    y : ndarray of int32, shape (n_samples,)
-        Classes, counted from zero.
-    box : ndarray of X's dtype, shape (n_samples,)
-        Upper bounds of the dual variables: C times sample and class weight. All positive;
-        infinite for the hard margin.
-    n_classes : int
-    bias : float
-        Value of the constant feature; 0 for none.
-    formulation : str
-    loss : {"hinge", "squared_hinge"}
-    dtype : dtype or None
-        Of the model, where it is not that of `X`.
-    rows : ndarray of int, shape (n_samples,), or None
-        Which of the given samples these are; None: all of them.
+    The box holds the upper bounds of each sample's dual variables, in the dtype of `X`: C times
+    sample and class weight. They are positive; infinite for the hard margin.
     """
 
-    X: sp.csr_matrix
-    y: NDArray[np.int32]
+    X: sp.csr_matrix  # float32 or float64
+    y: NDArray[np.int32]  # classes, counted from zero
     box: NDArray[Any]
     n_classes: int
-    bias: float
+    bias: float  # value of the constant feature; 0 for none
     formulation: str
     loss: str = "hinge"
-    dtype: Any = None
-    rows: NDArray[np.intp] | None = None
+    dtype: Any = None  # of the model, where it is not the dtype of `X`
+    rows: NDArray[np.intp] | None = None  # which of the given samples these are; None: all
 
     @property
     def facts(self) -> type[Formulation]:
-        """The formulation with all that it says of itself."""
         return FORMULATIONS[self.formulation]
 
     @property
@@ -98,10 +80,7 @@ class Problem:
 
     @property
     def samples(self) -> Samples:
-        """The samples for the compiled core, which borrows the arrays.
-
-        Their types choose its classes: `_core.engine` and its like take samples of any.
-        """
+        """The samples for the compiled core, which borrows the arrays."""
         samples: Samples = _core.samples(
             data=self.X.data,
             indices=self.X.indices,
@@ -116,17 +95,7 @@ class Problem:
 
 
 def fingerprint(problem: Problem) -> str:
-    """The name of a problem's data: samples, labels, box and constant feature.
-
-    The box holds C: of two problems that differ in C alone the names differ, too.
-
-    Returns
-    -------
-    name : str
-        32 hexadecimal digits.
-    """
+    """Return 32 hexadecimal digits that name a problem's data, C included: it is in the box."""
     arrays = [*csr_arrays(problem.X), problem.y, problem.box]
-    rows, columns = problem.X.shape
-    return array_fingerprint(
-        arrays, [int(rows), int(columns), int(problem.n_classes), float(problem.bias)]
-    )
+    numbers = [*map(int, (*problem.X.shape, problem.n_classes)), float(problem.bias)]
+    return array_fingerprint(arrays, numbers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,15 +40,8 @@ class ScanRecord:
         return relative_gap(self)
 
     def as_dict(self) -> dict[str, float | int]:
-        return {
-            "time": self.time,
-            "primal": self.primal,
-            "dual": self.dual,
-            "gap": self.gap,
-            "violation": self.violation,
-            "active": self.active,
-            "passes": self.passes,
-        }
+        names = ("time", "primal", "dual", "gap", "violation", "active", "passes")
+        return {name: getattr(self, name) for name in names}
 
 
 class Observer(Protocol):
@@ -80,13 +73,9 @@ class Observers:
 
 def packed(history: list[ScanRecord]) -> NDArray[np.float64]:
     """Return the history as an array, one row per record."""
-    rows = [(r.time, r.primal, r.dual, r.violation, r.active, r.passes) for r in history]
-    return np.array(rows, dtype=np.float64).reshape(-1, 6)
+    return np.array([astuple(record) for record in history], dtype=np.float64).reshape(-1, 6)
 
 
 def unpacked(rows: NDArray[np.float64]) -> list[ScanRecord]:
     """Return the history that `packed` was given."""
-    history = []
-    for time, primal, dual, violation, active, passes in rows.tolist():
-        history.append(ScanRecord(time, primal, dual, violation, int(active), int(passes)))
-    return history
+    return [ScanRecord(a, b, c, d, int(e), int(f)) for a, b, c, d, e, f in rows.tolist()]

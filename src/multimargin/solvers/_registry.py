@@ -1,8 +1,6 @@
-"""Which solver trains which formulation."""
+"""The solvers by formulation, and the choice among them."""
 
 from __future__ import annotations
-
-from typing import NoReturn
 
 from multimargin.formulations import FORMULATIONS, Formulation
 from multimargin.solvers._base import BaseSolver
@@ -12,38 +10,19 @@ from multimargin.solvers.llw._solver import BlockSolver
 from multimargin.solvers.ovr._solver import OvrSolver
 
 
-class ActiveSetPassesSolver(ActiveSetSolver):
-    """Without an interior point."""
-
-    name = "activesetpasses"
-    accelerated = False
-
-
-class OvrPassesSolver(OvrSolver):
-    """Without an interior point."""
-
-    name = "ovrpasses"
-    accelerated = False
+def _by_passes(kind: type[BaseSolver]) -> type[BaseSolver]:
+    """Return a solver that passes alone, without an interior point and conjugate gradients."""
+    facts = {"name": f"{kind.name}passes", "accelerated": False}
+    return type(f"{kind.__name__}ByPasses", (kind,), facts)
 
 
-class BlockPassesSolver(BlockSolver):
-    """Without an interior point and conjugate gradients."""
-
-    name = "blockpasses"
-    accelerated = False
-
-
-_BY_NAME: dict[str, type[BaseSolver]] = {
-    kind.name: kind
-    for kind in (
-        *(ActiveSetSolver, ActiveSetPassesSolver, OvrSolver, OvrPassesSolver),
-        *(BlockSolver, BlockPassesSolver, AlternatingSolver, ExtrapolatedSolver),
-    )
-}
+_ACCELERATED: tuple[type[BaseSolver], ...] = (ActiveSetSolver, OvrSolver, BlockSolver)
+_PLAIN: tuple[type[BaseSolver], ...] = (AlternatingSolver, ExtrapolatedSolver)
+_BY_NAME = {kind.name: kind for kind in (*_ACCELERATED, *map(_by_passes, _ACCELERATED), *_PLAIN)}
 
 
 def solvers_of(formulation: type[Formulation]) -> dict[str, type[BaseSolver]]:
-    """Return the solvers of a formulation by what users write as ``solver=``."""
+    """Return the solvers of a formulation by the ``solver=`` of users."""
     unknown = [name for name in formulation.solvers.values() if name not in _BY_NAME]
     if unknown:
         raise TypeError(
@@ -53,7 +32,7 @@ def solvers_of(formulation: type[Formulation]) -> dict[str, type[BaseSolver]]:
     return {user: _BY_NAME[name] for user, name in formulation.solvers.items()}
 
 
-# By formulation, then by what users write as ``solver=``.
+# By formulation, then by the ``solver=`` of users.
 SOLVERS: dict[str, dict[str, type[BaseSolver]]] = {
     name: solvers_of(formulation) for name, formulation in FORMULATIONS.items()
 }
@@ -66,22 +45,9 @@ def choose(
     bundles: int | None = None,
     checkpoints: bool = False,
 ) -> type[BaseSolver]:
-    """Return the solver for a run.
+    """Return the solver for a run; raise ValueError if it would have to divide classes and cannot.
 
-    Parameters
-    ----------
-    formulation, solver : str
-    ranks : int, default=1
-        Processes that solve the problem together.
-    bundles : int or None, default=None
-        Bundles of classes, where the caller has chosen a number.
-    checkpoints : bool, default=False
-        Whether the run must be able to go on from checkpoints, on any number of ranks.
-
-    Raises
-    ------
-    ValueError
-        If the solver cannot divide the classes.
+    With `checkpoints` any number of ranks must be able to go on with the run.
     """
     if solver == "auto" and (ranks > 1 or bundles is not None or checkpoints):
         solver = FORMULATIONS[formulation].divided_solver
@@ -89,12 +55,8 @@ def choose(
     given = [f"{ranks} ranks"] if ranks > 1 else []
     given += [f"{bundles} bundles"] if (bundles or 1) > 1 else []
     given += ["checkpoints"] if checkpoints else []
-    if given and not kind.divides_classes:
-        _refuse(formulation, solver, given)
-    return kind
-
-
-def _refuse(formulation: str, solver: str, given: list[str]) -> NoReturn:
+    if not given or kind.divides_classes:
+        return kind
     auto = FORMULATIONS[formulation].divided_solver
     others = [user for user, kind in SOLVERS[formulation].items() if kind.divides_classes]
     others = [f" or {user!r}" for user in others if user not in ("auto", auto)]

@@ -1,9 +1,9 @@
-"""The start of a run, dual variables of an earlier one, and its end: a solution."""
+"""Dual variables, from which a run may start, and its solution."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,17 +26,8 @@ __all__ = ["Alpha", "DenseAlpha", "Limits", "Solution", "Start", "Weights"]
 _OVERREACH = 4.0
 
 
-class Start(Protocol):
-    """Dual variables of an earlier solution."""
-
-    def fits(self, problem: Problem) -> bool: ...
-
-    def measured(self, weights: Weights, problem: Problem) -> Start:
-        """Return them with the norm of their weights, which other boxes need."""
-
-
 def _grown(ratio: float, total: Any, norm2: Any) -> Any:
-    """Return by what to multiply dual variables when the box grows by `ratio`."""
+    """Return the factor for dual variables when the box grows by `ratio`."""
     best = np.divide(total, norm2, out=np.full(np.shape(total), np.inf), where=norm2 > 0)
     return np.clip(1 + _OVERREACH * (best - 1), 1.0, ratio)
 
@@ -55,67 +46,68 @@ class Alpha:
     """Dual variables of few classes per sample: ragged rows, own class first."""
 
     formulation: str
-    pair: NDArray[np.int64]
+    slot_begin: NDArray[np.int64]
     cls: NDArray[np.int32]
     value: NDArray[Any]
     box: NDArray[Any]
-    norm2: float | None = None
-    """Squared norm of the weights, where it is known."""
+    norm2: float | None = None  # squared norm of the weights, where it is known
 
     @property
     def support(self) -> int:
         """Pairs of a sample and another class that hold the model up."""
-        return int(np.count_nonzero(self.value) - np.count_nonzero(self.value[self.pair[:-1]]))
+        own = self.value[self.slot_begin[:-1]]
+        return int(np.count_nonzero(self.value) - np.count_nonzero(own))
 
     def without_zeros(self, problem: Problem) -> Alpha:
-        """Drop the pairs of value zero; the first scan finds what else is needed.
+        """Drop the pairs of value zero, and all of samples without features, whose value is known.
 
-        Samples without entries keep none: their value is known without them.
+        The first scan finds what else is needed.
         """
-        first = self.pair[:-1]
+        first = self.slot_begin[:-1]
         kept = self.value > 0
         if problem.bias == 0:
-            kept &= np.repeat(_row_sizes(problem.X) > 0, np.diff(self.pair))
+            sizes: Any = abs(problem.X).max(axis=1)
+            filled = np.asarray(sizes.todense()).reshape(-1) > 0
+            kept &= np.repeat(filled, np.diff(self.slot_begin))
         kept[first] = True
-        pair = np.zeros_like(self.pair)
-        np.cumsum(np.add.reduceat(kept.astype(np.int64), first), out=pair[1:])
-        return replace(self, pair=pair, cls=self.cls[kept], value=self.value[kept])
+        begin = np.zeros_like(self.slot_begin)
+        np.cumsum(np.add.reduceat(kept.astype(np.int64), first), out=begin[1:])
+        return replace(self, slot_begin=begin, cls=self.cls[kept], value=self.value[kept])
 
     def measured(self, weights: Weights, problem: Problem) -> Alpha:
+        """Return them with the norm of their weights, which other boxes need."""
         return replace(self, norm2=float(np.sum(squared_norms(weights))))
 
     def scaled_to(self, problem: Problem) -> NDArray[Any]:
-        """Return values for another box, all feasible.
+        """Return feasible values for another box.
 
         They move with the box, so that those at a bound stay there, but a larger box does not
         drag along those that have no use for it.
         """
-        ratio = np.repeat(problem.box / self.box, np.diff(self.pair))
+        first, sizes = self.slot_begin[:-1], np.diff(self.slot_begin)
+        ratio = np.repeat(problem.box / self.box, sizes)
         growth = _common_ratio(problem.box, self.box)
         if growth is not None and self.norm2 is not None:
             everything = float(np.sum(self.value, dtype=np.float64))
-            own = float(np.sum(self.value[self.pair[:-1]], dtype=np.float64))
+            own = float(np.sum(self.value[first], dtype=np.float64))
             ratio = _grown(growth, np.array(everything - own), np.array(self.norm2))
-        ceiling = np.repeat(problem.box, np.diff(self.pair))
+        ceiling = np.repeat(problem.box, sizes)
         scaled: NDArray[Any] = np.minimum(self.value * ratio, ceiling).astype(problem.X.dtype)
         if not problem.facts.separable:
             # The others of a sample share the box; the first slot, their sum, is not used.
-            scaled[self.pair[:-1]] = 0
-            total = np.add.reduceat(scaled, self.pair[:-1], dtype=np.float64)
+            scaled[first] = 0
+            total = np.add.reduceat(scaled, first, dtype=np.float64)
             fitting = np.minimum(1.0, problem.box / np.maximum(total, problem.box))
-            scaled *= np.repeat(fitting.astype(scaled.dtype), np.diff(self.pair))
+            scaled *= np.repeat(fitting.astype(scaled.dtype), sizes)
         return scaled
 
     def labels(self) -> NDArray[np.int32]:
-        """Classes of the samples."""
-        return self.cls[self.pair[:-1]]
+        return self.cls[self.slot_begin[:-1]]
 
     def fits(self, problem: Problem) -> bool:
-        first = self.pair[:-1]
         return (
             self.formulation == problem.formulation
-            and len(first) == len(problem.y)
-            and bool(np.array_equal(self.cls[first], problem.y))
+            and bool(np.array_equal(self.labels(), problem.y))
             and bool(np.all(self.cls < problem.n_classes))
         )
 
@@ -129,14 +121,12 @@ class DenseAlpha:
     y: NDArray[np.int32]
     value: NDArray[Any]
     box: NDArray[Any]
-    norm2: NDArray[Any] | None = None
-    """Squared norm of each weight vector, where it is known."""
+    norm2: NDArray[Any] | None = None  # squared norm of each weight vector, where it is known
+    # Where classes are independent: the part of each class's own samples in its weights.
     own: OwnPart | None = None
-    """Where classes are independent: the part of each class's own samples in its weights."""
 
     @staticmethod
     def of(problem: Problem, value: NDArray[Any]) -> DenseAlpha:
-        """Return the dual variables `value` of a problem."""
         return DenseAlpha(problem.formulation, problem.loss, problem.y, value, problem.box)
 
     @property
@@ -153,10 +143,7 @@ class DenseAlpha:
         return replace(self, norm2=norm2, own=own)
 
     def scaled_to(self, problem: Problem) -> NDArray[Any]:
-        """Return values for another box, moved as far as that serves (see `Alpha`).
-
-        An infinite box, the hard margin, has no scale.
-        """
+        """Return values for another box, moved as far as that serves (see `Alpha`)."""
         dtype = problem.X.dtype
         growth = _common_ratio(problem.box, self.box)
         if growth is not None and self.own is not None:
@@ -175,6 +162,7 @@ class DenseAlpha:
             if not problem.facts.independent:  # all classes are one problem
                 total, norm2 = np.sum(total, keepdims=True), np.sum(norm2, keepdims=True)
             return np.asarray(_grown(growth, total, norm2)[None, :])
+        # An infinite box, the hard margin, has no scale.
         finite = np.isfinite(self.box) & np.isfinite(problem.box)
         ratio = np.ones((len(self.box), 1))
         np.divide(problem.box, self.box, out=ratio[:, 0], where=finite)
@@ -196,10 +184,8 @@ class DenseAlpha:
         assert self.norm2 is not None
         sums = (own, total - own)
         for_own, for_others = growth_of_parts(growth, part, self.norm2, sums, more)
-        dtype = problem.X.dtype
-        scaled: NDArray[Any] = np.multiply(
-            self.value, for_others[None, :].astype(dtype), dtype=dtype
-        )
+        factor = for_others[None, :].astype(problem.X.dtype)
+        scaled: NDArray[Any] = np.multiply(self.value, factor, dtype=problem.X.dtype)
         scaled[where] = value * for_own[where[1]]
         return scaled
 
@@ -208,7 +194,6 @@ class DenseAlpha:
         return OwnClass.among(problem.own_row, 0, problem.weight_rows).places
 
     def labels(self) -> NDArray[np.int32]:
-        """Classes of the samples."""
         return self.y
 
     def _squares_over(self, problem: Problem) -> Any:
@@ -226,34 +211,30 @@ class DenseAlpha:
         )
 
 
+Start: TypeAlias = Alpha | DenseAlpha  # dual variables of an earlier solution
+
+
 @dataclass
 class Solution:
-    """The end of a run."""
+    """The end of a run; its certificate is the last record of the history."""
 
     weights: Weights
     alpha: Start | None
-    primal: float
-    dual: float
-    gap: float
-    violation: float
     passes: int
-    converged: bool
-    ended_by: str
-    history: list[ScanRecord] = field(default_factory=list)
-    is_zero: bool = False
-    """Whether no better weights than zero were certified."""
+    ended_by: str  # empty if the run reached its tolerance
+    history: list[ScanRecord]
+    is_zero: bool = False  # whether no better weights than zero were certified
+
+    def __post_init__(self) -> None:
+        last, self.converged = self.history[-1], not self.ended_by
+        self.primal, self.dual = last.primal, last.dual
+        self.gap, self.violation = last.gap, last.violation
 
 
 @dataclass(frozen=True)
 class Limits:
     max_passes: int
     time_limit: float | None = None
-
-
-def _row_sizes(X: sp.csr_matrix) -> NDArray[Any]:
-    """Return the largest absolute value of each row; 0 where there is none."""
-    sizes: Any = abs(X).max(axis=1)
-    return np.asarray(sizes.todense()).reshape(-1)
 
 
 def squared_norms(weights: Weights) -> NDArray[Any]:

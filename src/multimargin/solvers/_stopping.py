@@ -1,38 +1,38 @@
-"""When to stop, as a whole and within the active set. Knows nothing of formulations."""
+"""Stopping rules of a run, and of the passes between two scans, for any formulation."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol, TypeAlias
+
+from multimargin import _core
 
 
 class Certificate(Protocol):
-    """Result of a scan: all classes, at the same weights."""
+    """Bounds of the objectives from a scan of all classes at the same weights."""
 
     @property
-    def primal(self) -> float:
-        """An upper bound of the weights' objective, rounding included."""
-
+    def primal(self) -> float: ...
     @property
-    def dual(self) -> float:
-        """A lower bound of the dual variables' objective."""
-
+    def dual(self) -> float: ...
     @property
     def violation(self) -> float: ...
 
 
-class PassResult(Protocol):
-    """Result of a pass over the active set, each sample as it was just before its move."""
+class PassSummary(NamedTuple):
+    """A pass of all ranks, each sample as it was just before its move; sums in a fixed order."""
 
-    @property
-    def gap(self) -> float: ...
-    @property
-    def violation(self) -> float: ...
+    gap: float
+    violation: float
+    complete: bool = True
+
+
+PassResult: TypeAlias = _core.PassReport | PassSummary
 
 
 def relative_gap(scan: Certificate) -> float:
-    """(primal - dual) / primal; the primal is positive except where everything is zero."""
+    """Return (primal - dual) / primal; the primal is positive unless everything is zero."""
     if math.isnan(scan.primal) or math.isnan(scan.dual):
         return math.inf  # proves nothing
     if math.isinf(scan.primal):
@@ -53,7 +53,7 @@ class GapStopping:
     by_gap: ClassVar[bool] = True
     tol: float
     idle: float = -1.0  # every coordinate of a visited sample moves
-    # Of the target: a pass over what is due that measures this is followed by one over everything.
+    # Of the target: a pass over due samples that measures this is followed by one over all.
     confirm: float = 0.6
 
     def reached(self, scan: Certificate) -> bool:

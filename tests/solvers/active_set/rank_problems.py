@@ -48,7 +48,7 @@ def dense_alpha(problem, found):
     """Dual variables of a run on one rank."""
     lists, n = found.solutions[0].alpha, len(problem.y)
     alpha = np.zeros((n, problem.n_classes))
-    alpha[np.repeat(np.arange(n), np.diff(lists.pair)), lists.cls] = lists.value
+    alpha[np.repeat(np.arange(n), np.diff(lists.slot_begin)), lists.cls] = lists.value
     alpha[np.arange(n), problem.y] = 0
     return alpha
 

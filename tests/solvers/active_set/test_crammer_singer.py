@@ -22,7 +22,7 @@ def test_dual_variables_satisfy_the_optimality_conditions():
     problem = make_problem(np.float64, np.int32, bias=1.0, formulation="cs")
     found = ActiveSetSolver(problem, GapStopping(1e-9), Limits(100_000)).run()
     engine = _core.engine(problem.samples, "cs", threads=1, seed=0)
-    engine.assign(found.alpha.pair, found.alpha.cls, found.alpha.value)
+    engine.assign(found.alpha.slot_begin, found.alpha.cls, found.alpha.value)
     A, alpha = with_intercept(problem.X), dense_alpha(engine, problem)
     assert cs_dual(alpha, A, problem.y, problem.box) == pytest.approx(found.dual, rel=1e-12)
     assert cs_kkt(alpha, A, problem.y, problem.box, negligible=1e-3) <= 1e-3
@@ -104,5 +104,5 @@ def test_what_rested_never_exceeds_the_budget(passes):
         model.fit(X, y)
     alpha = model._warm_alpha
     value = alpha.value.copy()
-    value[alpha.pair[:-1]] = 0  # the own class holds the sum of the others
-    assert np.add.reduceat(value, alpha.pair[:-1]).max() <= 1 + 1e-9
+    value[alpha.slot_begin[:-1]] = 0  # the own class holds the sum of the others
+    assert np.add.reduceat(value, alpha.slot_begin[:-1]).max() <= 1 + 1e-9

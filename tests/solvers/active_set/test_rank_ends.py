@@ -198,8 +198,10 @@ def test_back_to_what_was_before_a_new_start():
     other = ((problem.y + 1) % problem.n_classes).astype(np.int32)
     cls = np.stack([problem.y, other], axis=1).reshape(-1)
     workspace.begin(Lists(np.arange(0, 2 * n + 1, 2), cls, np.zeros(2 * n)))
-    snapshot.restore(workspace)
-    for found, expected in zip(workspace.lists(), (kept.pair, kept.cls, kept.value), strict=True):
+    workspace.restore(snapshot)
+    for found, expected in zip(
+        workspace.lists(), (kept.slot_begin, kept.cls, kept.value), strict=True
+    ):
         np.testing.assert_array_equal(found, expected)
     weights = workspace.weights()
     np.testing.assert_allclose(weights.coef.toarray(), best.coef, atol=1e-12)

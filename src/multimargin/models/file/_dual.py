@@ -25,7 +25,7 @@ def pack_dual(model: Any, arrays: Arrays) -> dict[str, Any]:
     arrays["dual.keys"], arrays["dual.box"] = samples.keys, alpha.box
     arrays["dual.value"] = alpha.value
     if isinstance(alpha, Alpha):
-        arrays["dual.pair"], arrays["dual.cls"] = alpha.pair, alpha.cls
+        arrays["dual.pair"], arrays["dual.cls"] = alpha.slot_begin, alpha.cls
         return {"format": "ragged", "formulation": alpha.formulation, "loss": "hinge"}
     arrays["dual.y"] = alpha.y
     return {"format": "dense", "formulation": alpha.formulation, "loss": alpha.loss}

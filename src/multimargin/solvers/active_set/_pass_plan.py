@@ -1,16 +1,15 @@
-"""How passes are arranged: in batches, one by one, or by bundles. Never depends on the threads.
+"""Plans of passes: in batches, one by one, or by bundles, whatever the number of threads.
 
 Samples of one *batch* are solved at the same weights and applied together; threads share the
 batch. Those that share a class disturb each other by the cosine between them, so the curvature
-along a class grows with the number of samples of the batch that touch it; for text, where a
-batch of 128 rarely has a class in common and cosines are small, that costs next to nothing.
-(Measured on 12,582 classes: mean cosine 0.009, and in a prototype, at a coupling of 0.05, 31.1
-visits per sample with 128 at a time against 31.6 with one at a time.)
+along a class grows with the samples of the batch that touch it. For text, where these are few and
+cosines small, that costs next to nothing. (On 12,582 classes: mean cosine 0.009, and in a
+prototype, at a coupling of 0.05, 31.1 visits per sample with batches of 128 against 31.6 of one.)
 
 With few classes and dense features every batch collides. Then samples move one after the other
 or, where that would take long, classes are divided into bundles that meet in rounds
-(`_round_robin`), which in that prototype took 2.5 to 3 times as long on one thread, but does not
-wait. (On dense data with few classes, where it is chosen, it has not been timed.)
+(`_round_robin`): 2.5 to 3 times as long on one thread in that prototype, but without waiting.
+(On dense data with few classes, where it is chosen, it has not been timed.)
 """
 
 from __future__ import annotations
@@ -27,9 +26,7 @@ _SAMPLED_ROWS = 512
 _LARGEST_BATCH = 128
 _SMALLEST_BATCH = 8  # below this, handing over costs more than it brings
 _TOLERATED_COUPLING = 0.25  # expected disturbance of a sample, relative to its own curvature
-_SMALL_WORK = (
-    3_000_000  # multiply-adds a pass: below, waiting for each other costs more than it brings
-)
+_SMALL_WORK = 3_000_000  # multiply-adds a pass, below which waiting costs more than it brings
 _BUNDLE_WORK = 50_000_000  # multiply-adds a pass from which waiting for one thread is long
 _BUNDLES = 16
 
@@ -44,16 +41,16 @@ class Plan:
 
     @property
     def may_overshoot(self) -> bool:
-        """Whether the samples of a batch may disturb each other more than is assumed."""
+        """Say whether samples of a batch may disturb each other more than is assumed."""
         return self.bundles == 1 and self.batch > 1 and self.coupling < 1
 
     def more_cautious(self) -> Plan:
-        """The plan for when they do. At coupling 1 curvatures are bounds: the dual cannot fall."""
+        """Return a plan with more coupling; at 1 curvatures are bounds: the dual cannot fall."""
         return Plan(self.batch, min(1.0, 2 * self.coupling + 0.05), self.bundles)
 
 
 def mean_cosine(X: sp.csr_matrix, bias: float, seed: int) -> float:
-    """Mean absolute cosine between different rows, estimated from a few hundred of them."""
+    """Estimate the mean absolute cosine between different rows from a few hundred of them."""
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.permutation(X.shape[0])[:_SAMPLED_ROWS])
     part: Any = X[rows].astype(np.float64)
@@ -75,19 +72,10 @@ def make_plan(
     *,
     may_divide: bool = True,
 ) -> Plan:
-    """Plan for an active set.
+    """Plan for an active set of ``touched`` pairs per class and ``work`` multiply-adds a pass.
 
-    Parameters
-    ----------
-    cosine : callable
-        Gives the mean cosine between samples; asked only where it matters.
-    touched : ndarray of shape (n_classes,)
-        Active pairs of every class, own samples included.
-    n_samples : int
-    work : int
-        Multiply-adds of one pass.
-    may_divide : bool, default=True
-        Whether a sample may be solved in parts, as the meetings of bundles do.
+    ``cosine`` gives the mean cosine between samples and is called only where it matters.
+    ``may_divide``: whether a sample may be solved in parts, as the meetings of bundles do.
     """
     if work < _SMALL_WORK:
         return Plan()

@@ -1,4 +1,4 @@
-"""Phases of a run, passes between two scans, and the numbers of a run that a checkpoint holds."""
+"""Phases of a run: the passes between two scans."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from multimargin.solvers.active_set._pass_plan import Plan
-
 
 @dataclass
 class Phase:
-    """Passes between two scans: what they aim at, and how they have fared so far."""
+    """Passes between two scans: their target, and how they have fared so far."""
 
     target: float | None  # unknown before the first scan
     floor: float
@@ -24,10 +22,10 @@ class Phase:
     measure: float = np.inf  # of the last pass over all samples
 
     def set_target(self, measure: float, first_share: float, phase_share: float) -> float:
-        """Choose the target from what the first pass has measured, and return it.
+        """Choose the target from the measure of the first pass, and return it.
 
         Where most of the gap lies outside the active set, the scan's target is reached at once; but
-        passes are cheaper than scans, so get on with what is inside.
+        passes are cheaper than scans, so get on with the part inside.
         """
         share = first_share if self.target is None else phase_share
         wanted = np.inf if self.target is None else self.target
@@ -45,38 +43,11 @@ class Phase:
     def start_over(self, gap: float) -> None:
         self.best, self.stale = gap, 0
 
-
-@dataclass
-class RunNumbers:
-    """The numbers of a run between two passes. The order is that of the checkpoints."""
-
-    phase: Phase
-    plan: Plan
-    passes: int
-    scans: int
-    stalled: int
-    exact: bool
-    least_coupling: float
-    tried_interior_point: bool
-    best: list[int]  # places of the best records in the history
-    seconds: float
-
     def to_json(self) -> dict[str, Any]:
-        numbers = asdict(self)
-        numbers["phase"] = {k: _to_json(v) for k, v in numbers["phase"].items()}
-        return numbers
+        """Return the fields; JSON has no infinity."""
+        return {k: "inf" if v == np.inf else v for k, v in asdict(self).items()}
 
     @classmethod
-    def from_json(cls, numbers: Mapping[str, Any]) -> RunNumbers:
-        phase = Phase(**{k: _from_json(v) for k, v in numbers["phase"].items()})
-        others = {k: numbers[k] for k in cls.__dataclass_fields__ if k not in ("phase", "plan")}
-        return cls(phase=phase, plan=Plan(**numbers["plan"]), **others)
-
-
-def _to_json(value: Any) -> Any:
-    """JSON has no infinity."""
-    return "inf" if value == np.inf else value
-
-
-def _from_json(value: Any) -> Any:
-    return np.inf if value == "inf" else value
+    def from_json(cls, fields: Mapping[str, Any]) -> Phase:
+        values: dict[str, Any] = {k: np.inf if v == "inf" else v for k, v in fields.items()}
+        return cls(**values)

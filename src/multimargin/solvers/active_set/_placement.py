@@ -1,4 +1,4 @@
-"""Which rank has which matches and owns which bundles, and which bundles move between ranks."""
+"""The places of matches and bundles on ranks, and the moves of bundles between them."""
 
 from __future__ import annotations
 
@@ -21,57 +21,38 @@ class Move:
 
 
 class Placement:
-    """The schedule of all bundles as one of the ranks sees it.
+    """The schedule of all bundles as one of the ranks sees it. Ranks beyond the matches have none.
 
-    Parameters
-    ----------
-    bundles : int
-        An odd number is made even by a bundle without classes: the one that meets it rests.
-    rank, size : int
-        Which rank this is, and of how many. Ranks beyond the matches have none.
-
-    Attributes
-    ----------
-    rounds : list of list of pairs
-        The two bundles that meet at each match.
-    bundles : int
-        The one without classes included.
-    mine : list of int
-        Matches of this rank.
-    owned : list of int
-        Bundles that this rank owns: those of its matches in the first round.
+    An odd number of bundles is made even by one without classes: the one that meets it rests.
     """
 
     def __init__(self, bundles: int, rank: int, size: int) -> None:
-        self.rounds = schedule(bundles + bundles % 2)
-        self.bundles = 2 * len(self.rounds[0])
-        self._rank, self._size = rank, size
+        self.rounds = schedule(bundles + bundles % 2)  # the two bundles that meet at each match
         matches = range(len(self.rounds[0]))
-        self.mine = [s for s in matches if self.rank_of(s) == rank]
-        self.owned = sorted(self.at(0))
+        self.bundles = 2 * len(matches)  # the one without classes included
+        self._rank, self._size = rank, size
+        self.mine = [s for s in matches if self.rank_of(s) == rank]  # matches
+        self.owned = sorted(self.at(0))  # bundles at these in the first round
         self._moves: dict[tuple[int, int], list[Move]] = {}
 
     def rank_of(self, match: int) -> int:
-        """The rank of a match. Neighbouring matches are at one rank, or at the next."""
+        """Return the rank of a match. Neighbouring matches are at one rank, or at the next."""
         matches = len(self.rounds[0])
         return match * min(self._size, matches) // matches
 
     def owner_rank(self, bundle: int) -> int:
-        """The rank that owns a bundle."""
         return self.rank_of(self._match_of(0)[bundle])
 
     def at(self, round_: int) -> list[int]:
-        """Bundles that are at this rank in a round."""
+        """Return the bundles that are at this rank in a round."""
         return [bundle for match in self.mine for bundle in self.rounds[round_][match]]
 
     def meetings(self) -> Iterator[tuple[int, int]]:
-        """All meetings at this rank, round by round."""
-        for meetings in self.rounds:
-            for match in self.mine:
-                yield meetings[match]
+        """Yield all meetings at this rank, round by round."""
+        return (meetings[match] for meetings in self.rounds for match in self.mine)
 
     def moves(self, before: int, after: int) -> list[Move]:
-        """Bundles that come or leave between two rounds, in the order of the matches they leave."""
+        """Return who comes or leaves between two rounds, in the order of the matches they leave."""
         if (before, after) not in self._moves:
             now, then = self._match_of(before), self._match_of(after)
             moves = [

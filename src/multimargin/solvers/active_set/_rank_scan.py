@@ -13,20 +13,15 @@ from numpy.typing import NDArray
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._partition import divided
 from multimargin.solvers._problem import Problem
-from multimargin.solvers.active_set._reports import Scan
+from multimargin.solvers.active_set._workspace import Scan
 
 
 def sum_over_bundles(comm: Communicator, values: dict[int, float]) -> float:
-    """Sum of one number per bundle over all ranks, in the order of bundles."""
-    mine = [
-        np.array(list(values), dtype=np.int64),
-        np.array(list(values.values()), dtype=float),
-    ]
-    everyones = {
-        int(b): float(v)
-        for numbers, amounts in comm.allgather(mine)
-        for b, v in zip(numbers, amounts, strict=True)
-    }
+    """Return the sum of one number per bundle over all ranks, in the order of bundles."""
+    mine = [np.array(list(values), np.int64), np.array(list(values.values()), np.float64)]
+    everyones: dict[int, float] = {}
+    for numbers, amounts in comm.allgather(mine):
+        everyones.update(zip(numbers.tolist(), amounts.tolist(), strict=True))
     return sum(everyones[b] for b in sorted(everyones))
 
 
@@ -44,7 +39,7 @@ class StepClock:
 
 
 class Losses:
-    """Losses of samples: the sum over classes or, with a shared budget, that in the worst class.
+    """Losses of samples: the sum over classes or, with a shared budget, the worst class's loss.
 
     Added bundle by bundle, so that no more than one number per sample is kept.
     """
@@ -61,25 +56,17 @@ class Losses:
             self._sums[bundle] = float(loss.sum())
 
     def total(self, comm: Communicator) -> float:
-        """Over all samples and ranks."""
+        """Return the loss of all samples and ranks."""
         if self._shared:
             return float(comm.allreduce(self._most, "max").sum())
         return sum_over_bundles(comm, self._sums)
 
 
 class RankScanner:
-    """Scans the bundles that this rank owns, together with the other ranks.
-
-    ``core`` is the compiled workspace of this rank.
-    """
+    """Scans the bundles ``owned`` by this rank in its compiled workspace ``core``."""
 
     def __init__(
-        self,
-        problem: Problem,
-        comm: Communicator,
-        core: Any,
-        owned: list[int],
-        timed: StepClock,
+        self, problem: Problem, comm: Communicator, core: Any, owned: list[int], timed: StepClock
     ) -> None:
         self._problem, self._comm, self._core = problem, comm, core
         self._owned, self._timed = owned, timed
@@ -95,13 +82,13 @@ class RankScanner:
         idle: float,
         exact: bool,
     ) -> Scan:
-        """The certificate at the present weights; see `Workspace.scan`.
+        """Return the certificate at the present weights; see `LocalWorkspace.scan`.
 
-        ``sums`` of each sample's dual variables, ``norms`` of each class's weights, and half the
-        sum of their squares.
+        It needs the sums of each sample's dual variables, the norms of each class's weights, and
+        half the sum of their squares.
         """
         problem, core, comm = self._problem, self._core, self._comm
-        n, dtype = len(problem.y), problem.X.dtype
+        n = len(problem.y)
         own, first_loss, worst = self._look_at_active(sums)
         losses, bounds = Losses(n, self._shared), Losses(n, self._shared)
         lost: dict[int, float] = {}
@@ -118,14 +105,12 @@ class RankScanner:
             worst = max(worst, outside)
             complete, found = complete and whole, found + len(margin)
         self._capacity = capacity
-        norm_error = 2 * float(np.finfo(dtype).eps) * half_norm
+        norm_error = 2 * float(np.finfo(problem.X.dtype).eps) * half_norm
         total = bounds.total(comm)
-        worst = float(comm.allreduce(np.array([worst], dtype=np.float64), "max")[0])
-        alpha = float(sums.sum())
         return Scan(
             primal=half_norm + norm_error + total + core.empty_value,
-            dual=alpha - half_norm - norm_error + core.empty_value,
-            violation=worst,
+            dual=float(sums.sum()) - half_norm - norm_error + core.empty_value,
+            violation=float(comm.allreduce(np.array([worst], dtype=np.float64), "max")[0]),
             rounding=total - losses.total(comm) + 2 * norm_error,
             found=int(comm.allreduce(np.array([found]), "sum")[0]),
             complete=bool(comm.allreduce(np.array([int(complete)]), "min")[0]),
@@ -135,7 +120,7 @@ class RankScanner:
     def _look_at_active(
         self, sums: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[Any], float]:
-        """Scores of the own classes, losses in active classes, and the largest violation there.
+        """Return scores of own classes, losses in active classes, and the largest violation there.
 
         Every class that is not active violates where its margin exceeds ``self._least``.
         """
@@ -156,16 +141,15 @@ class RankScanner:
         return own, first_loss, worst
 
     def merge_found(self) -> None:
-        """Forget pairs that do nothing, add the worst violators of the last scan."""
         threshold = self._thresholds()
         for bundle in self._owned:
             self._timed(self._core.merge, bundle, self._least, threshold)
         self._violators = {}
 
     def _thresholds(self) -> NDArray[Any]:
-        """The margin of each sample from which on violators become active.
+        """Return the margin of each sample from which on violators become active.
 
-        Every rank finds those of a part of the samples.
+        Every rank finds it for a part of the samples.
         """
         comm = self._comm
         cut = divided(len(self._problem.y), comm.size)
@@ -174,11 +158,9 @@ class RankScanner:
             for message, (a, b) in zip(outgoing, itertools.pairwise(cut), strict=True):
                 some = begin[a : b + 1]
                 message += [some, margin[some[0] : some[-1]]]
-        found = [
-            pair
-            for message in comm.alltoall(outgoing)
-            for pair in zip(message[::2], message[1::2], strict=True)
-        ]
+        found: list[Any] = []
+        for message in comm.alltoall(outgoing):
+            found += zip(message[::2], message[1::2], strict=True)
         mine = cut[comm.rank + 1] - cut[comm.rank]
         threshold = self._timed(self._core.thresholds, found, mine, self._capacity)
         return np.concatenate([part for (part,) in comm.allgather([threshold])])

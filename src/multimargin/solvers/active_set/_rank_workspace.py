@@ -1,25 +1,22 @@
 """The active set divided over ranks: bundles of classes that meet in rounds.
 
 Every rank has all samples; classes are divided into bundles. In a round two bundles meet at every
-match, and pairs that are active between their classes are worked on there; then one of the two
-moves on (`_round_robin.schedule`). A rank has some of the matches: two bundles each, never the
-model.
+match, where pairs that are active between their classes are worked on; then one of the two moves
+on (`_round_robin.schedule`). A rank has some of the matches: two bundles each, never the model.
 
 A bundle is owned by the rank of its match in the first round. There stay its *columns*, the samples
-that are active in each class, and where features lie in the weights; there scans are made. From
-match to match moves the *bundle state*: the weights, and the sums of its own samples' dual
-variables.
+that are active in each class, and where features lie in the weights; there scans are made. The
+*bundle state* moves: the weights, and the sums of its own samples' dual variables.
 
-The number of ranks decides who does the work, and nothing else: sums are taken in the order of
-bundles, or of rounds and matches.
+Results do not depend on the number of ranks: sums are taken in the order of bundles, or of rounds
+and matches.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,40 +30,25 @@ from multimargin.parallel._reduction import sum_parts
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Weights
 from multimargin.solvers._solution import csr_weights, stacked_weights
+from multimargin.solvers._stopping import PassSummary
 from multimargin.solvers.active_set._placement import Exchange, Placement
 from multimargin.solvers.active_set._rank_scan import RankScanner, StepClock, sum_over_bundles
-from multimargin.solvers.active_set._reports import PassSummary, Scan, gathered_summary
 from multimargin.solvers.active_set._round_robin import bundle_classes
-from multimargin.solvers.active_set._workspace import Lists, Load
+from multimargin.solvers.active_set._workspace import Lists, Load, LocalWorkspace, Scan
 
 _COLUMNS = ("begin", "sample", "alpha")
 _BUNDLE_STATE = ("sizes", "mask", "values")
 _MEETING_STATE = ("alpha", "resting", "pauses", "waits")
 
-
-@dataclass(frozen=True)
-class Columns:
-    """Dual variables of the bundles that this rank owns, class by class."""
-
-    of: dict[int, tuple[NDArray[Any], ...]]
-
-    def restore(self, workspace: RankWorkspace) -> None:
-        workspace.set_columns(self)
+# By bundle that this rank owns: its dual variables, class by class.
+Columns: TypeAlias = dict[int, tuple[NDArray[Any], ...]]
 
 
 class RankWorkspace:
-    """One rank's part of the active set; see `Workspace`.
+    """One rank's part of the active set, with the steps of `LocalWorkspace`.
 
-    Parameters
-    ----------
-    problem : Problem
-    comm : Communicator
-    bundles : int
-        As wanted; there are no more than classes.
-    threads, seed, isa : int
-    limited : bool
-        Whether `set_time_limit` is going to be called: then ranks agree after every round on
-        whether there is time for the next one.
+    There are no more bundles than classes. If ``limited``, ranks agree after every round on whether
+    there is time for the next one.
     """
 
     divided = True
@@ -88,6 +70,7 @@ class RankWorkspace:
         self._problem, self._comm, self._seed, self._limited = problem, comm, seed, limited
         self.bundles = min(bundles, problem.n_classes)
         self._placement = Placement(self.bundles, comm.rank, comm.size)
+        self.owned = self._placement.owned
         self._within_round = len(self._placement.rounds) // 2
         self._core: Any = _core.rank_workspace(problem.samples, problem.formulation, threads, isa)
         self._shared: bool = self._core.budget_is_shared
@@ -105,15 +88,8 @@ class RankWorkspace:
 
     @property
     def busy_seconds(self) -> float:
-        """Processor time in steps of the core."""
+        """Return the processor time in steps of the core."""
         return self._timed.seconds
-
-    @property
-    def owned(self) -> list[int]:
-        """Bundles that this rank owns."""
-        return self._placement.owned
-
-    # ------------------------------------------------------------ bundle states on the move
 
     def _move_to_round(self, to: int) -> None:
         """Bring all bundle states to their matches of another round."""
@@ -130,18 +106,15 @@ class RankWorkspace:
     def _unpack(self, bundle: int, packed: list[Any]) -> None:
         self._timed(self._core.unpack, bundle, *packed)
 
-    # ------------------------------------------------------------ beginnings
-
     def nearest_centroids(self, candidates: int, budget: int) -> None:
-        """Every rank looks at a part of the samples."""
+        """Begin with the classes of the nearest centroids; each rank looks at some samples."""
         rank = self._comm.rank
         cut = divided(len(self._problem.y), self._comm.size)
-        found = self._timed(self._core.candidates, candidates, budget, cut[rank], cut[rank + 1])
-        lengths, cls = zip(
-            *((np.diff(begin), cls) for begin, cls in self._comm.allgather(found)), strict=True
-        )
-        slot_begin = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64)
-        classes = np.concatenate(cls)
+        mine = self._timed(self._core.candidates, candidates, budget, cut[rank], cut[rank + 1])
+        found = self._comm.allgather(mine)
+        lengths = np.concatenate([np.diff(begin) for begin, _ in found])
+        slot_begin = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        classes = np.concatenate([cls for _, cls in found])
         self.begin(Lists(slot_begin, classes, np.zeros(len(classes), dtype=self._problem.X.dtype)))
 
     def begin(self, lists: Lists) -> None:
@@ -163,7 +136,7 @@ class RankWorkspace:
         return self._comm.broadcast([bundle_of])[0]
 
     def _expected_work(self, lists: Lists) -> NDArray[np.float64]:
-        """Work per class: half of all work are passes over pairs, half are scans of classes."""
+        """Return the work per class: half of all are passes over pairs, half scans of classes."""
         n_classes = self._problem.n_classes
         row_length = np.diff(self._problem.X.indptr) + 1.0
         touched: NDArray[Any] = np.bincount(
@@ -219,8 +192,6 @@ class RankWorkspace:
             self._core.scale(bundle, factor)
         self._sums = self._alpha_sums()
 
-    # ------------------------------------------------------------ passes
-
     def load(self) -> Load:
         problem = self._problem
         row_length = np.diff(problem.X.indptr).astype(np.int64)
@@ -234,7 +205,7 @@ class RankWorkspace:
         return Load(touched, int(self._comm.allreduce(work, "sum")[0]) + int(row_length.sum()))
 
     def arrange(self) -> None:
-        """Build the meetings: the structure of bundles goes from match to match for that."""
+        """Build the meetings; for that the structure of bundles goes from match to match."""
         self._core.drop_meetings()
         here: dict[int, Any] = {b: self._core.structure(b) for b in self.owned}
         for r, meetings in enumerate(self._placement.rounds):
@@ -250,11 +221,11 @@ class RankWorkspace:
         self._passes += 1  # another order of visits than in the phase before
 
     def run_pass(self, rule: _core.VisitRule) -> PassSummary:
-        """All rounds, from the first one on.
+        """Run all rounds, from the first one on.
 
-        Backwards would spare the way from the last round to the first, but with forwards and
-        backwards in turn what all samples share (an intercept) settles slowly: with one, 16
-        bundles and 1,139 classes took 174 passes instead of 89.
+        Forwards and backwards in turn would spare the way from the last round to the first, but an
+        intercept, which all samples share, then settles slowly: 16 bundles and 1,139 classes took
+        174 passes instead of 89.
         """
         last = len(self._placement.rounds) - 1
         # A sample is seen once per bundle that it meets: each time with a share of its gap.
@@ -269,8 +240,8 @@ class RankWorkspace:
                 break
             moves = self._placement.moves(r, min(r + 1, last))
             matches = self._placement.mine
-            # One thread for each match, or all threads for one match after the other: then what
-            # leaves a match is under way while they work on the next.
+            # One thread for each match, or all threads for one match after the other: then bundles
+            # that leave a match are under way while they work on the next.
             groups = [[s] for s in matches] if rule.batch > 1 else [matches]
             for group in groups:
                 reports = self._run_meetings(r, group, rule)
@@ -280,27 +251,36 @@ class RankWorkspace:
                 self._exchange.start_sends([m for m in moves if m.match in group], self._pack)
             self._exchange.finish_receives(moves, self._unpack)
             self._round = min(r + 1, last)
-        return gathered_summary(self._comm, seen, complete)
+        return self._summary(seen, complete)
+
+    def _summary(
+        self, seen: dict[tuple[int, int], tuple[float, float]], complete: bool
+    ) -> PassSummary:
+        """Add up all ranks' meetings in their order: gap and violation by round and match."""
+        places = np.array(list(seen), dtype=np.int64).reshape(-1, 2)
+        values = np.array(list(seen.values()), dtype=np.float64).reshape(-1, 2)
+        rows: list[tuple[int, int, float, float]] = []
+        for place, value, full in self._comm.allgather([places, values, np.array([complete])]):
+            rows += [(*p, *v) for p, v in zip(place.tolist(), value.tolist(), strict=True)]
+            complete = complete and bool(full[0])
+        rows.sort()
+        violation = max((row[3] for row in rows), default=0.0)
+        return PassSummary(sum(row[2] for row in rows), violation, complete)
 
     def _run_meetings(self, r: int, matches: list[int], rule: _core.VisitRule) -> Any:
         if not matches:
             return []
-        return self._timed(
-            self._core.run_meetings,
-            [self._placement.rounds[r][s] for s in matches],
-            rule,
-            (self._seed << 24) + self._passes * self._placement.bundles**2,
-        )
+        meetings = [self._placement.rounds[r][s] for s in matches]
+        seed = (self._seed << 24) + self._passes * self._placement.bundles**2
+        return self._timed(self._core.run_meetings, meetings, rule, seed)
 
     def set_time_limit(self, seconds: float) -> None:
-        """A meeting ends early; ranks agree after each round on whether there is another."""
+        """Let meetings end early; ranks agree after each round on whether there is another."""
         self._core.set_time_limit(seconds)
         self._deadline = time.monotonic() + seconds if seconds >= 0 else float("inf")
 
     def _time_is_up(self) -> bool:
         return bool(broadcast_value(self._comm, time.monotonic() >= self._deadline))
-
-    # ------------------------------------------------------------ certificates
 
     def recompute(self) -> None:
         """Bring dual variables to their owners and make the weights anew."""
@@ -337,15 +317,13 @@ class RankWorkspace:
         self._scanner.merge_found()
         self._settle()
 
-    # ------------------------------------------------------------ results
-
     @property
     def active_pairs(self) -> int:
         pairs = sum(len(self._core.columns(bundle)[1]) for bundle in self.owned)
         return int(self._comm.allreduce(np.array([pairs]), "sum")[0])
 
     def weights(self) -> Weights:
-        """Of the classes that this rank owns."""
+        """Return the weights of the classes that this rank owns."""
         owned, features = self.owned, self._problem.X.shape[1]
         rows = [csr_weights(self._core.weights(bundle), features) for bundle in owned]
         classes = np.concatenate(
@@ -353,23 +331,23 @@ class RankWorkspace:
         ).astype(np.int32)
         order = np.argsort(classes)
         stacked = stacked_weights(rows, features, self._problem.X.dtype)
-        whole = self._comm.size == 1
-        return Weights(
-            stacked.coef[order], stacked.constant[order], None if whole else classes[order]
-        )
+        held = None if self._comm.size == 1 else classes[order]
+        return Weights(stacked.coef[order], stacked.constant[order], held)
 
     def snapshot(self) -> Columns:
-        return Columns(
-            {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.owned}
-        )
+        return {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.owned}
 
-    def set_columns(self, columns: Columns) -> None:
-        """Come back to the pairs and dual variables of a snapshot."""
-        for bundle, parts in columns.of.items():
+    def restore(self, snapshot: Columns | Lists) -> None:
+        """Come back to a snapshot, perhaps from before the classes were divided."""
+        if isinstance(snapshot, Lists):
+            self.begin(snapshot)
+            return
+        for bundle, parts in snapshot.items():
             self._core.set_columns(bundle, *parts)
         self._settle()
 
     def lists(self) -> Lists | None:
+        """Return all dual variables, where this process has them all."""
         if self._comm.size > 1:
             return None
         problem = self._problem
@@ -384,11 +362,11 @@ class RankWorkspace:
         slot_begin = np.concatenate([[0], np.cumsum(np.bincount(sample, minlength=n))])
         return Lists(slot_begin.astype(np.int64), cls[order].astype(np.int32), alpha[order])
 
-    # ------------------------------------------------------------ checkpoints
-    # Parts keep the names of the first checkpoints: "luggage" for bundle states, "fixture" for
+    # Parts of checkpoints keep their first names: "luggage" for bundle states, "fixture" for
     # meetings, "league" for the partition.
 
     def state(self) -> tuple[dict[str, int], dict[str, Part]]:
+        """Return, between two passes, the position that ranks share, and the parts of this rank."""
         parts: dict[str, Part] = {}
         for bundle in self.owned:
             parts[f"columns-{bundle}"] = _named(_COLUMNS, self._core.columns(bundle))
@@ -416,11 +394,14 @@ class RankWorkspace:
             self._core.unpack(bundle, *(part[name] for name in _BUNDLE_STATE))
 
     def snapshot_parts(self, name: str, snapshot: Columns) -> dict[str, Part]:
-        return {f"{name}-{b}": _named(_COLUMNS, columns) for b, columns in snapshot.of.items()}
+        return {f"{name}-{b}": _named(_COLUMNS, columns) for b, columns in snapshot.items()}
 
     def snapshot_from(self, name: str, checkpoint: Checkpoint) -> Columns:
         parts = {b: checkpoint.part(f"{name}-{b}") for b in self.owned}
-        return Columns({b: tuple(np.array(part[k]) for k in _COLUMNS) for b, part in parts.items()})
+        return {b: tuple(np.array(part[k]) for k in _COLUMNS) for b, part in parts.items()}
+
+
+Workspace: TypeAlias = LocalWorkspace | RankWorkspace
 
 
 def _named(names: tuple[str, ...], arrays: Any) -> Part:

@@ -1,4 +1,4 @@
-"""Round robin: which bundles of classes may be worked on at the same time.
+"""Round robin: rounds of bundles of classes that can be worked on at the same time.
 
 One dual coordinate touches the weights of two classes, the sample's own and another. Two pairs
 of classes without a class in common can therefore be worked on at the same time. Arranging all
@@ -73,16 +73,11 @@ def rounds(n: int) -> list[Round]:
 
 
 def schedule(n_bundles: int) -> list[Round]:
-    """Rounds in which every meeting has a match, and each match keeps one of its bundles.
+    """Return rounds in which every meeting has a match, for an even number of bundles.
 
     Entry ``s`` of a round are the two bundles at match ``s``. From round to round one of them stays
     and the other moves on to another match, so that as few as possible move; only from the last
     round back to the first one both may have to.
-
-    Parameters
-    ----------
-    n_bundles : int
-        An even number.
 
     Examples
     --------
@@ -113,26 +108,13 @@ def schedule(n_bundles: int) -> list[Round]:
 def bundle_classes(
     own: ArrayLike, other: ArrayLike, work: ArrayLike, n_bundles: int
 ) -> NDArray[np.int32]:
-    """Divide classes into bundles of about equal work, confusable classes together.
+    """Return the bundle of each class: about equal work, confusable classes together, none empty.
 
     Pairs within a bundle need no other bundle, so classes that compete for the same samples should
     share one. Classes are put in an order in which confusable ones are near each other (reverse
-    Cuthill-McKee of the graph of confusions) and the order is cut where the work is even.
-
-    Parameters
-    ----------
-    own, other : array-like of shape (n_pairs,)
-        Confusions: class of a sample, and a class that competes for it.
-    work : array-like of shape (n_classes,)
-        Work that each class causes, for instance its number of active pairs and samples.
-    n_bundles : int
-        Number of bundles; at most the number of classes.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-        Bundle of each class. Every bundle has at least one class. Numbers are given so that the
-        meetings of a round (`rounds`) are about equally long.
+    Cuthill-McKee of the graph of confusions) and the order is cut where the ``work`` per class is
+    even. A confusion is a sample's ``own`` class and an ``other`` that competes for it. Bundles are
+    numbered so that the meetings of a round (`rounds`) are about equally long.
     """
     work = np.asarray(work, dtype=np.float64)
     n_classes = len(work)
@@ -156,7 +138,7 @@ def bundle_classes(
 
 
 def _team_numbers(n_bundles: int) -> NDArray[np.int32]:
-    """Numbers for bundles that stand in an order in which neighbours have most in common.
+    """Return numbers for bundles in an order in which neighbours have most in common.
 
     In a round those meet whose numbers have the same sum, modulo the number of teams around the
     middle. Counted 0, 1, -1, 2, -2, ... along the order, the sums 0 and 1 are neighbours, the next

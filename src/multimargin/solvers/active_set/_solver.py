@@ -1,34 +1,33 @@
-"""The solver of Weston-Watkins and Crammer-Singer: which step comes next. Steps are compiled.
+"""The solver of Weston-Watkins and Crammer-Singer, which decides on the next step.
 
 Most dual variables are zero at the optimum: 10 to 20 classes per sample of thousands. So two
 phases alternate. *Inner passes* visit samples and solve each one's block of active classes
 exactly, until little is left to gain there. A *scan* at fixed weights then looks at all classes of
 all samples, gives the exact primal, dual and gap, and reports the worst violators, which become
-active. The first active classes are those with the nearest centroids.
+active. The first active classes have the nearest centroids.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from multimargin import _core
-from multimargin.checkpoints._store import Part
 from multimargin.parallel._partition import default_bundles
 from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._best_so_far import ZERO
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import packed, unpacked
 from multimargin.solvers._solution import Alpha, Solution, Start, Weights
+from multimargin.solvers._stopping import PassResult
 from multimargin.solvers.active_set._pass_plan import Plan, make_plan, mean_cosine
-from multimargin.solvers.active_set._phase import Phase, RunNumbers
-from multimargin.solvers.active_set._rank_workspace import RankWorkspace
-from multimargin.solvers.active_set._reports import Scan
-from multimargin.solvers.active_set._workspace import Lists, LocalWorkspace, Report, Workspace
+from multimargin.solvers.active_set._phase import Phase
+from multimargin.solvers.active_set._rank_workspace import RankWorkspace, Workspace
+from multimargin.solvers.active_set._workspace import Lists, LocalWorkspace, Scan
 
 # Nearest centroids to start from. 8 is a few per cent faster on 1,139 classes, but its first scans
 # find more violators: on one of two machines they took half as long again with 12,582 classes.
@@ -47,19 +46,17 @@ _STALE_PASSES = 10  # passes without progress after which a batch is taken to ov
 _SLOW_PASSES = 300  # after which an interior point is tried, where it suits
 # The share of the gap that rounding may hide before scores are added up in double precision.
 _BLURRED = 0.1
-# Used only to plan the end of a time limit: what a thread does in a scan, and the seconds that it
-# takes to lay out one feature of an active pair.
-_MULTIPLY_ADDS_PER_SECOND = 5e9
-_LAYOUT_SECONDS = 4e-8
+# Used only to plan the end of a time limit.
+_MULTIPLY_ADDS_PER_SECOND = 5e9  # of a thread in a scan
+_LAYOUT_SECONDS = 4e-8  # for one feature of an active pair
+# The attributes that a checkpoint holds, without their underscores.
+_KEPT = ("passes", "scans", "stalled", "exact", "least_coupling", "tried_interior_point")
 
 
 class ActiveSetSolver(BaseSolver):
     """One run on a problem whose optimum needs few classes per sample.
 
-    Parameters
-    ----------
-    plan : Plan, default=None
-        How passes are arranged; chosen from the data if not given.
+    Passes are arranged by ``plan``; if it is None, by a plan made from the data.
     """
 
     name = "activeset"
@@ -67,44 +64,32 @@ class ActiveSetSolver(BaseSolver):
 
     def __init__(self, *args: Any, plan: Plan | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._separable = self._problem.facts.separable
+        problem = self._problem
         self._fixed_plan = plan
+        self._plan = Plan()
         self._scans = 0
         self._least_coupling = 0.0  # raised when a batch was seen to overshoot
-        self._classes_needed = _classes_needed(self._problem)
-        self._scan_seconds = self._expected_scan_seconds()
+        self._classes_needed = _classes_needed(problem)
+        work = float(problem.X.nnz) * problem.n_classes
+        self._scan_seconds = work / (_MULTIPLY_ADDS_PER_SECOND * self._threads)
         # Whether scans add up scores in double precision. With few classes they are a small part of
         # the work.
-        self._exact = self._problem.n_classes <= _FEW_CLASSES
-        self._plan = Plan()
-        self._workspace: Workspace = self._first_workspace()
-
-    def _first_workspace(self) -> Workspace:
-        plan, bundles = self._fixed_plan, self._bundles
-        if plan is not None and plan.bundles > 1:
-            bundles = plan.bundles
+        self._exact = problem.n_classes <= _FEW_CLASSES
+        bundles = self._bundles if plan is None or plan.bundles == 1 else plan.bundles
         if bundles is None:
             bundles = default_bundles(self._comm.size, self._checkpoints is not None)
-        if bundles is not None:
-            return self._divided_workspace(bundles)
-        return LocalWorkspace(self._problem, self._threads, self._seed, self._isa)
+        self._workspace = self._new_workspace(bundles)
 
-    def _divided_workspace(self, bundles: int) -> Workspace:
-        return RankWorkspace(
-            self._problem,
-            self._comm,
-            bundles,
-            self._threads,
-            self._seed,
-            self._isa,
-            limited=self._limits.time_limit is not None,
-        )
+    def _new_workspace(self, bundles: int | None) -> Workspace:
+        options = (self._threads, self._seed, self._isa)
+        if bundles is None:
+            return LocalWorkspace(self._problem, *options)
+        limited = self._limits.time_limit is not None
+        return RankWorkspace(self._problem, self._comm, bundles, *options, limited=limited)
 
     @cached_property
     def _cosine(self) -> float:
         return mean_cosine(self._problem.X, self._problem.bias, self._seed)
-
-    # ------------------------------------------------------------ the whole
 
     def _run(self, start: Start | None) -> Solution:
         assert start is None or isinstance(start, Alpha)
@@ -124,9 +109,8 @@ class ActiveSetSolver(BaseSolver):
             if scan is None:
                 ended_by, self._present = "time_limit", None
                 break
-            asked = self._scan_done(
-                scan.primal, scan.dual, scan.violation, self._workspace.active_pairs
-            )
+            pairs = self._workspace.active_pairs
+            asked = self._scan_done(scan.primal, scan.dual, scan.violation, pairs)
             if stopping.reached(scan):
                 ended_by = ""
                 break
@@ -143,11 +127,11 @@ class ActiveSetSolver(BaseSolver):
         return self._solution(ended_by)
 
     def _missed(self, scan: Scan, phase: Phase) -> float:
-        """How many times as much gap a scan found in the active set as passes had measured.
+        """Return how many times as much gap a scan found in the active set as passes had measured.
 
-        Passes see each sample just before its move. What all samples share (an intercept) is put
-        right by the first ones of a meeting, so that the others see nothing of it, and wrong again
-        in the next meeting; at the end all of them have it.
+        Passes see each sample just before its move. An error that all samples share (an intercept)
+        is put right by the first ones of a meeting, so that the others do not see it, and comes
+        back in the next meeting; at the end all of them have it.
         """
         if not self._stopping.by_gap or scan.outside is None:
             return 1.0
@@ -166,7 +150,7 @@ class ActiveSetSolver(BaseSolver):
             problem = self._problem
             slot_begin = np.arange(len(problem.y) + 1, dtype=np.int64)
             snapshot = Lists(slot_begin, problem.y, np.zeros_like(problem.box))
-        snapshot.restore(self._workspace)
+        self._workspace.restore(snapshot)
 
     def _shrink(self, factor: float) -> bool:
         self._workspace.scale(factor)
@@ -178,14 +162,12 @@ class ActiveSetSolver(BaseSolver):
     def _weights(self) -> Weights:
         return self._workspace.weights()
 
-    # ------------------------------------------------------------ its parts
-
     def _begin(self, start: Alpha | None) -> None:
         problem = self._problem
         n, k = len(problem.y), problem.n_classes
         if start is not None:
             start = start.without_zeros(problem)
-            self._workspace.begin(Lists(start.pair, start.cls, start.scaled_to(problem)))
+            self._workspace.begin(Lists(start.slot_begin, start.cls, start.scaled_to(problem)))
         elif k <= _FEW_CLASSES and 4 * k * problem.X.nnz <= _ALL_ACTIVE_BYTES:
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
             others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
@@ -214,11 +196,10 @@ class ActiveSetSolver(BaseSolver):
             return False
         alpha = found[0]
         own = np.arange(problem.n_classes)[None, :] == problem.y[:, None]
-        active = (alpha > 0) | own
         # Own class first, then the others.
         order = np.argsort(~own, axis=1, kind="stable").astype(np.int32)
         rows = np.arange(len(problem.y))[:, None]
-        kept = active[rows, order]
+        kept = ((alpha > 0) | own)[rows, order]
         slot_begin = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
         self._workspace.begin(Lists(slot_begin, order[kept], alpha[rows, order][kept]))
         return True
@@ -227,9 +208,9 @@ class ActiveSetSolver(BaseSolver):
         """Choose how passes over the present active set are arranged."""
         plan = self._fixed_plan or self._planned()
         if plan.bundles > 1 and not self._workspace.divided:
-            present = self._workspace.snapshot()
-            self._workspace = self._divided_workspace(plan.bundles)
-            present.restore(self._workspace)
+            present: Any = self._workspace.snapshot()
+            self._workspace = self._new_workspace(plan.bundles)
+            self._workspace.restore(present)
             plan = self._planned()
         self._plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
         self._workspace.arrange()
@@ -243,14 +224,14 @@ class ActiveSetSolver(BaseSolver):
             load.touched,
             max(1, round(share * len(problem.y))),
             load.work,
-            may_divide=self._separable and not self._workspace.divided,
+            may_divide=problem.facts.separable and not self._workspace.divided,
         )
 
     def _work_inside(self, phase: Phase) -> str:
         """Pass over the active set until the measure is down to the phase's target.
 
-        Most passes visit only what is due; before it is believed, the measure is taken of all
-        samples. Returns what ended the work before that, or nothing.
+        Most passes visit only samples that are due; before it is believed, the measure is taken of
+        all samples. Return the reason if the work ended before that.
         """
         while True:
             if limit := self._limit_reached():
@@ -264,8 +245,8 @@ class ActiveSetSolver(BaseSolver):
             if self._checkpoint_due():
                 self._write_checkpoint(phase)
 
-    def _judge(self, phase: Phase, result: Report) -> bool:
-        """Whether a scan comes next; otherwise how the next pass is made."""
+    def _judge(self, phase: Phase, result: PassResult) -> bool:
+        """Return whether a scan comes next; prepare the next pass otherwise."""
         measure = self._stopping.measure(result)
         if phase.everything:
             phase.measure = measure
@@ -290,7 +271,7 @@ class ActiveSetSolver(BaseSolver):
         phase.everything = confirm or not self._shrinking
         return False
 
-    def _pass(self, everything: bool, target: float | None) -> Report:
+    def _pass(self, everything: bool, target: float | None) -> PassResult:
         stopping, n = self._stopping, len(self._problem.y)
         quiet_gap, quiet_violation = stopping.quiet(target or 0.0, n)
         if not self._shrinking:
@@ -308,7 +289,7 @@ class ActiveSetSolver(BaseSolver):
         return self._workspace.run_pass(rule)
 
     def _scan(self, last: bool) -> Scan | None:
-        """The certificate of the present weights; None if there was no time for it.
+        """Return the certificate of the present weights; None if there was no time for it.
 
         After the last one nothing is merged, so that violators need not be found.
         """
@@ -333,57 +314,45 @@ class ActiveSetSolver(BaseSolver):
         return min(wanted, self._problem.n_classes - 1)
 
     def _is_blurred(self, scan: Scan) -> bool:
-        """Whether single precision hides a good part of the gap that is left."""
+        """Say whether single precision hides a good part of the gap that is left."""
         single = self._problem.X.dtype == np.float32
         if self._stopping.by_gap and self._stopping.reached(scan):
             return False
         return bool(single and scan.rounding > _BLURRED * (scan.primal - scan.dual))
 
-    # ------------------------------------------------------------ checkpoints
-
     def _write_checkpoint(self, phase: Phase) -> None:
-        assert self._checkpoints is not None
-        position, parts = self._workspace.state()
-        others: dict[str, Part] = {}
+        workspace, best = self._workspace, self._best_so_far
+        assert self._checkpoints is not None and isinstance(workspace, RankWorkspace)
+        position, parts = workspace.state()
         if self._comm.rank == 0:
-            others["history"] = {"rows": packed(self._history)}
-        for name, state in self._best_so_far.states.items():
-            others |= self._workspace.snapshot_parts(name, state)
-        numbers = RunNumbers(
-            phase=phase,
-            plan=self._plan,
-            passes=self._passes,
-            scans=self._scans,
-            stalled=self._stalled,
-            exact=self._exact,
-            least_coupling=self._least_coupling,
-            tried_interior_point=self._tried_interior_point,
-            best=self._best_so_far.places(self._history),
-            seconds=self._seconds(),
-        )
-        self._checkpoints.write({"position": position, **numbers.to_json()}, {**parts, **others})
+            parts["history"] = {"rows": packed(self._history)}
+        for name, state in best.states.items():
+            parts |= workspace.snapshot_parts(name, state)
+        common: dict[str, Any] = {"position": position, "phase": phase.to_json()}
+        common |= {"plan": asdict(self._plan)} | {name: getattr(self, f"_{name}") for name in _KEPT}
+        common |= {"best": best.places(self._history), "seconds": self._seconds()}
+        self._checkpoints.write(common, parts)
 
     def _resumed(self) -> Phase | None:
-        """The phase that the last checkpoint was written in, if there is one."""
-        found = self._last_checkpoint()
+        """Go on from the last checkpoint, if there is one; return the phase it was written in."""
+        found, workspace = self._last_checkpoint(), self._workspace
         if found is None:
             return None
-        self._workspace.resume(found.common["position"], found)
+        assert isinstance(workspace, RankWorkspace)
+        common = found.common
+        workspace.resume(common["position"], found)
         self._history = unpacked(found.part("history")["rows"])
-        numbers = RunNumbers.from_json(found.common)
-        self._plan = numbers.plan
-        self._passes, self._scans = numbers.passes, numbers.scans
-        self._stalled, self._least_coupling = numbers.stalled, numbers.least_coupling
-        self._tried_interior_point = numbers.tried_interior_point
-        self._exact = numbers.exact
-        self._began = time.monotonic() - numbers.seconds
+        self._plan = Plan(**common["plan"])
+        for name in _KEPT:
+            setattr(self, f"_{name}", common[name])
+        self._began = time.monotonic() - common["seconds"]
         self._best_so_far.recall(
-            self._history, numbers.best, lambda name: self._workspace.snapshot_from(name, found)
+            self._history, common["best"], lambda name: workspace.snapshot_from(name, found)
         )
-        return numbers.phase
+        return Phase.from_json(common["phase"])
 
     def _time_to_merge(self, scan: Scan) -> bool:
-        """Whether the time limit allows to lay out the violators and to scan once more."""
+        """Say whether the time limit allows to lay out the violators and to scan once more."""
         needed = self._layout_seconds(self._workspace.active_pairs + scan.found)
         return not self._agreed("time_limit" if self._seconds_left() < needed else "")
 
@@ -391,13 +360,9 @@ class ActiveSetSolver(BaseSolver):
         entries = pairs * self._problem.X.nnz / len(self._problem.y)
         return float(entries * _LAYOUT_SECONDS / self._threads)
 
-    def _expected_scan_seconds(self) -> float:
-        work = float(self._problem.X.nnz) * self._problem.n_classes
-        return work / (_MULTIPLY_ADDS_PER_SECOND * self._threads)
-
 
 def _classes_needed(problem: Problem) -> int:
-    """Classes that a typical sample must lean on: its alphas, at most the box, add up to 1/k.
+    """Return how many classes a typical sample needs: its alphas, at most the box, sum to 1/k.
 
     Where the sum of the alphas is bounded, one class can take it all.
     """

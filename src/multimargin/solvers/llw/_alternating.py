@@ -1,4 +1,4 @@
-"""Lee-Lin-Wahba by the paper's alternation: classes by themselves, the mean held in between.
+"""Lee-Lin-Wahba by the paper's alternation: each class alone, with the mean of all held.
 
 With the mean of the classes' sums held fixed every class is a binary problem, so classes can be
 worked on anywhere, here in bundles on any number of ranks; only the mean has to be reduced,
@@ -29,8 +29,7 @@ class AlternatingSolver(LlwSolver):
 
     name = "alternating"
     takes_reductions = True
-    recalls_dropped = False
-    """Whether variables that were dropped take part again after every certificate."""
+    recalls_dropped = False  # whether dropped variables take part again after every certificate
 
     def __init__(self, *args: Any, reductions: int = 10, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -49,8 +48,6 @@ class AlternatingSolver(LlwSolver):
         self._engine = self._share.engine
         self._hard = HardMargin(problem, self._share) if np.isinf(problem.box[0]) else None
 
-    # ------------------------------------------------------------ the run
-
     def _run(self, start: Start | None) -> Solution:
         if self._found is not None:
             self._resume(self._found)
@@ -65,7 +62,7 @@ class AlternatingSolver(LlwSolver):
                 self._write_checkpoint()
 
     def _epoch(self) -> tuple[bool, float]:
-        """Pass every class over all samples; returns whether it was complete, and the measure."""
+        """Pass every class over all samples; return whether it was complete, and the measure."""
         order, parts = self._engine.shuffled_samples(self._passes), self._reductions
         reports = []
         for part in range(parts):
@@ -82,15 +79,13 @@ class AlternatingSolver(LlwSolver):
         return True, self._measure(self._share.measured(reports))
 
     def _after_epoch(self, complete: bool, measure: float) -> str | None:
-        """Look, where it is time to; returns why the run ends here, None if it goes on."""
+        """Look, where it is time to; return why the run ends here, None if it goes on."""
         full = self._everything or not self._shrinking
-        limit = "" if complete else "time_limit"
-        limit = limit or self._limit_reached()
+        limit = self._limit_reached() if complete else "time_limit"
         quiet = bool(self._history) and measure <= self._target()
-        confirmed = quiet and full
         self._everything = quiet and not full
         # Within the held mean all may be well long before it is: looks are spaced out.
-        if not limit and (self._passes < self._next_look or (quiet and not confirmed)):
+        if not limit and (self._passes < self._next_look or self._everything):
             return None
         ended_by = self._look() or limit
         if ended_by == "precision" and not full:
@@ -105,8 +100,6 @@ class AlternatingSolver(LlwSolver):
     def _held_mean(self) -> Array:
         """Return where the mean is held, counted from the last certificate."""
         return self._engine.mean()
-
-    # ------------------------------------------------------------ the classes of all ranks
 
     def _begin(self, start: Start | None) -> bool:
         if not isinstance(start, DenseAlpha):
@@ -128,8 +121,6 @@ class AlternatingSolver(LlwSolver):
     def _weights(self) -> Weights:
         weights = super()._weights()
         return replace(weights, classes=self._share.classes) if self._comm.size > 1 else weights
-
-    # ------------------------------------------------------------ checkpoints
 
     def _write_checkpoint(self) -> None:
         assert self._checkpoints is not None
@@ -166,7 +157,7 @@ class AlternatingSolver(LlwSolver):
         }
 
     def _kept_vectors(self) -> dict[str, NDArray[Any]]:
-        """Return the vectors of the state that are the same on all ranks."""
+        """Return the parts of the state that are the same on all ranks."""
         return {"mean": self._engine.mean(), **self._kept_history()}
 
     def _kept_rows(self) -> dict[str, NDArray[Any]]:
@@ -231,8 +222,6 @@ class ExtrapolatedSolver(AlternatingSolver):
             return super()._certificate()
         self._best, self._best_dual = self._alpha(), dual
         return seen
-
-    # ------------------------------------------------------------ checkpoints
 
     def _kept_numbers(self) -> dict[str, Any]:
         return {**super()._kept_numbers(), "steps": self._steps, "moving": self._mean is not None}

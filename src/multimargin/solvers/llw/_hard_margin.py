@@ -1,4 +1,4 @@
-"""Lee-Lin-Wahba with C = infinity: the certificate, and how to see that there is no solution.
+"""Lee-Lin-Wahba with C = infinity: the certificate, and proofs that there is no solution.
 
     min 1/2 sum_c |w_c|^2   so that   1 + w_c.x_i <= 0  for all c != y_i,   sum_c w_c = 0
 
@@ -34,21 +34,13 @@ _MOST_CONSTRAINTS = 20_000  # of a linear program
 
 
 class HardMargin:
-    """The certificate of one hard-margin run.
-
-    Parameters
-    ----------
-    problem : Problem
-    share : Share, default=None
-        The classes that this rank holds; all if not given. Dual variables are then of these.
-    """
+    """The certificate of one run. Dual variables are of all classes, or of a rank's share."""
 
     def __init__(self, problem: Problem, share: Share | None = None) -> None:
-        self._problem = problem
-        self._share = share
+        self._problem, self._share = problem, share
         self._margin = 0.0
-        self._before: NDArray[Any] | None = None
-        self._compare_after = 16
+        # The pass at which the next comparison is due, and the variables it compares with.
+        self.memory: tuple[int, NDArray[Any] | None] = (16, None)
         squares = problem.X.multiply(problem.X).sum(axis=1)
         norms = np.asarray(squares).reshape(-1) + problem.bias**2
         empty = np.flatnonzero(norms == 0)
@@ -84,10 +76,7 @@ class HardMargin:
         return True
 
     def refuse_by_linear_program(self) -> None:
-        """Raise ValueError if a linear program finds no weights at all that obey.
-
-        For problems of few weights, when the way to the least ones has failed.
-        """
+        """Raise ValueError if a linear program, for few constraints, finds no weights that obey."""
         problem = self._problem
         n, k = len(problem.y), problem.n_classes
         if n * k > _MOST_CONSTRAINTS:
@@ -116,25 +105,14 @@ class HardMargin:
 
     def compare(self, alpha: Callable[[], NDArray[Any]], passes: int) -> None:
         """Look, now and then, at how the dual variables grow."""
-        if passes < self._compare_after:
+        due, before = self.memory
+        if passes < due:
             return
-        self._compare_after = 2 * passes
         now = alpha()
         self.goes_on(now, _HOPELESS)
-        if self._before is not None:
-            self.goes_on(np.maximum(now - self._before, 0), _HOPELESS)
-        self._before = now
-
-    # ------------------------------------------------------------ for checkpoints
-
-    @property
-    def memory(self) -> tuple[int, NDArray[Any] | None]:
-        """The pass at which the next comparison is due, and the variables it compares with."""
-        return self._compare_after, self._before
-
-    @memory.setter
-    def memory(self, value: tuple[int, NDArray[Any] | None]) -> None:
-        self._compare_after, self._before = value
+        if before is not None:
+            self.goes_on(np.maximum(now - before, 0), _HOPELESS)
+        self.memory = (2 * passes, now)
 
     def _least_norm(self, p: NDArray[Any]) -> float:
         """Return a lower bound for the norm of any solution."""

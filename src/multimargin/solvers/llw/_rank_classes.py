@@ -10,8 +10,8 @@ per sample and epoch, however often the mean is reduced.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,12 @@ from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._partition import bundle_cuts, divided, line_lanes
 from multimargin.parallel._reduction import sum_parts
 from multimargin.solvers._problem import Problem
+from multimargin.solvers._stopping import PassSummary
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Certificate:
+class Certificate(NamedTuple):
     """Sums and maxima over all classes, all at the same weights."""
 
     half_norm: float
@@ -38,25 +38,13 @@ class Certificate:
     free: int
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Gap and violation over all classes in an epoch, each sample just before it moved."""
-
-    gap: float
-    violation: float
+_row = attrgetter(*Certificate._fields)  # of the core's report on a bundle
 
 
 class Share:
-    """The bundles of one rank.
+    """The bundles of one rank, with a compiled solver that takes the options.
 
-    Parameters
-    ----------
-    problem : Problem
-    comm : Communicator
-    bundles : int
-        Of all ranks together; fewer where there are not as many lines of classes.
-    **options
-        Of the compiled solver.
+    All ranks together have so many bundles, or fewer if there are not as many lines of classes.
     """
 
     def __init__(self, problem: Problem, comm: Communicator, bundles: int, **options: Any) -> None:
@@ -67,8 +55,7 @@ class Share:
         self._cuts = cuts[self.numbers.start : self.numbers.stop + 1]
         self.classes = np.arange(self._cuts[0], self._cuts[-1], dtype=np.int32)
         self.engine = _core.lee_lin_wahba(problem.samples, cuts=self._cuts, **options)
-
-    # ------------------------------------------------------------ sums over all classes
+        self._samples = np.arange(problem.X.shape[0], dtype=np.int32)
 
     def _total(self, parts: Array) -> Array:
         """Return the sum of all ranks' rows, one per bundle."""
@@ -76,9 +63,10 @@ class Share:
         return sum_parts(self._comm, numbered, parts.shape[1], np.float64)
 
     def _alpha_sums(self, samples: NDArray[np.int32]) -> Array:
+        """Return the sums of the samples' dual variables, one row per bundle."""
         sums = np.empty((len(self.numbers), len(samples)))
         self.engine.alpha_sums(samples, sums)
-        return self._total(sums)
+        return sums
 
     def _everywhere(self, rows: Sequence[tuple[float, ...]], columns: int) -> Array:
         """Return the rows of all bundles in their order."""
@@ -88,8 +76,7 @@ class Share:
 
     def recompute(self) -> None:
         """Make the weights of all classes anew from their dual variables."""
-        n = self._problem.X.shape[0]
-        self.engine.recompute_from(self._alpha_sums(np.arange(n, dtype=np.int32)))
+        self.engine.recompute_from(self._total(self._alpha_sums(self._samples)))
         self.engine.centre(self._weight_sums())
 
     def _weight_sums(self) -> Array:
@@ -100,49 +87,38 @@ class Share:
 
     def look(self) -> Certificate:
         """Return the certificate at the present weights."""
-        rows = self._everywhere(
-            [
-                (r.half_norm, r.loss, r.alpha, r.violation, r.margin, r.free)
-                for r in self.engine.certify_bundles(self._weight_sums())
-            ],
-            6,
-        )
+        reports = self.engine.certify_bundles(self._weight_sums())
+        rows = self._everywhere([_row(report) for report in reports], 6)
         half_norm, loss, alpha = (_in_order(rows[:, k]) for k in range(3))
         violation, margin = (float(rows[:, k].max()) for k in (3, 4))
         return Certificate(half_norm, loss, alpha, violation, margin, int(rows[:, 5].sum()))
-
-    # ------------------------------------------------------------ an epoch
 
     def pass_samples(
         self, samples: NDArray[np.int32], held: Array, everything: bool, idle: float
     ) -> tuple[bool, list[_core.PassReport]]:
         """Pass every class over some samples with the mean held, then move the mean.
 
-        Returns whether all ranks finished before the time limit, and this rank's reports.
+        Return whether all ranks finished before the time limit, and this rank's reports.
         """
         self.engine.hold_mean(held, samples)
         reports = self.engine.pass_lines(samples, everything, idle)
-        sums = np.empty((len(self.numbers), len(samples)))
-        self.engine.alpha_sums(samples, sums)
         # Whether a rank finished travels with the sums: one message less.
         unfinished = np.array([[not r.complete] for r in reports], dtype=np.float64)
-        total = self._total(np.hstack([sums, unfinished.reshape(-1, 1)]))
+        total = self._total(np.hstack([self._alpha_sums(samples), unfinished.reshape(-1, 1)]))
         self.engine.move_mean(samples, total[:-1].copy())
         return total[-1] == 0, reports
 
-    def measured(self, reports: list[list[_core.PassReport]]) -> Measured:
+    def measured(self, reports: list[list[_core.PassReport]]) -> PassSummary:
         """Add up the reports of all bundles on the parts of an epoch."""
         mine = [
             (sum(r.gap for r in bundle), max(r.violation for r in bundle))
             for bundle in zip(*reports, strict=True)
         ]
         rows = self._everywhere(mine, 2)
-        return Measured(_in_order(rows[:, 0]), float(rows[:, 1].max()))
-
-    # ------------------------------------------------------------ rows of samples x classes held
+        return PassSummary(_in_order(rows[:, 0]), float(rows[:, 1].max()))
 
     def split(self, rows: NDArray[Any]) -> dict[int, NDArray[Any]]:
-        """Return the columns of each bundle, by its number."""
+        """Return the columns of each bundle from rows of all classes held, by its number."""
         first = self._cuts[0]
         return {
             number: np.ascontiguousarray(rows[:, self._cuts[k] - first : self._cuts[k + 1] - first])
@@ -158,8 +134,6 @@ class Share:
         """Return the sum of all ranks' vectors, one per bundle."""
         return self._total(np.array(bundles, dtype=np.float64).reshape(-1, length))
 
-    # ------------------------------------------------------------ state
-
     def assign(self, alpha: NDArray[Any]) -> None:
         """Set the dual variables of the classes held, and make all weights anew."""
         self.engine.set_alpha(alpha)
@@ -167,30 +141,26 @@ class Share:
 
     def save(self) -> dict[int, dict[str, NDArray[Any]]]:
         """Return each bundle's state between two epochs."""
-        parts = {}
-        for k, number in enumerate(self.numbers):
-            state = self._empty_state(k)
-            self.engine.save(k, state["alpha"], state["w"], state["drops"])
-            parts[number] = state
+        parts = {number: self._empty_state(k) for k, number in enumerate(self.numbers)}
+        for k, state in enumerate(parts.values()):
+            self.engine.save(k, **state)
         return parts
 
     def load(self, parts: Mapping[int, Part], mean: Array) -> None:
         """Take over the state of a checkpoint: this rank's bundles, and the mean."""
         for k, number in enumerate(self.numbers):
-            state = {name: np.ascontiguousarray(v) for name, v in parts[number].items()}
-            self.engine.load(k, state["alpha"], state["w"], state["drops"])
-        n = self._problem.X.shape[0]
-        self.engine.loaded(
-            self._alpha_sums(np.arange(n, dtype=np.int32)), np.ascontiguousarray(mean)
-        )
+            state = [np.ascontiguousarray(parts[number][name]) for name in ("alpha", "w", "drops")]
+            self.engine.load(k, *state)
+        sums = self._total(self._alpha_sums(self._samples))
+        self.engine.loaded(sums, np.ascontiguousarray(mean))
 
     def _empty_state(self, k: int) -> dict[str, NDArray[Any]]:
-        n, d = self._problem.X.shape
+        (n, d), dtype = self._problem.X.shape, self._problem.X.dtype
         classes = self._cuts[k + 1] - self._cuts[k]
-        lines = -(-classes // line_lanes(self._problem.X.dtype))
+        lines = -(-classes // line_lanes(dtype))
         return {
-            "alpha": np.empty((n, classes), dtype=self._problem.X.dtype),
-            "w": np.empty((d + 1, classes), dtype=self._problem.X.dtype),
+            "alpha": np.empty((n, classes), dtype=dtype),
+            "w": np.empty((d + 1, classes), dtype=dtype),
             "drops": np.empty((3 * lines, n), dtype=np.uint16),
         }
 

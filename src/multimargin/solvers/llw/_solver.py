@@ -22,6 +22,7 @@ from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._best_so_far import ZERO
 from multimargin.solvers._core_types import LeeLinWahba
 from multimargin.solvers._solution import DenseAlpha, Solution, Start, Weights, squared_norms
+from multimargin.solvers._stopping import PassResult
 from multimargin.solvers.llw._hard_margin import HardMargin
 
 _FIRST_PASSES = 2  # where all variables are at their bound, nothing is left after them
@@ -60,7 +61,7 @@ class LlwSolver(BaseSolver):
         self._engine = _core.lee_lin_wahba(problem.samples, **options)
 
     def _begin(self, start: Start | None) -> bool:
-        """Take the start, if there is one; returns whether there is."""
+        """Take the start, if there is one; return whether there is."""
         if not isinstance(start, DenseAlpha):
             return False
         self._assign(start.scaled_to(self._problem))
@@ -70,7 +71,7 @@ class LlwSolver(BaseSolver):
         self._engine.assign(alpha)
 
     def _look(self) -> str:
-        """Certify weights made anew; returns why the run has to end here, if it has to."""
+        """Certify weights made anew; return why the run has to end here, if it has to."""
         began = time.monotonic()
         self._engine.set_time_limit(-1.0)
         seen = self._certificate()
@@ -86,10 +87,9 @@ class LlwSolver(BaseSolver):
         # The norm is of rounded weights, the dual variables stand for exact ones.
         norm_error = 2 * float(np.finfo(self._problem.X.dtype).eps) * seen.half_norm
         dual = seen.alpha - seen.half_norm - norm_error
-        primal = seen.half_norm + norm_error + seen.loss
         if self._hard is not None:
-            primal = self._hard.primal(seen)
-        return primal, dual
+            return self._hard.primal(seen), dual
+        return seen.half_norm + norm_error + seen.loss, dual
 
     def _shrink(self, factor: float) -> bool:
         self._assign(self._alpha() * self._problem.X.dtype.type(factor))
@@ -137,10 +137,9 @@ class LlwSolver(BaseSolver):
         return self._rounded(solution) if rounds else solution
 
     def _rounded(self, solution: Solution) -> Solution:
-        """Round a hard margin to the model's type, which has fewer digits.
+        """Round a hard margin to the model's type, which has fewer digits, and certify that.
 
-        Weights are scaled until they obey the constraints again. The certificate is of the
-        weights that are kept.
+        Weights are scaled until they obey the constraints again.
         """
         problem, given = self._problem, solution.weights
         held = np.arange(problem.n_classes) if given.classes is None else given.classes
@@ -160,25 +159,16 @@ class LlwSolver(BaseSolver):
         half = float(sum(part[0] for (part,) in self._comm.allgather([squares]))) / 2
         primal = half / (1 - most) ** 2 if most < 1 else math.inf
         last = replace(solution.history[-1], primal=max(primal, solution.dual))
-        reached = self._stopping.reached(last)
-        return replace(
-            solution,
-            weights=weights,
-            primal=last.primal,
-            gap=last.gap,
-            converged=reached,
-            ended_by="" if reached else solution.ended_by or "precision",
-            history=[*solution.history[:-1], last],
-        )
+        ended_by = "" if self._stopping.reached(last) else solution.ended_by or "precision"
+        history = [*solution.history[:-1], last]
+        return replace(solution, weights=weights, ended_by=ended_by, history=history)
 
     def _kept_alpha(self) -> DenseAlpha | None:
         if not self._keep_alpha or self._comm.size > 1:
             return None
         return DenseAlpha.of(self._problem, self._alpha())
 
-    # ------------------------------------------------------------ measures of passes
-
-    def _measure(self, result: Any) -> float:
+    def _measure(self, result: PassResult) -> float:
         return float(result.violation if self._by_violation else result.gap)
 
     @property
@@ -244,7 +234,7 @@ class BlockSolver(LlwSolver):
             self._look()  # the limits leave no more than the better of the two
         return ended_by
 
-    def _one_pass(self) -> Any:
+    def _one_pass(self) -> PassResult:
         self._limit(self._engine)
         result = self._engine.pass_rows(self._leave_below(), self._stopping.idle)
         self._pass_done()
@@ -258,7 +248,7 @@ class BlockSolver(LlwSolver):
         return ""
 
     def _work(self) -> str:
-        """Pass until the tolerance is likely; returns the limit that ended it before, if any."""
+        """Pass until the tolerance is likely; return the limit that ended it before, if any."""
         target, seen = self._target(), [math.inf]
         for count in range(1, _LOOK_EVERY + 1):
             if limit := self._limit_reached():
@@ -302,5 +292,4 @@ class BlockSolver(LlwSolver):
             # Many variables ran into their bounds: passes find out which ones.
             self._phase = min(2 * self._phase, _LONGEST_PHASE)
         else:
-            self._phase = _PHASE
-            self._iterations = _MOST_ITERATIONS
+            self._phase, self._iterations = _PHASE, _MOST_ITERATIONS

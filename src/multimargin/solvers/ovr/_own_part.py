@@ -21,35 +21,18 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class OwnPart:
-    """The part of its own samples in the weights w of each class.
+    """The part of its own samples in the weights w of each class."""
 
-    Attributes
-    ----------
-    norm2 : ndarray of shape (n_classes,)
-        Squared norm of the part.
-    along : ndarray of shape (n_classes,)
-        Product of the part and w.
-    """
-
-    norm2: Floats
-    along: Floats
+    norm2: Floats  # squared norm of the part
+    along: Floats  # product of the part and w
 
 
 def own_part(
     weights: Weights, problem: Problem, rows: NDArray[Any], classes: NDArray[Any], alpha: Any
 ) -> OwnPart:
-    """Measure the own part of weights.
+    """Measure the own part of all classes' weights.
 
-    Parameters
-    ----------
-    weights : Weights
-        Of all classes.
-    problem : Problem
-        With the samples.
-    rows, classes : ndarray of int
-        Samples that have a weight vector of their class, and which.
-    alpha : ndarray
-        Their dual variables in it.
+    ``rows`` are samples that have a weight vector of their class, with its number and their alpha.
     """
     shape = (problem.weight_rows, len(problem.y))
     X: Any = problem.X
@@ -72,22 +55,12 @@ def row_sums(matrix: Any, data: NDArray[Any]) -> Floats:
 def growth_of_parts(
     most: float, part: OwnPart, norm2: Floats, sums: tuple[Floats, Floats], more: tuple[Any, Any]
 ) -> tuple[Floats, Floats]:
-    """Return by what to multiply the own and the other variables of each class.
+    """Return factors for the own and for the other variables of each class.
 
     The dual is a parabola in these two: t own + s others - 1/2 |t w_own + s w_others|^2. This is
-    its maximum, clipped to between no growth and all that the box allows.
-
-    Parameters
-    ----------
-    most : float
-        By how much the box grows.
-    part : OwnPart
-    norm2 : ndarray of shape (n_classes,)
-        Squared norms of the weights.
-    sums : tuple of ndarray
-        Of the own and of the other variables.
-    more : tuple of ndarray or float
-        Terms of a squared loss in the two squared norms.
+    its maximum, clipped to between no growth and ``most``, by which the box grows. ``norm2`` are
+    squared norms of the weights; ``sums`` are of the own and of the other variables, and ``more``
+    are the terms of a squared loss in their two squared norms.
     """
     cross = part.along - part.norm2
     own2, others2 = part.norm2 + more[0], norm2 - part.along - cross + more[1]
@@ -97,6 +70,6 @@ def growth_of_parts(
 
 
 def _clipped(above: Floats, below: Floats, most: float) -> Floats:
-    # Nothing to balance: the box is what limits it.
+    # Where there is nothing to balance, the box is the limit.
     best = np.divide(above, below, out=np.full(np.shape(above), np.inf), where=below > 0)
     return np.asarray(np.clip(best, 1.0, most))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin import _core
 from multimargin.checkpoints._store import Checkpoint
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._partition import divided, stretches
@@ -19,62 +19,30 @@ from multimargin.solvers._solution import Weights, csr_weights, stacked_weights
 # Lines handed over at a time, but no more than 16 times in all; the same for any number of
 # threads and ranks, since the history shows it.
 _LINES, _GROUPS = 64, 16
+_WEIGHTS = ("value", "index", "begin", "constant")  # parts of a checkpoint
+_row = attrgetter("primal", "dual", "violation", "passes", "reached", "precision")
 
 
 class Lines:
-    """The lines of one rank.
-
-    A class stands for its binary problem; two classes are one, with the number 0.
-
-    Attributes
-    ----------
-    groups : list of range
-        Lines that all ranks work on at the same time.
-    classes : ndarray of int32
-        Those that this rank holds, ascending: rows of its weights, columns of its alpha.
-    primal, dual, violation, passes, reached : ndarray of shape (n_classes,)
-        The last certificates; those from other ranks as of the last `exchange`.
-    round_of : ndarray of int
-        The last round in which this rank solved a line.
-    """
+    """The lines of one rank. A class is a binary problem; two classes are one, numbered 0."""
 
     def __init__(self, engine: OneVsRest, problem: Problem, comm: Communicator) -> None:
         self._engine, self._problem, self._comm = engine, problem, comm
         self._lanes = engine.lanes
         lines = -(-problem.weight_rows // self._lanes)
         step = max(_LINES, -(-lines // _GROUPS))
+        # Lines that all ranks work on at the same time.
         self.groups = [range(k, min(lines, k + step)) for k in range(0, lines, step)]
         held = [line for group in range(len(self.groups)) for line in self.of_group(group)]
         self._held = held
+        # Classes of this rank, ascending: rows of its weights, columns of its alpha.
         self.classes = np.array([c for k in held for c in self._range(k)], dtype=np.int32)
-        self.round_of = np.zeros(lines, dtype=np.int64)
+        self.round_of = np.zeros(lines, dtype=np.int64)  # in which this rank last solved a line
+        # The last certificates of all classes; from other ranks as of the last `exchange`.
         self._table = np.array([_row(r) for r in engine.reports()], dtype=np.float64)
-
-    @property
-    def primal(self) -> NDArray[np.float64]:
-        return self._table[:, 0]
-
-    @property
-    def dual(self) -> NDArray[np.float64]:
-        return self._table[:, 1]
-
-    @property
-    def violation(self) -> NDArray[np.float64]:
-        return self._table[:, 2]
-
-    @property
-    def passes(self) -> NDArray[np.float64]:
-        return self._table[:, 3]
-
-    @property
-    def reached(self) -> NDArray[np.float64]:
-        return self._table[:, 4]
-
-    def any_at_precision(self) -> bool:
-        """Whether rounding kept some class from its tolerance."""
-        return bool(self._table[:, 5].any())
-
-    # ------------------------------------------------------------ who holds what
+        columns: NDArray[np.float64] = self._table.T
+        self.primal, self.dual, self.violation, self.passes, self.reached = columns[:5]
+        self.at_precision = columns[5]  # whether rounding kept a class from its tolerance
 
     def of_group(self, group: int) -> range:
         """Return this rank's lines of a group."""
@@ -101,15 +69,13 @@ class Lines:
         """Return the column of a class's alpha among those held."""
         return int(np.searchsorted(self.classes, label))
 
-    # ------------------------------------------------------------ reports
-
     def solved(self, begin: int, end: int, number: int) -> None:
         """Note the core's reports on some classes, solved in the round of this number."""
         self._table[begin:end] = [_row(r) for r in self._engine.reports()[begin:end]]
         self.round_of[begin // self._lanes : -(-end // self._lanes)] = number
 
     def exchange(self, group: int) -> NDArray[np.int64]:
-        """Send the reports on a group's classes to all ranks; returns the classes."""
+        """Send the reports on a group's classes to all ranks; return the classes."""
         lines = self.groups[group]
         self._allgather([c for k in self.of_group(group) for c in self._range(k)])
         return np.arange(self._range(lines[0]).start, self._range(lines[-1]).stop)
@@ -120,23 +86,11 @@ class Lines:
             self._table[numbers] = rows
 
     def reopen(self, group: int, number: int, most: int) -> int:
-        """Reopen lines that ran out of passes, now that the limit is larger.
+        """Reopen lines that ran out of passes in this round, now that the limit ``most`` is larger.
 
-        Parameters
-        ----------
-        group : int
-            Groups before it are done.
-        number : int
-            Number of the round.
-        most : int
-            Passes in the round.
-
-        Returns
-        -------
-        group : int
-            The first one that is not done, the same on all ranks.
+        Groups before ``group`` were done. Return the first that is not, the same on all ranks.
         """
-        ended = (self.reached != 0) | (self._table[:, 5] != 0) | (self.passes >= most)
+        ended = (self.reached != 0) | (self.at_precision != 0) | (self.passes >= most)
         for line in self._held:
             here = self._range(line)
             if self.round_of[line] == number and not ended[here.start : here.stop].all():
@@ -144,8 +98,6 @@ class Lines:
         ranges = (slice(self._range(g[0]).start, self._range(g[-1]).stop) for g in self.groups)
         done = [bool(ended[some].all()) for some in ranges]
         return next((k for k in range(group) if not done[k]), group)
-
-    # ------------------------------------------------------------ weights and state
 
     def weights(self) -> Weights:
         """Return the weights of the classes held."""
@@ -165,14 +117,10 @@ class Lines:
             here = self._range(line)
             if self.round_of[line] == 0 and alpha is None:
                 continue
-            value, index, begin, constant = self._engine.weights(here.start, here.stop)
-            part = {
+            part: dict[str, NDArray[Any]] = {
                 "round": self.round_of[line : line + 1],
                 "reports": self._table[here.start : here.stop],
-                "value": value,
-                "index": index,
-                "begin": begin,
-                "constant": constant,
+                **dict(zip(_WEIGHTS, self._engine.weights(here.start, here.stop), strict=True)),
             }
             if alpha is not None:
                 column = self.column_of(here.start)
@@ -189,21 +137,10 @@ class Lines:
             part, here = found.part(f"line-{line}"), self._range(line)
             self.round_of[line] = part["round"][0]
             self._table[here.start : here.stop] = part["reports"]
-            rows = [np.ascontiguousarray(part[k]) for k in ("value", "index", "begin", "constant")]
+            rows = [np.ascontiguousarray(part[name]) for name in _WEIGHTS]
             rows.append(self.primal[here.start : here.stop].copy())
             self._engine.put_weights(here.start, *rows)
             if alpha is not None:
                 column = self.column_of(here.start)
                 alpha[:, column : column + len(here)] = part["alpha"]
         self._allgather(self.classes.tolist())
-
-
-def _row(report: _core.BinaryReport) -> tuple[float, ...]:
-    return (
-        report.primal,
-        report.dual,
-        report.violation,
-        report.passes,
-        report.reached,
-        report.precision,
-    )

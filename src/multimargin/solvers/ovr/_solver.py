@@ -26,8 +26,8 @@ _MOST_ALPHA_BYTES = 2**31  # kept for that; above, a time limit leaves the last 
 _SLOW_PASSES = 300  # after which an interior point is tried, where it suits
 _LINES_AT_ONCE = 4  # per thread, between two looks at whether a checkpoint is due
 
-# The steps on the way to one target: passes; the certificates of what an interior point found
-# for classes that passes did not finish; passes again.
+# The steps on the way to one target: passes; certificates of an interior point for classes that
+# passes did not finish; passes again.
 _PASSES, _CERTIFICATES, _LAST_PASSES = 0, 1, 2
 
 
@@ -40,11 +40,10 @@ class OvrSolver(BaseSolver):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         problem = self._problem
-        two = problem.n_classes == 2
         self._engine = _core.one_vs_rest(
             problem.samples,
             problems=problem.weight_rows,
-            first_class=1 if two else 0,
+            first_class=1 if problem.n_classes == 2 else 0,
             loss=problem.loss,
             threads=self._threads,
             seed=self._seed,
@@ -68,7 +67,7 @@ class OvrSolver(BaseSolver):
         if self._stopping.reached(self._history[-1]):
             ended_by = ""  # all together, if not each by itself
         elif not ended_by:
-            ended_by = "precision" if self._lines.any_at_precision() else "max_iter"
+            ended_by = "precision" if self._lines.at_precision.any() else "max_iter"
         if alpha is not None:
             # Classes that were not reached are zero, whatever a start says.
             alpha[:, self._lines.untouched()] = 0
@@ -103,7 +102,7 @@ class OvrSolver(BaseSolver):
         return np.zeros(shape, dtype=self._problem.X.dtype)
 
     def _next_step(self, target: float, alpha: NDArray[Any] | None) -> str:
-        """Prepare the next round; returns why the run ends instead, if it does."""
+        """Prepare the next round; return why the run ends instead, if it does."""
         step = self._step
         reached = type(self._stopping)(target).reached(self._history[-1])
         if not reached and step == _PASSES and (limit := self._limit_reached()):
@@ -132,7 +131,7 @@ class OvrSolver(BaseSolver):
         return min(most, _SLOW_PASSES) if self._may_use_interior_point() else most
 
     def _round(self, target: float, alpha: NDArray[Any] | None) -> str:
-        """Bring the classes that are left to ``target``; returns why the run ends, if it does."""
+        """Bring the classes that are left to ``target``; return why the run ends, if it does."""
         most = self._most_passes()
         for group in range(self._group, len(self._lines.groups)):
             complete = self._solve_group(group, target, most, alpha)
@@ -158,7 +157,7 @@ class OvrSolver(BaseSolver):
     def _solve_group(
         self, group: int, target: float, most: int, alpha: NDArray[Any] | None
     ) -> bool:
-        """Solve this rank's lines of a group; returns whether all ranks finished theirs."""
+        """Solve this rank's lines of a group; return whether all ranks finished theirs."""
         left = [k for k in self._lines.of_group(group) if self._lines.round_of[k] < self._rounds]
         at_once = _LINES_AT_ONCE * self._threads if self._checkpoints is not None else len(left)
         chunks = [left[k : k + at_once] for k in range(0, len(left), max(1, at_once))]
@@ -169,10 +168,9 @@ class OvrSolver(BaseSolver):
             for begin, end in self._lines.stretches(chunks[k] if k < len(chunks) else []):
                 self._limit(self._engine)
                 column = self._lines.column_of(begin)
-                if not self._engine.solve(
+                complete &= self._engine.solve(
                     begin, end, target, by_gap, most, alpha, column, self._shrinking
-                ):
-                    complete = False
+                )
                 self._lines.solved(begin, end, self._rounds)
             if not self._comm.allreduce(np.array([int(complete)]), "min")[0]:
                 return False
@@ -182,8 +180,6 @@ class OvrSolver(BaseSolver):
 
     def _weights(self) -> Weights:
         return self._lines.weights()
-
-    # ------------------------------------------------------------ checkpoints
 
     def _perhaps_checkpoint(self, alpha: NDArray[Any] | None) -> None:
         if not self._checkpoint_due():
@@ -203,17 +199,16 @@ class OvrSolver(BaseSolver):
         self._checkpoints.write(common, parts)
 
     def _resumed(self, found: Checkpoint) -> NDArray[Any] | None:
-        """Go on as if nothing had happened since the checkpoint; returns its dual variables.
+        """Go on as if nothing had happened since the checkpoint; return its dual variables.
 
-        Limits may be others than before: the way there is the one that the run began with.
+        Limits may have changed; targets stay as the run began with them.
         """
-        common, rest = found.common, found.part("all")
+        common = found.common
         self._target_at, self._step, self._group = common["at"]
-        self._targets = common["targets"]
-        self._rounds = common["rounds"]
+        self._targets, self._rounds = common["targets"], common["rounds"]
         self._passes_before, self._passes = common["passes"]
         self._tried_interior_point = common["tried_interior_point"]
-        self._recall_history(rest)
+        self._recall_history(found.part("all"))
         alpha = self._no_alpha() if common["has_alpha"] else None
         self._lines.load(found, alpha)
         self._group = self._lines.reopen(self._group, self._rounds, self._most_passes())
