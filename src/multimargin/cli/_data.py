@@ -21,6 +21,34 @@ _COLUMNS = ("name", "train", "test", "classes", "features", "on disk")
 _NAMES = (0, 5)
 
 
+_LIST = f"""
+list: list the data sets
+
+List the data sets, which of them are on the disk, and where others are.
+
+--verify  compare the files with the sums recorded when they were fetched
+--json    print one JSON object
+{arguments.DATA_FOLDER}
+"""
+_FETCH = f"""
+fetch: download data sets
+
+Download data sets. Sums and contents are checked; a download that breaks leaves nothing behind;
+files that are there stay as they are. Needs pooch: pip install 'multimargin[fetch]'.
+
+NAMES  a data set that 'multimargin data list' shows
+{arguments.DATA_FOLDER}
+"""
+_EXAMPLE = """
+example: write a table to try things with
+
+Write definitions-train.csv and definitions-test.csv to DIR: WordNet's definitions (column
+definition) and what kind of thing each defines (hypernym).
+
+DIR  made if it is not there
+"""
+
+
 def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         "data",
@@ -28,46 +56,10 @@ def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
         description="The data sets of the experiments: which there are, and how to get them.",
     )
     actions = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    listing = arguments.add_command(
-        actions,
-        "list",
-        run_list,
-        help="list the data sets",
-        description="List the data sets, which of them are on the disk, and where others are.",
-    )
-    listing.add_argument(
-        "--verify",
-        action="store_true",
-        help="compare the files with the sums recorded when they were fetched",
-    )
-    arguments.add_json(listing)
-    arguments.add_data_folder(listing)
-    fetching = arguments.add_command(
-        actions,
-        "fetch",
-        run_fetch,
-        help="download data sets",
-        description="Download data sets. Sums and contents are checked; a download that breaks "
-        "leaves nothing behind; files that are there stay as they are. Needs pooch: pip install "
-        "'multimargin[fetch]'.",
-    )
-    fetching.add_argument(
-        "names",
-        metavar="NAME",
-        nargs="+",
-        type=_name,
-        help="a data set that 'multimargin data list' shows",
-    )
-    arguments.add_data_folder(fetching)
-    example = arguments.add_command(
-        actions,
-        "example",
-        run_example,
-        help="write a table to try things with",
-        description="Write definitions-train.csv and definitions-test.csv to DIR: WordNet's "
-        "definitions (column definition) and what kind of thing each defines (hypernym).",
-    )
-    example.add_argument("folder", metavar="DIR", type=Path, help="made if it is not there")
+    names = {"metavar": "NAME", "nargs": "+", "type": _name}
+    arguments.add_command(actions, _LIST, run_list, data=Path)
+    arguments.add_command(actions, _FETCH, run_fetch, data=Path, names=names)
+    arguments.add_command(actions, _EXAMPLE, run_example, dir=Path)
 
 
 def _name(text: str) -> str:
@@ -96,9 +88,9 @@ def run_example(args: argparse.Namespace) -> int:
     from multimargin.datasets import load_wordnet_texts
 
     data = load_wordnet_texts()
-    args.folder.mkdir(parents=True, exist_ok=True)
+    args.dir.mkdir(parents=True, exist_ok=True)
     for part in ("train", "test"):
-        path = args.folder / f"definitions-{part}.csv"
+        path = args.dir / f"definitions-{part}.csv"
         rows = zip(data[f"texts_{part}"], data[f"y_{part}"].tolist(), strict=True)
         content = "".join(table_lines("csv", ("definition", "hypernym"), rows)).encode()
         if path.exists():

@@ -25,19 +25,20 @@ _MORE = ("run very fast over a short distance",)  # a verb, of which the page of
 _PARTS = {"n": "noun", "v": "verb", "a": "adjective", "r": "adverb"}
 
 
+_COMMAND = f"""
+demo: train on WordNet definitions and ask the model
+
+Train a Weston-Watkins SVM that tells what kind of thing a definition defines: 65,025 WordNet
+definitions, 12,582 classes. Then type your own definitions.
+
+--script      end after the examples; do not ask for input
+--save MODEL  also save the model, which takes raw definitions
+{arguments.THREADS}
+"""
+
+
 def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands,
-        "demo",
-        run,
-        help="train on WordNet definitions and ask the model",
-        description="Train a Weston-Watkins SVM that tells what kind of thing a definition "
-        "defines: 65,025 WordNet definitions, 12,582 classes. Then type your own definitions.",
-    )
-    add = arguments.adder(parser)
-    add("--script", action="store_true", help="end after the examples; do not ask for input")
-    add("--save", metavar="MODEL", help="also save the model, which takes raw definitions")
-    arguments.add_threads(parser)
+    arguments.add_command(commands, _COMMAND, run)
 
 
 def run(args: argparse.Namespace) -> int:

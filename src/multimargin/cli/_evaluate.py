@@ -19,35 +19,25 @@ from multimargin.models._measures import measures
 _ROUNDING = 1e-6  # of a relative gap
 
 
+_COMMAND = f"""
+evaluate: measure a model on labelled data
+
+Compare the predictions of MODEL with the labels in DATA. Labels that the model does not know count
+as errors. Macro-F1 is the mean over all labels that are in DATA or were predicted.
+
+{arguments.MODEL_AND_DATA}
+--top-k K = 5  also how often the label is among the K best
+--certify      DATA is what the model was trained on: compute the objectives and the duality gap
+               anew, from the weights in the file and, where they were kept (train --keep-dual), the
+               dual variables. The exit status is 1 if the gap is larger than what the model claims
+{arguments.THREADS}
+--json         print the results as one JSON object
+{arguments.LABELLED_TABLES}
+"""
+
+
 def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands,
-        "evaluate",
-        run,
-        help="measure a model on labelled data",
-        description="Compare the predictions of MODEL with the labels in DATA. Labels that the "
-        "model does not know count as errors. Macro-F1 is the mean over all labels that are in "
-        "DATA or were predicted.",
-    )
-    arguments.add_model_and_data(parser)
-    add = arguments.adder(parser)
-    add(
-        "--top-k",
-        type=arguments.positive_int,
-        default=5,
-        metavar="K",
-        help="also how often the label is among the K best",
-    )
-    add(
-        "--certify",
-        action="store_true",
-        help="DATA is what the model was trained on: compute the objectives and the duality gap "
-        "anew, from the weights in the file and, where they were kept (train --keep-dual), the "
-        "dual variables. The exit status is 1 if the gap is larger than what the model claims",
-    )
-    arguments.add_threads(parser)
-    arguments.add_json(parser, "print the results as one JSON object")
-    arguments.add_columns(parser)
+    arguments.add_command(commands, _COMMAND, run, text=arguments.names)
 
 
 def run(args: argparse.Namespace) -> int:

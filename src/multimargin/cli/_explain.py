@@ -19,6 +19,25 @@ from multimargin.models._measures import as_class
 from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.persistence import load_model
 
+_COMMAND = f"""
+explain: say what decided a prediction
+
+Print the class that MODEL predicts for a text or a row of a file, the runner-up, and how much each
+feature contributes to the difference of their scores.
+
+{arguments.MODEL}
+SAMPLE           for models of texts; - reads it from stdin
+--data FILE      take the sample from data as the model was trained on
+--row N          which one of FILE; the first is 1
+-k N = 10        features to list
+--class LABEL    explain this class, not the predicted one
+--against LABEL  compare with this class, not with the runner-up
+--by-size        list the features of the largest contribution either way, not only for the class
+--plot FILE      also draw it: .png, .svg, .pdf
+--json           print one JSON object
+{arguments.THREADS}
+{arguments.TABLES}
+"""
 _EPILOG = """\
 examples:
   multimargin explain model "where is my parcel"
@@ -27,32 +46,10 @@ examples:
 
 
 def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands,
-        "explain",
-        run,
-        help="say what decided a prediction",
-        description="Print the class that MODEL predicts for a text or a row of a file, the "
-        "runner-up, and how much each feature contributes to the difference of their scores.",
-        epilog=_EPILOG,
+    sample = {"metavar": "TEXT", "nargs": "?"}
+    arguments.add_command(
+        commands, _COMMAND, run, epilog=_EPILOG, sample=sample, text=arguments.names
     )
-    arguments.add_model(parser)
-    add = arguments.adder(parser)
-    add("sample", metavar="TEXT", nargs="?", help="for models of texts; - reads it from stdin")
-    add("--data", metavar="FILE", help="take the sample from data as the model was trained on")
-    add("--row", type=arguments.positive_int, help="which one of FILE; the first is 1")
-    add("-k", type=arguments.positive_int, default=10, help="features to list")
-    add("--class", dest="klass", metavar="LABEL", help="explain this class, not the predicted one")
-    add("--against", metavar="LABEL", help="compare with this class, not with the runner-up")
-    add(
-        "--by-size",
-        action="store_true",
-        help="list the features of the largest contribution either way, not only for the class",
-    )
-    add("--plot", metavar="FILE", help="also draw it: .png, .svg, .pdf")
-    arguments.add_json(parser)
-    arguments.add_threads(parser)
-    arguments.add_columns(parser, labels=False)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     explanation = model.explain(
         _sample(args, model),
         args.k,
-        label=_label(args.klass, model.classes_),
+        label=_label(vars(args)["class"], model.classes_),
         against=_label(args.against, model.classes_),
         rank="size" if args.by_size else "for",
     )

@@ -21,28 +21,28 @@ from multimargin.persistence import load_model
 _SIMILAR = 5
 
 
+_COMMAND = f"""
+info: describe a model file
+
+Describe the file MODEL.
+
+{arguments.MODEL}
+--verify       read all of it and compare the checksums
+--class LABEL  describe this class: its largest weights, and the classes most like it
+-k N = 10      weights to list
+--json         print one JSON object
+"""
+
+
 def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands, "info", run, help="describe a model file", description="Describe the file MODEL."
-    )
-    arguments.add_model(parser)
-    add = arguments.adder(parser)
-    add("--verify", action="store_true", help="read all of it and compare the checksums")
-    add(
-        "--class",
-        dest="klass",
-        metavar="LABEL",
-        help="describe this class: its largest weights, and the classes most like it",
-    )
-    add("-k", type=arguments.positive_int, default=10, help="weights to list")
-    arguments.add_json(parser)
+    arguments.add_command(commands, _COMMAND, run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Load, describe."""
     model = load_model(args.model, verify=args.verify)
-    if args.klass is not None:
-        return _describe_class(args, model)
+    if (label := vars(args)["class"]) is not None:
+        return _describe_class(args, model, label)
     meta, arrays = read_arrays(args.model)
     result: dict[str, Any] = {
         "model": args.model,
@@ -71,10 +71,10 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _describe_class(args: argparse.Namespace, model: Any) -> int:
+def _describe_class(args: argparse.Namespace, model: Any, asked: str) -> int:
     """Show the largest weights of a class, and the classes most like it."""
-    label = as_class(args.klass, model.classes_)
-    top = model.top_features(args.klass if label is None else label, args.k)
+    label = as_class(asked, model.classes_)
+    top = model.top_features(asked if label is None else label, args.k)
     similar = similar_classes(model, top.label, _SIMILAR)
     if args.json:
         pairs = [{"label": other, "similarity": cosine} for other, cosine in similar]

@@ -21,29 +21,25 @@ from multimargin.parallel._mpi import world
 from multimargin.tables._read import table_format
 from multimargin.tables._write import WRITABLE
 
+_COMMAND = f"""
+predict: predict labels
+
+Write the predicted label of each sample of DATA: one on each line; or, if the name of OUT ends in
+.csv, .tsv or .jsonl, a table with the columns label and score. The labels in DATA are not used.
+LIBSVM text wants one: write 0.
+
+{arguments.MODEL_AND_DATA}
+-o --output OUT  the file to write; - is stdout
+--top-k K        write the K best labels with their scores, 'label:score label:score ...' (with
+                 tabs between them if labels have spaces); in tables label_1, score_1, label_2, ...
+{arguments.THREADS}
+{arguments.TABLES}
+"""
+
 
 def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands,
-        "predict",
-        run,
-        help="predict labels",
-        description="Write the predicted label of each sample of DATA: one on each line; or, if "
-        "the name of OUT ends in .csv, .tsv or .jsonl, a table with the columns label and score. "
-        "The labels in DATA are not used. LIBSVM text wants one: write 0.",
-    )
-    arguments.add_model_and_data(parser)
-    add = arguments.adder(parser)
-    add("-o", "--output", metavar="OUT", required=True, help="the file to write; - is stdout")
-    add(
-        "--top-k",
-        type=arguments.positive_int,
-        metavar="K",
-        help="write the K best labels with their scores, 'label:score label:score ...' (with "
-        "tabs between them if labels have spaces); in tables label_1, score_1, label_2, ...",
-    )
-    arguments.add_threads(parser)
-    arguments.add_columns(parser, labels=False)
+    output = {"required": True}
+    arguments.add_command(commands, _COMMAND, run, output=output, text=arguments.names)
 
 
 def run(args: argparse.Namespace) -> int:

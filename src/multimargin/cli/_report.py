@@ -17,34 +17,30 @@ from multimargin.io._atomic import check_writable
 from multimargin.io._figure_file import check_figure, new_figure, write_figure
 from multimargin.parallel._communicator import SerialCommunicator
 
-_COLUMNS = ("label", "precision", "recall", "f1", "support", "predicted")
+_COLUMNS = "label|precision|recall|f1|support|predicted"
 _SHOWN = 20
 _DRAWN = 8  # pairs
 
 
+_COMMAND = f"""
+report: measure each class of a model on labelled data
+
+Print precision, recall, F1 and support of the classes in DATA, and the classes that MODEL most
+often takes for each other.
+
+{arguments.MODEL_AND_DATA}
+--per-class FILE     write all classes to this CSV file
+--sort {_COLUMNS} = support  order of the classes: labels rise, samples fall, the worst come first
+--confusions N = 10  pairs of classes to list
+--plot FILE          draw F1 over support and the most confused classes
+--json               print one JSON object, with all classes
+{arguments.THREADS}
+{arguments.LABELLED_TABLES}
+"""
+
+
 def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands,
-        "report",
-        run,
-        help="measure each class of a model on labelled data",
-        description="Print precision, recall, F1 and support of the classes in DATA, and the "
-        "classes that MODEL most often takes for each other.",
-    )
-    arguments.add_model_and_data(parser)
-    add = arguments.adder(parser)
-    add("--per-class", metavar="FILE", help="write all classes to this CSV file")
-    add(
-        "--sort",
-        choices=_COLUMNS,
-        default="support",
-        help="order of the classes: labels rise, samples fall, the worst come first",
-    )
-    add("--confusions", type=arguments.positive_int, default=10, help="pairs of classes to list")
-    add("--plot", metavar="FILE", help="draw F1 over support and the most confused classes")
-    arguments.add_json(parser, "print one JSON object, with all classes")
-    arguments.add_threads(parser)
-    arguments.add_columns(parser)
+    arguments.add_command(commands, _COMMAND, run, text=arguments.names)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -21,8 +21,9 @@ from multimargin.cli.support._messages import (
     print_table,
 )
 from multimargin.cli.support._training_data import (
-    add_data_options,
-    add_training_options,
+    DATA_OPTIONS,
+    KINDS,
+    TRAINING,
     read_training,
     read_validation,
     recorded,
@@ -41,59 +42,46 @@ from multimargin.selection._tune import Tuner
 from multimargin.selection._tuning import Candidate, Tuning
 from multimargin.tables._write import table_lines
 
-_DESCRIPTION = """\
+_COMMAND = f"""
+tune: choose the formulation and C
+
 Compare formulations and values of C by training on one part of DATA and measuring on the rest.
 Models of a formulation are trained from the smallest C to the largest, each from the one before.
 Splits keep the shares of the labels; a label seen once stays in training. Features of texts are
 made from the training part alone.
-"""
 
-_share = arguments.checked(float, lambda share: 0 < share < 1, "a share between 0 and 1")
+{TRAINING}
+--seed N = 0         of splits and orders
+--formulations A,B   of {",".join(FORMULATIONS)}, or all (default: all whose models are sparse or
+                     take less than 1 GiB)
+--C C                values such as 0.1,1,10 or a range LOW:HIGH:COUNT such as 0.01:10:7 (default:
+                     ten values that depend on formulation and number of classes)
+--folds K            cross-validation (default: 5 folds)
+--holdout S          hold out this share once, such as 0.2
+--validation FILE    measure on this file, train on DATA
+--measure {"|".join(MEASURES)} = error  what decides; the table has all
+--top-k K = 5        of top-k
+--plot FILE          draw the measure over C: a .png, .svg or .pdf file
+--csv FILE           write the table there too
+--model MODEL        train the best on all of DATA and save it as MODEL
+{arguments.THREADS}
+--quiet              no progress
+--json               print the results as one JSON object
+{DATA_OPTIONS}
+"""
 
 
 def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands, "tune", run, help="choose the formulation and C", description=_DESCRIPTION
+    arguments.add_command(
+        commands,
+        _COMMAND,
+        run,
+        exclusive=("folds", "holdout", "validation"),
+        formulations=_formulations,
+        C=_penalties,
+        holdout=arguments.checked(float, lambda s: 0 < s < 1, "a share between 0 and 1"),
+        **KINDS,
     )
-    add_training_options(parser, seed_of="splits and orders")
-    add = arguments.adder(parser)
-    add(
-        "--formulations",
-        type=_formulations,
-        metavar="A,B",
-        help=f"of {','.join(FORMULATIONS)}, or all (default: all whose models are sparse or take "
-        "less than 1 GiB)",
-    )
-    add(
-        "--C",
-        type=_penalties,
-        metavar="C",
-        help="values such as 0.1,1,10 or a range LOW:HIGH:COUNT such as 0.01:10:7 "
-        "(default: ten values that depend on formulation and number of classes)",
-    )
-    split = arguments.adder(parser.add_mutually_exclusive_group())
-    split(
-        "--folds",
-        type=arguments.positive_int,
-        metavar="K",
-        help="cross-validation (default: 5 folds)",
-    )
-    split("--holdout", type=_share, metavar="S", help="hold out this share once, such as 0.2")
-    split("--validation", metavar="FILE", help="measure on this file, train on DATA")
-    add(
-        "--measure",
-        choices=tuple(MEASURES),
-        default="error",
-        help="what decides; the table has all",
-    )
-    add("--top-k", type=arguments.positive_int, default=5, metavar="K", help="of top-k")
-    add("--plot", metavar="FILE", help="draw the measure over C: a .png, .svg or .pdf file")
-    add("--csv", metavar="FILE", help="write the table there too")
-    add("--model", metavar="MODEL", help="train the best on all of DATA and save it as MODEL")
-    arguments.add_threads(parser)
-    add("--quiet", action="store_true", help="no progress")
-    arguments.add_json(parser, "print the results as one JSON object")
-    add_data_options(parser)
 
 
 def _formulations(text: str) -> tuple[str, ...]:

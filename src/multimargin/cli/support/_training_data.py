@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 import copy
+from collections.abc import Callable
 from typing import Any
 
 from numpy.typing import NDArray
 
 from multimargin import distributed
 from multimargin.cli.support._arguments import (
-    add_columns,
-    adder,
+    LABELLED_TABLES,
     checked,
     names,
     positive_float,
-    positive_int,
     seed,
 )
 from multimargin.cli.support._labels import check_two_classes, labelled_rows, note_skipped
@@ -28,10 +27,32 @@ from multimargin.tables._read import FORMATS, table_format
 from multimargin.text import TextClassifier
 from multimargin.text._options import ANALYZERS
 
-_DATA_HELP = (
-    "LIBSVM text; or, with --text and --label, a table: CSV, TSV or JSON lines, all of these plain "
-    "or compressed, or Parquet"
-)
+# Rows that begin and that end the options of a command which trains.
+TRAINING = """\
+DATA                     LIBSVM text; or, with --text and --label, a table: CSV, TSV or JSON lines,
+                         all of these plain or compressed, or Parquet
+--tol T = 0.01           tolerance
+--no-intercept           scores without a constant term
+--class-weight balanced  weigh classes by their inverse frequency"""
+DATA_OPTIONS = f"""\
+{LABELLED_TABLES}
+--numeric A,B       columns with numbers, as further features
+--categorical A,B   columns with categories, likewise
+[features of texts]
+--analyzer {"|".join(ANALYZERS)}  what features are made of: words, characters, or characters within
+                    words (default: word)
+--ngrams N-M        from N to M of them (default: 1-1)
+--min-df N          leave out what is in fewer texts, a number (2) or a share (0.001) (default: 1)
+--max-df N          leave out what is in more texts (default: 1.0, all)
+--max-features N    keep the N most frequent
+--stop-words english  leave out frequent words of a language
+--no-idf            do not give rare words more weight
+[LIBSVM text]
+--normalize {"|".join(NORMS)} = none  l2: scale each sample to unit length, here and in predict and
+                    evaluate
+--features N        number of features (default: as found)
+--zero-based        feature numbers start at 0, not at 1
+--dtype float32|float64 = float32  type of the feature values"""
 
 # Options by what they belong to, with the values that stand for not given.
 _TABLE: dict[str, Any] = {
@@ -57,71 +78,18 @@ def _count_or_share(text: str) -> int | float:
     return int(text) if text.strip().isdigit() else float(text)
 
 
-_ngrams = checked(_bounds, lambda bounds: 1 <= bounds[0] <= bounds[1], "a range such as 1-2")
 _frequency = checked(
     _count_or_share,
     lambda value: value >= 1 if isinstance(value, int) else 0 <= value <= 1,
     "a whole number of at least 1 or a share from 0.0 to 1.0",
 )
-
-
-def add_training_options(parser: argparse.ArgumentParser, *, seed_of: str) -> None:
-    """Add DATA and the options of every training."""
-    add = adder(parser)
-    add("data", metavar="DATA", help=_DATA_HELP)
-    add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance")
-    add("--no-intercept", action="store_true", help="scores without a constant term")
-    add("--class-weight", choices=("balanced",), help="weigh classes by their inverse frequency")
-    add("--seed", type=seed, default=0, help=f"of {seed_of} (default: 0)")
-
-
-def add_data_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how DATA is read and how features are made of it."""
-    add = adder(add_columns(parser))
-    add("--numeric", type=names, metavar="A,B", help="columns with numbers, as further features")
-    add("--categorical", type=names, metavar="A,B", help="columns with categories, likewise")
-    _add_vectorizer_options(parser.add_argument_group("features of texts"))
-    add = adder(parser.add_argument_group("LIBSVM text"))
-    add(
-        "--normalize",
-        choices=NORMS,
-        default="none",
-        help="l2: scale each sample to unit length, here and in predict and evaluate",
-    )
-    add("--features", type=positive_int, help="number of features (default: as found)")
-    add("--zero-based", action="store_true", help="feature numbers start at 0, not at 1")
-    add(
-        "--dtype",
-        choices=("float32", "float64"),
-        default="float32",
-        help="type of the feature values",
-    )
-
-
-def _add_vectorizer_options(group: argparse._ArgumentGroup) -> None:
-    add = adder(group)
-    add(
-        "--analyzer",
-        choices=ANALYZERS,
-        help="what features are made of: words, characters, or characters within words "
-        "(default: word)",
-    )
-    add("--ngrams", type=_ngrams, metavar="N-M", help="from N to M of them (default: 1-1)")
-    add(
-        "--min-df",
-        type=_frequency,
-        metavar="N",
-        help="leave out what is in fewer texts, a number (2) or a share (0.001) (default: 1)",
-    )
-    add(
-        "--max-df",
-        type=_frequency,
-        metavar="N",
-        help="leave out what is in more texts (default: 1.0, all)",
-    )
-    add("--max-features", type=positive_int, help="keep the N most frequent")
-    add("--stop-words", choices=("english",), help="leave out frequent words of a language")
-    add("--no-idf", action="store_true", help="do not give rare words more weight")
+KINDS: dict[str, Callable[[str], Any]] = {
+    "tol": positive_float,
+    "seed": seed,
+    **dict.fromkeys(("text", "numeric", "categorical"), names),
+    "ngrams": checked(_bounds, lambda bounds: 1 <= bounds[0] <= bounds[1], "a range such as 1-2"),
+    **dict.fromkeys(("min_df", "max_df"), _frequency),
+}
 
 
 # ---------------------------------------------------------------- what they mean
