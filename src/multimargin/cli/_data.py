@@ -21,6 +21,11 @@ _COLUMNS = ("name", "train", "test", "classes", "features", "on disk")
 _NAMES = (0, 5)
 
 
+_COMMAND = """
+data: list and fetch data sets
+
+The data sets of the experiments: which there are, and how to get them.
+"""
 _LIST = f"""
 list: list the data sets
 
@@ -49,19 +54,6 @@ DIR  made if it is not there
 """
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "data",
-        help="list and fetch data sets",
-        description="The data sets of the experiments: which there are, and how to get them.",
-    )
-    actions = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    names = {"metavar": "NAME", "nargs": "+", "type": _name}
-    arguments.add_command(actions, _LIST, run_list, data=Path)
-    arguments.add_command(actions, _FETCH, run_fetch, data=Path, names=names)
-    arguments.add_command(actions, _EXAMPLE, run_example, dir=Path)
-
-
 def _name(text: str) -> str:
     if text not in CATALOG:
         raise argparse.ArgumentTypeError(
@@ -70,7 +62,8 @@ def _name(text: str) -> str:
     return text
 
 
-def run_fetch(args: argparse.Namespace) -> int:
+@arguments.command(_FETCH, data=Path, names={"metavar": "NAME", "nargs": "+", "type": _name})
+def fetch(args: argparse.Namespace) -> int:
     """Fetch one set after the other; after one that fails, go on with the next."""
     folder = args.data or default_folder()
     status = EXIT_OK
@@ -83,15 +76,16 @@ def run_fetch(args: argparse.Namespace) -> int:
     return status
 
 
-def run_example(args: argparse.Namespace) -> int:
+@arguments.command(_EXAMPLE, dir=Path)
+def example(args: argparse.Namespace) -> int:
     """Write the definitions of the package as CSV; never replace a file."""
     from multimargin.datasets import load_wordnet_texts
 
-    data = load_wordnet_texts()
+    texts = load_wordnet_texts()
     args.dir.mkdir(parents=True, exist_ok=True)
     for part in ("train", "test"):
         path = args.dir / f"definitions-{part}.csv"
-        rows = zip(data[f"texts_{part}"], data[f"y_{part}"].tolist(), strict=True)
+        rows = zip(texts[f"texts_{part}"], texts[f"y_{part}"].tolist(), strict=True)
         content = "".join(table_lines("csv", ("definition", "hypernym"), rows)).encode()
         if path.exists():
             if path.read_bytes() != content:
@@ -99,11 +93,12 @@ def run_example(args: argparse.Namespace) -> int:
         else:
             with atomic_write(path) as file:
                 file.write(content)
-        print(f"{path}  {len(data[f'texts_{part}']):,} definitions")
+        print(f"{path}  {len(texts[f'texts_{part}']):,} definitions")
     return EXIT_OK
 
 
-def run_list(args: argparse.Namespace) -> int:
+@arguments.command(_LIST, data=Path)
+def list_sets(args: argparse.Namespace) -> int:
     """Show the catalogue, and which of its files are on the disk."""
     folder = args.data or default_folder()
     if args.data is not None and not folder.is_dir():
@@ -185,3 +180,6 @@ def _on_disk(each: dict[str, Any]) -> str:
     if True in verified:
         return f"{text}: verified"
     return f"{text}: no sums" if "verified" in each else text
+
+
+data = arguments.Command(_COMMAND, subcommands=(list_sets, fetch, example))

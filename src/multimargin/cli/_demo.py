@@ -37,11 +37,8 @@ definitions, 12,582 classes. Then type your own definitions.
 """
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    arguments.add_command(commands, _COMMAND, run)
-
-
-def run(args: argparse.Namespace) -> int:
+@arguments.command(_COMMAND)
+def demo(args: argparse.Namespace) -> int:
     """Load, train, measure, answer."""
     from multimargin.datasets import load_wordnet_texts
 

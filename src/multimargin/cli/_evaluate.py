@@ -36,11 +36,8 @@ as errors. Macro-F1 is the mean over all labels that are in DATA or were predict
 """
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    arguments.add_command(commands, _COMMAND, run, text=arguments.names)
-
-
-def run(args: argparse.Namespace) -> int:
+@arguments.command(_COMMAND, text=arguments.names)
+def evaluate(args: argparse.Namespace) -> int:
     """Load, predict, compare; under ``mpiexec`` each rank scores its classes."""
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
     model = distributed.load_model(args.model, verify=True, n_jobs=arguments.n_jobs(args))

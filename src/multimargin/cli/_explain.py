@@ -45,14 +45,10 @@ examples:
 """
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    sample = {"metavar": "TEXT", "nargs": "?"}
-    arguments.add_command(
-        commands, _COMMAND, run, epilog=_EPILOG, sample=sample, text=arguments.names
-    )
-
-
-def run(args: argparse.Namespace) -> int:
+@arguments.command(
+    _COMMAND, epilog=_EPILOG, sample={"metavar": "TEXT", "nargs": "?"}, text=arguments.names
+)
+def explain(args: argparse.Namespace) -> int:
     """Load, explain, print."""
     if args.plot:
         arguments.refuse_same_file(args.plot, args.model, args.data)

@@ -26,11 +26,8 @@ OUT.onnx   the file to write
 """
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    arguments.add_command(commands, _COMMAND, run)
-
-
-def run(args: argparse.Namespace) -> int:
+@arguments.command(_COMMAND)
+def export(args: argparse.Namespace) -> int:
     """Load, write."""
     arguments.refuse_same_file(args.out, args.model)
     check_writable(args.out)

@@ -34,11 +34,8 @@ Describe the file MODEL.
 """
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    arguments.add_command(commands, _COMMAND, run)
-
-
-def run(args: argparse.Namespace) -> int:
+@arguments.command(_COMMAND)
+def info(args: argparse.Namespace) -> int:
     """Load, describe."""
     model = load_model(args.model, verify=args.verify)
     if (label := vars(args)["class"]) is not None:

@@ -37,12 +37,8 @@ LIBSVM text wants one: write 0.
 """
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    output = {"required": True}
-    arguments.add_command(commands, _COMMAND, run, output=output, text=arguments.names)
-
-
-def run(args: argparse.Namespace) -> int:
+@arguments.command(_COMMAND, output={"required": True}, text=arguments.names)
+def predict(args: argparse.Namespace) -> int:
     """Load, predict, write; under ``mpiexec`` each rank scores its classes, the first writes."""
     comm = world()
     format = _table_format(args.output)

@@ -13,7 +13,8 @@ from multimargin.cli.support._messages import EXIT_OK, note, print_json
 from multimargin.cli.support._model_data import features_of, read_data_for
 from multimargin.io._atomic import check_writable
 from multimargin.io._text_table import text_table
-from multimargin.models._pruning import Judge, PruningCost, prune, pruning_costs
+from multimargin.models._pruning import Judge, PruningCost, pruning_costs
+from multimargin.models._pruning import prune as prune_model
 from multimargin.models.file._disk_dtype import STORED
 from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.persistence import load_model, save_model
@@ -41,21 +42,16 @@ OUT            the file to write
 """
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    arguments.add_command(
-        commands,
-        _COMMAND,
-        run,
-        exclusive=_CHOICES,
-        out={"nargs": "?"},
-        keep=arguments.checked(float, lambda x: 0 < x <= 1, "a share above 0 and of at most 1"),
-        threshold=arguments.positive_float,
-        max_loss=arguments.checked(float, lambda x: 0 <= x < 1, "a share from 0 to below 1"),
-        text=arguments.names,
-    )
-
-
-def run(args: argparse.Namespace) -> int:
+@arguments.command(
+    _COMMAND,
+    exclusive=_CHOICES,
+    out={"nargs": "?"},
+    keep=arguments.checked(float, lambda x: 0 < x <= 1, "a share above 0 and of at most 1"),
+    threshold=arguments.positive_float,
+    max_loss=arguments.checked(float, lambda x: 0 <= x < 1, "a share from 0 to below 1"),
+    text=arguments.names,
+)
+def prune(args: argparse.Namespace) -> int:
     """Load, measure, choose, save."""
     chosen = _asked(args)
     if args.max_loss is not None and args.data is None:
@@ -72,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         costs = costs[:1] + pruning_costs(model, X, y, weights=args.weights)
     if args.max_loss is not None:
         chosen |= {"X": X, "y": y, "weights": args.weights}
-    pruned = prune(model, **chosen) if chosen else model
+    pruned = prune_model(model, **chosen) if chosen else model
     if chosen or args.weights is not None:
         costs.append(_cost_of(model, pruned, X, y, args))
     if args.out is not None:

@@ -39,11 +39,8 @@ often takes for each other.
 """
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    arguments.add_command(commands, _COMMAND, run, text=arguments.names)
-
-
-def run(args: argparse.Namespace) -> int:
+@arguments.command(_COMMAND, text=arguments.names)
+def report(args: argparse.Namespace) -> int:
     """Load, predict, count, print."""
     _check_outputs(args)
     model = distributed.load_model(

@@ -32,20 +32,14 @@ by /openapi.json), for a MODEL that was trained on texts. Only this machine can 
 """
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    several = {"action": "append", "default": []}
-    arguments.add_command(
-        commands,
-        _COMMAND,
-        run,
-        port=arguments.checked(int, lambda port: 0 <= port <= 65535, "a port from 0 to 65535"),
-        rate=arguments.checked(float, lambda rate: 0 <= rate < math.inf, "a number of at least 0"),
-        allow_host=several,
-        example=several,
-    )
-
-
-def run(args: argparse.Namespace) -> int:
+@arguments.command(
+    _COMMAND,
+    port=arguments.checked(int, lambda port: 0 <= port <= 65535, "a port from 0 to 65535"),
+    rate=arguments.checked(float, lambda rate: 0 <= rate < math.inf, "a number of at least 0"),
+    allow_host={"action": "append", "default": []},
+    example={"action": "append", "default": []},
+)
+def serve(args: argparse.Namespace) -> int:
     """Load, serve."""
     server = Server(
         args.model,

@@ -91,20 +91,15 @@ MODEL                   the file to write
 """
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    arguments.add_command(
-        commands,
-        _COMMAND,
-        run,
-        C=arguments.penalty,
-        intercept_scaling=arguments.positive_float,
-        time_limit=arguments.positive_float,
-        checkpoint_every=arguments.duration,
-        **KINDS,
-    )
-
-
-def run(args: argparse.Namespace) -> int:
+@arguments.command(
+    _COMMAND,
+    C=arguments.penalty,
+    intercept_scaling=arguments.positive_float,
+    time_limit=arguments.positive_float,
+    checkpoint_every=arguments.duration,
+    **KINDS,
+)
+def train(args: argparse.Namespace) -> int:
     """Train, save, report; under ``mpiexec`` all ranks train together, and rank 0 reports."""
     comm = world()
     _check_alone(args, comm)

@@ -71,19 +71,6 @@ made from the training part alone.
 """
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    arguments.add_command(
-        commands,
-        _COMMAND,
-        run,
-        exclusive=("folds", "holdout", "validation"),
-        formulations=_formulations,
-        C=_penalties,
-        holdout=arguments.checked(float, lambda s: 0 < s < 1, "a share between 0 and 1"),
-        **KINDS,
-    )
-
-
 def _formulations(text: str) -> tuple[str, ...]:
     names = tuple(FORMULATIONS) if text == "all" else tuple(text.split(","))
     try:
@@ -108,7 +95,15 @@ def _penalties(text: str) -> tuple[float, ...]:
         ) from None
 
 
-def run(args: argparse.Namespace) -> int:
+@arguments.command(
+    _COMMAND,
+    exclusive=("folds", "holdout", "validation"),
+    formulations=_formulations,
+    C=_penalties,
+    holdout=arguments.checked(float, lambda s: 0 < s < 1, "a share between 0 and 1"),
+    **KINDS,
+)
+def tune(args: argparse.Namespace) -> int:
     """Read, compare, print; after Ctrl-C print what was measured until then."""
     _check_files(args)
     comm = SerialCommunicator()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from multimargin.tables._read import FORMATS
 
-Commands = argparse._SubParsersAction  # what `add_subparsers` returns
 T = TypeVar("T")
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -88,31 +88,50 @@ def names(text: str) -> tuple[str, ...]:
 # ---------------------------------------------------------------- commands and options
 
 
-def add_command(
-    commands: Commands[argparse.ArgumentParser],
-    text: str,
-    run: Callable[[argparse.Namespace], int],
-    /,
-    *,
-    epilog: str | None = None,
-    exclusive: Collection[str] = (),
-    **kinds: Any,
-) -> None:
-    """Add the subcommand that a text describes and `run` carries out.
+@dataclass(frozen=True)
+class Command:
+    """A subcommand: `run` carries it out, or it has subcommands of its own.
 
     The text has three paragraphs: ``name: help``, the description, and rows for `add_options`.
     """
-    title, description, options = text.strip().split("\n\n")
-    name, _, help = title.partition(": ")
-    parser = commands.add_parser(
-        name,
-        help=help,
-        description=" ".join(description.split()),
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter if epilog else argparse.HelpFormatter,
-    )
-    parser.set_defaults(run=run)
-    add_options(parser, options, exclusive=exclusive, **kinds)
+
+    text: str
+    run: Callable[[argparse.Namespace], int] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    epilog: str | None = None
+    subcommands: tuple[Command, ...] = ()
+
+    def add_to(self, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+        title, description, *rows = self.text.strip().split("\n\n")
+        name, _, help = title.partition(": ")
+        parser = commands.add_parser(
+            name,
+            help=help,
+            description=" ".join(description.split()),
+            epilog=self.epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter
+            if self.epilog
+            else argparse.HelpFormatter,
+        )
+        if self.run is not None:
+            parser.set_defaults(run=self.run)
+            add_options(parser, rows[0], **self.options)
+        else:
+            add_commands(parser, self.subcommands)
+
+
+def command(
+    text: str, /, *, epilog: str | None = None, **options: Any
+) -> Callable[[Callable[[argparse.Namespace], int]], Command]:
+    """Make a function the command that a text describes; `options` are for `add_options`."""
+    return lambda run: Command(text, run, options, epilog)
+
+
+def add_commands(parser: argparse.ArgumentParser, commands: Iterable[Command]) -> None:
+    """Add subcommands, one of which must be given."""
+    added = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for each in commands:
+        each.add_to(added)
 
 
 def add_options(
