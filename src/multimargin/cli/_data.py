@@ -19,6 +19,8 @@ from multimargin.tables._write import table_lines
 
 _COLUMNS = ("name", "train", "test", "classes", "features", "on disk")
 _NAMES = (0, 5)
+_SIZES = ("n_train", "n_test", "n_classes", "n_features")
+_ORIGIN = ("licence", "where", "remedy", "paper", "stand_in_for")
 
 
 _COMMAND = """
@@ -120,20 +122,11 @@ def list_sets(args: argparse.Namespace) -> int:
 def _described(entry: CatalogEntry, folder: Path, verify: bool) -> dict[str, Any]:
     on_disk = [part for part in entry.sizes if file_of(entry.name, part, folder) is not None]
     described: dict[str, Any] = {
-        "name": entry.name,
-        "title": entry.title,
-        "n_train": entry.n_train,
-        "n_test": entry.n_test,
-        "n_classes": entry.n_classes,
-        "n_features": entry.n_features,
+        **{name: getattr(entry, name) for name in ("name", "title", *_SIZES)},
         "on_disk": on_disk,
         "in_package": entry.name == SHIPPED or entry.made,
         "fetchable": bool(entry.files),
-        "licence": entry.licence,
-        "where": entry.where,
-        "remedy": entry.remedy,
-        "paper": entry.paper,
-        "stand_in_for": entry.stand_in_for,
+        **{name: getattr(entry, name) for name in _ORIGIN},
     }
     if verify:
         described["verified"] = verify_set(entry.name, folder)
@@ -156,8 +149,7 @@ def _print(described: list[dict[str, Any]], folder: Path) -> None:
 
 
 def _row(each: dict[str, Any]) -> tuple[str, ...]:
-    sizes = (f"{each[size]:,}" for size in ("n_train", "n_test", "n_classes", "n_features"))
-    return (each["name"], *sizes, _on_disk(each))
+    return (each["name"], *(f"{each[size]:,}" for size in _SIZES), _on_disk(each))
 
 
 def _text(each: dict[str, Any]) -> str:

@@ -9,7 +9,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from multimargin.cli.support import _arguments as arguments
@@ -103,13 +102,8 @@ def _answer(model: TextClassifier, definition: str) -> None:
         print("  none of these words occurs in the training definitions")
         return
     labels, scores = model.predict_topk(features, _TOP)
-    for label, score in zip(_first(labels), _first(scores), strict=True):
+    for label, score in zip(labels[0].tolist(), scores[0].tolist(), strict=True):
         print(f"  {score:+.3f}  {_readable(str(label))}")
-
-
-def _first(rows: NDArray[Any]) -> list[Any]:
-    items: list[Any] = np.asarray(rows)[0].tolist()
-    return items
 
 
 def _readable(label: str) -> str:

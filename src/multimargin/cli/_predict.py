@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,10 +73,7 @@ def _write(lines: Iterator[str], output: str, to_file: bool) -> None:
         _send(lines, sys.stdout)
     elif to_file:
         with atomic_write(output) as file:
-            text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
-            text.writelines(lines)
-            text.flush()
-            text.detach()  # the file is closed by its owner
+            file.writelines(line.encode() for line in lines)
     else:
         with Path(output).open("w", encoding="utf-8") as device:
             _send(lines, device)

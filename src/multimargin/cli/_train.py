@@ -45,7 +45,7 @@ from multimargin.tables import Table
 _EVERY = 60.0  # seconds between two checkpoints
 # Parameters of the estimator that are called as their options are.
 _PARAMETERS = ("formulation", "C", "loss", "solver", "tol", "stopping", "max_iter", "time_limit")
-_PARAMETERS += ("intercept_scaling", "class_weight")
+_WEIGHTS = ("intercept_scaling", "class_weight")
 
 
 _COMMAND = f"""
@@ -203,7 +203,7 @@ def _report(args: argparse.Namespace, result: dict[str, Any]) -> None:
 def _parameters(args: argparse.Namespace) -> dict[str, Any]:
     """Return the parameters of the estimator, without those that make features."""
     return {
-        **{name: getattr(args, name) for name in _PARAMETERS},
+        **{name: getattr(args, name) for name in (*_PARAMETERS, *_WEIGHTS)},
         "n_reductions": args.reductions,
         "fit_intercept": not args.no_intercept,
         "n_jobs": arguments.n_jobs(args),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-from collections.abc import Callable
 from typing import Any
 
 from numpy.typing import NDArray
@@ -17,12 +16,12 @@ from multimargin.cli.support._arguments import (
     positive_float,
     seed,
 )
-from multimargin.cli.support._labels import check_two_classes, labelled_rows, note_skipped
+from multimargin.cli.support._labels import check_two_classes, note_skipped, read_labelled
 from multimargin.distributed._fit import NORMS
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.parallel._agreement import raise_on_all
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
-from multimargin.tables import Table, read_table
+from multimargin.tables import Table
 from multimargin.tables._read import FORMATS, table_format
 from multimargin.text import TextClassifier
 from multimargin.text._options import ANALYZERS
@@ -83,7 +82,7 @@ _frequency = checked(
     lambda value: value >= 1 if isinstance(value, int) else 0 <= value <= 1,
     "a whole number of at least 1 or a share from 0.0 to 1.0",
 )
-KINDS: dict[str, Callable[[str], Any]] = {
+KINDS: dict[str, Any] = {
     "tol": positive_float,
     "seed": seed,
     **dict.fromkeys(("text", "numeric", "categorical"), names),
@@ -138,17 +137,12 @@ def unfitted(args: argparse.Namespace) -> MulticlassSVC:
     """Return an estimator for the data, with the given parameters of the features."""
     if not takes_table(args):
         return MulticlassSVC()
+    same = ("analyzer", "min_df", "max_df", "max_features", "stop_words", "numeric", "categorical")
     given = {
-        "analyzer": args.analyzer,
+        **{name: getattr(args, name) for name in same},
         "ngram_range": args.ngrams,
-        "min_df": args.min_df,
-        "max_df": args.max_df,
-        "max_features": args.max_features,
-        "stop_words": args.stop_words,
         "use_idf": False if args.no_idf else None,
         "text": None if not args.text else args.text[0] if len(args.text) == 1 else args.text,
-        "numeric": args.numeric,
-        "categorical": args.categorical,
     }
     return TextClassifier(**{name: value for name, value in given.items() if value is not None})
 
@@ -163,20 +157,9 @@ def recorded(args: argparse.Namespace) -> dict[str, Any]:
 def read_training(
     args: argparse.Namespace, comm: Communicator
 ) -> tuple[Any, NDArray[Any], MulticlassSVC]:
-    """Read DATA for training. Called by all ranks.
+    """Read DATA for training: a CSR matrix or a table, the labels, and the result of `unfitted`.
 
-    Parameters
-    ----------
-    args : Namespace
-        With ``data``, ``threads`` and what `add_data_options` adds.
-    comm : Communicator
-
-    Returns
-    -------
-    X : csr_matrix or Table
-    y : ndarray of shape (n_samples,)
-    template : MulticlassSVC
-        The result of `unfitted`.
+    Called by all ranks.
     """
     template = unfitted(args)
     if not isinstance(template, TextClassifier):
@@ -204,7 +187,4 @@ def _read_labelled(args: argparse.Namespace) -> tuple[Table, NDArray[Any], int]:
     wanted = [*(args.text or ()), *(args.numeric or ()), *(args.categorical or ())]
     if args.label in wanted:
         raise ValueError(f"column {args.label!r} holds the labels: it cannot be a feature, too")
-    table = read_table(
-        args.data, [*wanted, args.label], format=args.format, encoding=args.encoding or "utf-8"
-    )
-    return labelled_rows(table, args.label, skip_unlabelled=args.skip_unlabelled)
+    return read_labelled(args, wanted, args.label)
