@@ -135,7 +135,11 @@ def _described(entry: CatalogEntry, folder: Path, verify: bool) -> dict[str, Any
 
 def _print(described: list[dict[str, Any]], folder: Path) -> None:
     """Print a line of numbers for each set; below it what it is, and where it can be had."""
-    table = text_table(_COLUMNS, [_row(each) for each in described], _NAMES)
+    rows = [
+        (each["name"], *(f"{each[size]:,}" for size in _SIZES), _on_disk(each))
+        for each in described
+    ]
+    table = text_table(_COLUMNS, rows, _NAMES)
     texts = ["", *(_text(each) for each in described)]
     columns = min(max(shutil.get_terminal_size().columns, 60), 120)
     print(f"in {folder}:\n")
@@ -146,10 +150,6 @@ def _print(described: list[dict[str, Any]], folder: Path) -> None:
             text, columns - 4, break_long_words=False, break_on_hyphens=False
         ):
             print(f"    {line}")
-
-
-def _row(each: dict[str, Any]) -> tuple[str, ...]:
-    return (each["name"], *(f"{each[size]:,}" for size in _SIZES), _on_disk(each))
 
 
 def _text(each: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from multimargin.cli.support import _arguments as arguments
-from multimargin.cli.support._messages import EXIT_NOT_CONVERGED, EXIT_OK, print_table
+from multimargin.cli.support._messages import exit_status, print_table
 from multimargin.datasets._wordnet_examples import DEFINITIONS
 from multimargin.io._atomic import check_writable
 from multimargin.models._measures import measures
@@ -50,15 +50,8 @@ def demo(args: argparse.Namespace) -> int:
         "Training Weston-Watkins, C=1 ...",
         flush=True,
     )
-    model = TextClassifier(
-        "ww",
-        C=1.0,
-        min_df=2,
-        fit_intercept=False,
-        n_jobs=arguments.n_jobs(args),
-        random_state=0,
-        verbose=1,
-    )
+    model = TextClassifier("ww", C=1.0, min_df=2, fit_intercept=False, random_state=0, verbose=1)
+    model.set_params(n_jobs=arguments.n_jobs(args))
     with warnings.catch_warnings():
         warnings.simplefilter("always", ConvergenceWarning)
         model.fit(data.texts_train, data.y_train)
@@ -71,7 +64,7 @@ def demo(args: argparse.Namespace) -> int:
         _answer(model, definition)
     if not args.script:
         _converse(model)
-    return EXIT_OK if model.converged_ else EXIT_NOT_CONVERGED
+    return exit_status(model)
 
 
 def _report(model: TextClassifier, data: Any) -> None:

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note, print_json, print_table
-from multimargin.cli.support._model_data import features_of, read_data_for
+from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.models._measures import measures
+from multimargin.parallel._mpi import world
 
 _ROUNDING = 1e-6  # of a relative gap
 
@@ -39,9 +40,7 @@ as errors. Macro-F1 is the mean over all labels that are in DATA or were predict
 @arguments.command(_COMMAND, text=arguments.names)
 def evaluate(args: argparse.Namespace) -> int:
     """Load, predict, compare; under ``mpiexec`` each rank scores its classes."""
-    # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
-    model = distributed.load_model(args.model, verify=True, n_jobs=arguments.n_jobs(args))
-    raw, y = read_data_for(model, args, labelled=True)
+    model, raw, y = model_and_data(args, world(), labelled=True)
     X = features_of(model, raw)
     k = min(args.top_k, len(model.classes_))
     started = time.perf_counter()

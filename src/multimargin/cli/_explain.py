@@ -8,10 +8,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK, print_json
-from multimargin.cli.support._model_data import read_data_for
+from multimargin.cli.support._model_data import model_and_data
 from multimargin.inspection import Explanation
 from multimargin.io._figure_file import check_figure, new_figure, write_figure
 from multimargin.io._text_table import elided
@@ -98,8 +97,7 @@ def _sample(args: argparse.Namespace, model: Any) -> Any:
 def _row_of_file(args: argparse.Namespace) -> Any:
     if args.row is None:
         raise ValueError(f"say which sample of {args.data} to explain: --row N, the first is 1")
-    model = distributed.load_model(args.model, comm=SerialCommunicator())
-    X, _ = read_data_for(model, args, labelled=False)
+    model, X, _ = model_and_data(args, SerialCommunicator(), labelled=False, verify=False)
     samples = model.features_.transform(X) if hasattr(model, "features_") else X
     if args.row > samples.shape[0]:
         raise ValueError(

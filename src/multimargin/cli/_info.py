@@ -51,7 +51,9 @@ def info(args: argparse.Namespace) -> int:
         "class_labels": str(model.classes_.dtype),
         "features": int(model.n_features_in_),
         "named_features": has_feature_names(model),
-        **_coefficients(model.coef_),
+        "coefficients": "dense" if isinstance(model.coef_, np.ndarray) else "sparse",
+        "dtype": str(model.coef_.dtype),
+        "stored": int(model.coef_.size),  # of a sparse matrix the entries it holds
         **_on_disk(meta, arrays),
         "intercept": bool(np.any(model.intercept_)),
         **_raw_columns(model),
@@ -105,15 +107,6 @@ def _raw_columns(model: Any) -> dict[str, Any]:
         "text_columns": list(texts),
         "numeric_columns": list(numeric),
         "categorical_columns": list(categorical),
-    }
-
-
-def _coefficients(coef: Any) -> dict[str, Any]:
-    dense = isinstance(coef, np.ndarray)
-    return {
-        "coefficients": "dense" if dense else "sparse",
-        "dtype": str(coef.dtype),
-        "stored": int(coef.size if dense else coef.nnz),
     }
 
 

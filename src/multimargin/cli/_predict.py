@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK
-from multimargin.cli.support._model_data import features_of, read_data_for
+from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.cli.support._predictions import predicted_lines
 from multimargin.io._atomic import atomic_write, check_writable
 from multimargin.io._text_table import shown
@@ -46,11 +45,7 @@ def predict(args: argparse.Namespace) -> int:
         if to_file and comm.rank == 0:
             arguments.refuse_same_file(args.output, args.model, args.data)
             check_writable(args.output)
-    # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
-    model = distributed.load_model(
-        args.model, verify=True, n_jobs=arguments.n_jobs(args), comm=comm
-    )
-    X, _ = read_data_for(model, args, labelled=False)
+    model, X, _ = model_and_data(args, comm, labelled=False)
     lines = predicted_lines(model, features_of(model, X), args.top_k, format)
     if comm.rank == 0:
         _write(lines, args.output, to_file)

@@ -7,10 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK, note, print_json
-from multimargin.cli.support._model_data import features_of, read_data_for
+from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.io._atomic import check_writable
 from multimargin.io._text_table import text_table
 from multimargin.models._pruning import Judge, PruningCost, pruning_costs
@@ -84,10 +83,7 @@ def _asked(args: argparse.Namespace) -> dict[str, Any]:
 def _data(args: argparse.Namespace) -> tuple[Any, Any]:
     if args.data is None:
         return None, None
-    shared = distributed.load_model(
-        args.model, n_jobs=arguments.n_jobs(args), comm=SerialCommunicator()
-    )
-    X, y = read_data_for(shared, args, labelled=True)
+    shared, X, y = model_and_data(args, SerialCommunicator(), labelled=True, verify=False)
     return features_of(shared, X), y
 
 

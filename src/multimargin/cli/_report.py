@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK, print_json
-from multimargin.cli.support._model_data import features_of, read_data_for
+from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.inspection import ClassReport, Confusions, class_report, confusions
 from multimargin.io._atomic import check_writable
 from multimargin.io._figure_file import check_figure, new_figure, write_figure
@@ -43,10 +42,7 @@ often takes for each other.
 def report(args: argparse.Namespace) -> int:
     """Load, predict, count, print."""
     _check_outputs(args)
-    model = distributed.load_model(
-        args.model, verify=True, n_jobs=arguments.n_jobs(args), comm=SerialCommunicator()
-    )
-    X, y = read_data_for(model, args, labelled=True)
+    model, X, y = model_and_data(args, SerialCommunicator(), labelled=True)
     truth, predicted = _comparable(y, model.predict(features_of(model, X)))
     falling = args.sort in ("support", "predicted")
     report = class_report(truth, predicted).sorted_by(args.sort, descending=falling)

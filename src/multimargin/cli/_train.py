@@ -15,13 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
-from multimargin.cli.support._messages import (
-    EXIT_NOT_CONVERGED,
-    EXIT_OK,
-    note,
-    print_json,
-    print_table,
-)
+from multimargin.cli.support._messages import exit_status, note, print_json, print_table
 from multimargin.cli.support._training_data import (
     DATA_OPTIONS,
     KINDS,
@@ -120,19 +114,14 @@ def train(args: argparse.Namespace) -> int:
         trained = _fitted(args, model, X, y, comm)
     train_seconds = time.perf_counter() - started
     sent = allgather_value(comm, comm.bytes_sent - sent_before)
+    stored: dict[str, Any] = {"preprocessing": recorded(args), "weights": args.weights}
     if isinstance(trained, MulticlassSVC):
-        save_model(
-            trained,
-            args.model,
-            preprocessing=recorded(args),
-            weights=args.weights,
-            dual=args.keep_dual,
-        )
+        save_model(trained, args.model, **stored, dual=args.keep_dual)
     else:
-        trained.save(args.model, preprocessing=recorded(args), weights=args.weights)
+        trained.save(args.model, **stored)
     if comm.rank == 0:
         _report(args, _result(args, trained, X.shape[0], load_seconds, train_seconds, sent))
-    return EXIT_OK if trained.converged_ else EXIT_NOT_CONVERGED
+    return exit_status(trained)
 
 
 def _fitted(
@@ -141,8 +130,7 @@ def _fitted(
     if args.keep_dual or args.start is not None:
         if args.start is not None:
             _start_from(model, args)
-        model.set_params(warm_start=True).fit(X, y)
-        return model
+        return model.set_params(warm_start=True).fit(X, y)
     return distributed.fit(
         model,
         X,

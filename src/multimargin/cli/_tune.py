@@ -14,8 +14,8 @@ from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import (
     EXIT_INTERRUPTED,
-    EXIT_NOT_CONVERGED,
     EXIT_OK,
+    exit_status,
     note,
     print_json,
     print_table,
@@ -172,11 +172,10 @@ def _validation(args: argparse.Namespace, X: Any) -> tuple[Any, Any] | None:
 
 
 def _compare(tuner: Tuner, args: argparse.Namespace) -> None:
-    tuning = tuner.tuning
-    if tuning.seen_once and not args.quiet:
-        note(f"note: {tuning.seen_once:,} labels are seen once: they are in training only")
     if not args.quiet:
-        for name, why in tuning.left_out.items():
+        if once := tuner.tuning.seen_once:
+            note(f"note: {once:,} labels are seen once: they are in training only")
+        for name, why in tuner.tuning.left_out.items():
             note(f"note: {name} is left out, since {why}; --formulations {name} tries it")
     with tqdm(total=tuner.steps, file=sys.stderr, disable=args.quiet, unit="fit") as bar:
 
@@ -196,7 +195,7 @@ def _refit(args: argparse.Namespace, template: Any, X: Any, y: Any, best: Candid
             f"{best.formulation} with C={best.C:.6g}, trained on all {len(y):,} samples in "
             f"{time.perf_counter() - began:.1f} s: {args.model}"
         )
-    return EXIT_OK if model.converged_ else EXIT_NOT_CONVERGED
+    return exit_status(model)
 
 
 # ---------------------------------------------------------------- results
@@ -249,9 +248,8 @@ def _print(tuning: Tuning) -> None:
 
 
 def _named(one: Candidate, tuning: Tuning) -> str:
-    value = one.mean(tuning.measure)
-    shown = f"{tuning.label} {value:.4f}"
-    return f"--formulation {one.formulation} --C {one.C:.6g}  ({shown})"
+    value = f"{tuning.label} {one.mean(tuning.measure):.4f}"
+    return f"--formulation {one.formulation} --C {one.C:.6g}  ({value})"
 
 
 def _spread(one: Candidate, measure: str, factor: float = 1.0) -> str:

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin import distributed
+from multimargin.cli.support._arguments import n_jobs
 from multimargin.cli.support._labels import note_skipped, read_columns, read_labelled
 from multimargin.cli.support._messages import note
 from multimargin.distributed._fit import NORMS
 from multimargin.parallel._agreement import raise_on_all
+from multimargin.parallel._communicator import Communicator
 from multimargin.tables._read import FORMATS, table_format
 
 # Options that say what a table holds; a model of LIBSVM text takes none of them.
@@ -58,6 +60,15 @@ def read_data_for(
         ignore_extra_features=True,
         comm=model.comm,
     )
+
+
+def model_and_data(
+    args: argparse.Namespace, comm: Communicator, *, labelled: bool, verify: bool = True
+) -> tuple[distributed.DistributedModel, Any, Any]:
+    """Open MODEL and read DATA for it, as `read_data_for` does. Called by all ranks."""
+    # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
+    model = distributed.load_model(args.model, verify=verify, n_jobs=n_jobs(args), comm=comm)
+    return model, *read_data_for(model, args, labelled=labelled)
 
 
 def features_of(model: distributed.DistributedModel, X: Any) -> Any:

@@ -9,13 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from multimargin import distributed
-from multimargin.cli.support._arguments import (
-    LABELLED_TABLES,
-    checked,
-    names,
-    positive_float,
-    seed,
-)
+from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._labels import check_two_classes, note_skipped, read_labelled
 from multimargin.distributed._fit import NORMS
 from multimargin.estimator._svc import MulticlassSVC
@@ -34,7 +28,7 @@ DATA                     LIBSVM text; or, with --text and --label, a table: CSV,
 --no-intercept           scores without a constant term
 --class-weight balanced  weigh classes by their inverse frequency"""
 DATA_OPTIONS = f"""\
-{LABELLED_TABLES}
+{arguments.LABELLED_TABLES}
 --numeric A,B       columns with numbers, as further features
 --categorical A,B   columns with categories, likewise
 [features of texts]
@@ -77,16 +71,16 @@ def _count_or_share(text: str) -> int | float:
     return int(text) if text.strip().isdigit() else float(text)
 
 
-_frequency = checked(
+_frequency = arguments.checked(
     _count_or_share,
     lambda value: value >= 1 if isinstance(value, int) else 0 <= value <= 1,
     "a whole number of at least 1 or a share from 0.0 to 1.0",
 )
 KINDS: dict[str, Any] = {
-    "tol": positive_float,
-    "seed": seed,
-    **dict.fromkeys(("text", "numeric", "categorical"), names),
-    "ngrams": checked(_bounds, lambda bounds: 1 <= bounds[0] <= bounds[1], "a range such as 1-2"),
+    "tol": arguments.positive_float,
+    "seed": arguments.seed,
+    **dict.fromkeys(("text", "numeric", "categorical"), arguments.names),
+    "ngrams": arguments.checked(_bounds, lambda n: 1 <= n[0] <= n[1], "a range such as 1-2"),
     **dict.fromkeys(("min_df", "max_df"), _frequency),
 }
 
