@@ -38,8 +38,7 @@ from multimargin.tables import Table
 
 _EVERY = 60.0  # seconds between two checkpoints
 # Parameters of the estimator that are called as their options are.
-_PARAMETERS = ("formulation", "C", "loss", "solver", "tol", "stopping", "max_iter", "time_limit")
-_WEIGHTS = ("intercept_scaling", "class_weight")
+_PARAMETERS = ("formulation", "C", "loss", "solver", "stopping", "max_iter", "time_limit")
 
 
 _COMMAND = f"""
@@ -189,13 +188,11 @@ def _report(args: argparse.Namespace, result: dict[str, Any]) -> None:
 
 
 def _parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of the estimator, without those that make features."""
+    """Return the parameters of the estimator that `tune` does not have."""
     return {
-        **{name: getattr(args, name) for name in (*_PARAMETERS, *_WEIGHTS)},
+        **{name: getattr(args, name) for name in _PARAMETERS},
+        "intercept_scaling": args.intercept_scaling,
         "n_reductions": args.reductions,
-        "fit_intercept": not args.no_intercept,
-        "n_jobs": arguments.n_jobs(args),
-        "random_state": args.seed,
         "verbose": 0 if args.quiet else 1,
         "n_bundles": args.bundles,
         "shrinking": not args.no_shrinking,

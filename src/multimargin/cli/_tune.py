@@ -10,7 +10,6 @@ from typing import Any
 
 from tqdm import tqdm
 
-from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import (
     EXIT_INTERRUPTED,
@@ -106,15 +105,7 @@ def _penalties(text: str) -> tuple[float, ...]:
 def tune(args: argparse.Namespace) -> int:
     """Read, compare, print; after Ctrl-C print what was measured until then."""
     _check_files(args)
-    comm = SerialCommunicator()
-    X, y, template = read_training(args, comm)
-    template.set_params(
-        tol=args.tol,
-        fit_intercept=not args.no_intercept,
-        class_weight=args.class_weight,
-        n_jobs=arguments.n_jobs(args),
-        random_state=args.seed,
-    )
+    X, y, template = read_training(args, SerialCommunicator())
     tuner = Tuner(
         X,
         y,
@@ -123,7 +114,7 @@ def tune(args: argparse.Namespace) -> int:
         Cs=args.C,
         folds=args.folds,
         holdout=args.holdout,
-        validation=_validation(args, X),
+        validation=read_validation(args, X),
         measure=args.measure,
         top_k=args.top_k,
         split_seed=args.seed,
@@ -153,22 +144,6 @@ def _check_files(args: argparse.Namespace) -> None:
         if path is not None:
             arguments.refuse_same_file(path, args.data, args.validation)
             check_writable(path)
-
-
-def _validation(args: argparse.Namespace, X: Any) -> tuple[Any, Any] | None:
-    if args.validation is None:
-        return None
-    if takes_table(args):
-        return read_validation(args, args.validation)
-    # Features that no training sample has would have no weights.
-    return distributed.load(
-        args.validation,
-        **recorded(args),
-        n_features=X.shape[1],
-        n_threads=args.threads,
-        ignore_extra_features=True,
-        comm=SerialCommunicator(),
-    )
 
 
 def _compare(tuner: Tuner, args: argparse.Namespace) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import copy
 from typing import Any
 
 from numpy.typing import NDArray
@@ -128,9 +127,16 @@ def takes_table(args: argparse.Namespace) -> bool:
 
 
 def unfitted(args: argparse.Namespace) -> MulticlassSVC:
-    """Return an estimator for the data, with the given parameters of the features."""
+    """Return an estimator for the data, with the parameters that the shared options give."""
+    shared = {
+        "tol": args.tol,
+        "fit_intercept": not args.no_intercept,
+        "class_weight": args.class_weight,
+        "n_jobs": arguments.n_jobs(args),
+        "random_state": args.seed,
+    }
     if not takes_table(args):
-        return MulticlassSVC()
+        return MulticlassSVC(**shared)
     same = ("analyzer", "min_df", "max_df", "max_features", "stop_words", "numeric", "categorical")
     given = {
         **{name: getattr(args, name) for name in same},
@@ -138,7 +144,8 @@ def unfitted(args: argparse.Namespace) -> MulticlassSVC:
         "use_idf": False if args.no_idf else None,
         "text": None if not args.text else args.text[0] if len(args.text) == 1 else args.text,
     }
-    return TextClassifier(**{name: value for name, value in given.items() if value is not None})
+    given = {name: value for name, value in given.items() if value is not None}
+    return TextClassifier(**shared, **given)
 
 
 def recorded(args: argparse.Namespace) -> dict[str, Any]:
@@ -168,13 +175,26 @@ def read_training(
     return table, y, template
 
 
-def read_validation(args: argparse.Namespace, path: str) -> tuple[Table, NDArray[Any]]:
-    """Read another table with the columns of the training data; it may have fewer labels."""
-    other = copy.copy(args)
-    other.data = path
-    table, y, skipped = _read_labelled(other)
-    note_skipped(skipped, SerialCommunicator())
-    return table, y
+def read_validation(args: argparse.Namespace, X: Any) -> tuple[Any, NDArray[Any]] | None:
+    """Read the file of --validation as the training samples `X` were; it may have fewer labels."""
+    if args.validation is None:
+        return None
+    comm = SerialCommunicator()
+    if takes_table(args):
+        table, y, skipped = _read_labelled(
+            argparse.Namespace(**vars(args) | {"data": args.validation})
+        )
+        note_skipped(skipped, comm)
+        return table, y
+    # Features that no training sample has would have no weights.
+    return distributed.load(
+        args.validation,
+        **recorded(args),
+        n_features=X.shape[1],
+        n_threads=args.threads,
+        ignore_extra_features=True,
+        comm=comm,
+    )
 
 
 def _read_labelled(args: argparse.Namespace) -> tuple[Table, NDArray[Any], int]:
