@@ -8,8 +8,6 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from numpy.typing import NDArray
-
 from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note, print_json, print_table
@@ -42,14 +40,20 @@ def evaluate(args: argparse.Namespace) -> int:
     """Load, predict, compare; under ``mpiexec`` each rank scores its classes."""
     model, raw, y = model_and_data(args, world(), labelled=True)
     X = features_of(model, raw)
-    k = min(args.top_k, len(model.classes_))
     started = time.perf_counter()
-    best, _ = model.predict_topk(X, k)
+    best, _ = model.predict_topk(X, min(args.top_k, len(model.classes_)))
     seconds = time.perf_counter() - started
     certificate = _certificate(model, raw, y) if args.certify else {}
     if model.comm.rank != 0:
         return EXIT_OK
-    _report(args, model, y, best, seconds, certificate)
+    result = {
+        **measures(model.classes_, y, best),
+        # A model that was put together by hand has none.
+        "density": float(getattr(model, "model_density_", math.nan)),
+        "predict_seconds": seconds,
+        **certificate,
+    }
+    _report(args, result)
     return _judged(certificate)
 
 
@@ -77,21 +81,7 @@ def _judged(certificate: dict[str, Any]) -> int:
     return EXIT_ERROR
 
 
-def _report(
-    args: argparse.Namespace,
-    model: distributed.DistributedModel,
-    y: NDArray[Any],
-    best: NDArray[Any],
-    seconds: float,
-    certificate: dict[str, Any],
-) -> None:
-    result = {
-        **measures(model.classes_, y, best),
-        # A model that was put together by hand has none.
-        "density": float(getattr(model, "model_density_", math.nan)),
-        "predict_seconds": seconds,
-        **certificate,
-    }
+def _report(args: argparse.Namespace, result: dict[str, Any]) -> None:
     if result["unseen_samples"]:
         note(
             f"note: {result['unseen_samples']:,} samples have one of {result['unseen_labels']:,} "
