@@ -17,12 +17,11 @@ from types import ModuleType
 
 from multimargin.checkpoints._lock import FolderLock
 from multimargin.cli.support._arguments import (
-    add_data_folder,
-    add_threads,
-    adder,
+    DATA_FOLDER,
+    THREADS,
+    add_options,
     n_jobs,
     positive_float,
-    positive_int,
 )
 from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note
 from multimargin.cli.support._run import run_command_line
@@ -50,6 +49,17 @@ measured next to the paper's figures: tables on the terminal, and in the folder 
 are named, with where they can be had, and the rest runs. What was interrupted goes on where it
 stopped.
 """
+_OPTIONS = f"""
+WHAT            {", ".join(EXPERIMENTS)}, or all
+{DATA_FOLDER}
+--out DIR = {_OUT}  folder of the results, made if needed
+--datasets NAME  only these data sets
+--runs N        repetitions over seeds
+--time-limit S  seconds for one fit
+{THREADS}
+--report-only   measure nothing; show the results in --out
+--list          show the planned runs and what is missing, and end
+"""
 _EPILOG = """\
 exit status: 0 done; 1 error; 2 wrong usage; 3 some runs failed; 130 interrupted
 """
@@ -65,29 +75,17 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m reproduction", description=_DESCRIPTION, epilog=_EPILOG
     )
     parser.set_defaults(run=run)
-    add = adder(parser)
-    add(
-        "what",
-        nargs="+",
-        choices=(*EXPERIMENTS, "all"),
-        metavar="WHAT",
-        help=f"{', '.join(EXPERIMENTS)}, or all",
+    what = {"nargs": "+", "choices": (*EXPERIMENTS, "all")}
+    add_options(
+        parser,
+        _OPTIONS,
+        exclusive=("report_only", "list"),
+        what=what,
+        data=Path,
+        out=Path,
+        datasets={"nargs": "+", "default": []},
+        time_limit=positive_float,
     )
-    add_data_folder(parser)
-    add(
-        "--out",
-        type=Path,
-        default=_OUT,
-        metavar="DIR",
-        help="folder of the results, made if needed",
-    )
-    add("--datasets", nargs="+", default=[], metavar="NAME", help="only these data sets")
-    add("--runs", type=positive_int, help="repetitions over seeds")
-    add("--time-limit", type=positive_float, metavar="S", help="seconds for one fit")
-    add_threads(parser)
-    either = adder(parser.add_mutually_exclusive_group())
-    either("--report-only", action="store_true", help="measure nothing; show the results in --out")
-    either("--list", action="store_true", help="show the planned runs and what is missing, and end")
     return parser
 
 

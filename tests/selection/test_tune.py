@@ -14,7 +14,7 @@ from sklearn.datasets import make_classification
 
 from multimargin import TextClassifier, load_model, tune
 from multimargin.cli import main
-from multimargin.selection import _tune
+from multimargin.selection._measure import HeldOut
 from multimargin.selection._splits import folds_of, holdout_of, rows_of, seen_once
 from multimargin.selection._tune import Tuner
 from multimargin.tables import Table
@@ -287,7 +287,7 @@ def test_wrong_usage(folder, capsys, more):
 
 
 def test_ctrl_c_prints_what_was_measured(folder, monkeypatch, capsys):
-    real, fits = _tune.measured, []
+    real, fits = HeldOut.measured, []
 
     def measured(*args):
         fits.append(real(*args))
@@ -295,7 +295,7 @@ def test_ctrl_c_prints_what_was_measured(folder, monkeypatch, capsys):
             os.kill(os.getpid(), signal.SIGINT)
         return fits[-1]
 
-    monkeypatch.setattr(_tune, "measured", measured)
+    monkeypatch.setattr(HeldOut, "measured", measured)
     assert main(["tune", "train.svm", "--quiet", "--formulations", "ww"]) == 130
     out, err = capsys.readouterr()
     assert "interrupted" in err

@@ -6,38 +6,24 @@ import argparse
 from collections.abc import Sequence
 
 from multimargin import __version__
-from multimargin.cli import (
-    _data,
-    _demo,
-    _evaluate,
-    _explain,
-    _export,
-    _info,
-    _predict,
-    _prune,
-    _report,
-    _serve,
-    _train,
-    _tune,
-)
+from multimargin.cli._data import data
+from multimargin.cli._demo import demo
+from multimargin.cli._evaluate import evaluate
+from multimargin.cli._explain import explain
+from multimargin.cli._export import export
+from multimargin.cli._info import info
+from multimargin.cli._predict import predict
+from multimargin.cli._prune import prune
+from multimargin.cli._report import report
+from multimargin.cli._serve import serve
+from multimargin.cli._train import train
+from multimargin.cli._tune import tune
+from multimargin.cli.support._arguments import add_commands
 from multimargin.cli.support._run import run_command_line
 
 __all__ = ["main"]
 
-_COMMANDS = (
-    _train,
-    _tune,
-    _predict,
-    _evaluate,
-    _report,
-    _explain,
-    _info,
-    _prune,
-    _export,
-    _data,
-    _serve,
-    _demo,
-)
+COMMANDS = (train, tune, predict, evaluate, report, explain, info, prune, export, data, serve, demo)
 _EPILOG = """\
 DATA is LIBSVM / SVMlight text; or, with --text COLUMN --label COLUMN, a table:
 CSV, TSV or JSON lines, all plain or compressed (gzip, bzip2, xz), or Parquet.
@@ -55,9 +41,7 @@ def build_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"multimargin {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_parser(commands)
+    add_commands(parser, COMMANDS)
     return parser
 
 
@@ -75,5 +59,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 done; 1 error; 2 wrong usage; 3 trained but the tolerance was not reached;
         130 interrupted; 141 the reader of a pipe went away.
     """
-    together = (_train.run, _predict.run, _evaluate.run)
+    together = (train.run, predict.run, evaluate.run)
     return run_command_line(build_parser(), argv, on_all_ranks=together)

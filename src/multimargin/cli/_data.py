@@ -19,55 +19,41 @@ from multimargin.tables._write import table_lines
 
 _COLUMNS = ("name", "train", "test", "classes", "features", "on disk")
 _NAMES = (0, 5)
+_SIZES = ("n_train", "n_test", "n_classes", "n_features")
+_ORIGIN = ("licence", "where", "remedy", "paper", "stand_in_for")
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = commands.add_parser(
-        "data",
-        help="list and fetch data sets",
-        description="The data sets of the experiments: which there are, and how to get them.",
-    )
-    actions = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    listing = arguments.add_command(
-        actions,
-        "list",
-        run_list,
-        help="list the data sets",
-        description="List the data sets, which of them are on the disk, and where others are.",
-    )
-    listing.add_argument(
-        "--verify",
-        action="store_true",
-        help="compare the files with the sums recorded when they were fetched",
-    )
-    arguments.add_json(listing)
-    arguments.add_data_folder(listing)
-    fetching = arguments.add_command(
-        actions,
-        "fetch",
-        run_fetch,
-        help="download data sets",
-        description="Download data sets. Sums and contents are checked; a download that breaks "
-        "leaves nothing behind; files that are there stay as they are. Needs pooch: pip install "
-        "'multimargin[fetch]'.",
-    )
-    fetching.add_argument(
-        "names",
-        metavar="NAME",
-        nargs="+",
-        type=_name,
-        help="a data set that 'multimargin data list' shows",
-    )
-    arguments.add_data_folder(fetching)
-    example = arguments.add_command(
-        actions,
-        "example",
-        run_example,
-        help="write a table to try things with",
-        description="Write definitions-train.csv and definitions-test.csv to DIR: WordNet's "
-        "definitions (column definition) and what kind of thing each defines (hypernym).",
-    )
-    example.add_argument("folder", metavar="DIR", type=Path, help="made if it is not there")
+_COMMAND = """
+data: list and fetch data sets
+
+The data sets of the experiments: which there are, and how to get them.
+"""
+_LIST = f"""
+list: list the data sets
+
+List the data sets, which of them are on the disk, and where others are.
+
+--verify  compare the files with the sums recorded when they were fetched
+--json    print one JSON object
+{arguments.DATA_FOLDER}
+"""
+_FETCH = f"""
+fetch: download data sets
+
+Download data sets. Sums and contents are checked; a download that breaks leaves nothing behind;
+files that are there stay as they are. Needs pooch: pip install 'multimargin[fetch]'.
+
+NAMES  a data set that 'multimargin data list' shows
+{arguments.DATA_FOLDER}
+"""
+_EXAMPLE = """
+example: write a table to try things with
+
+Write definitions-train.csv and definitions-test.csv to DIR: WordNet's definitions (column
+definition) and what kind of thing each defines (hypernym).
+
+DIR  made if it is not there
+"""
 
 
 def _name(text: str) -> str:
@@ -78,7 +64,8 @@ def _name(text: str) -> str:
     return text
 
 
-def run_fetch(args: argparse.Namespace) -> int:
+@arguments.command(_FETCH, data=Path, names={"metavar": "NAME", "nargs": "+", "type": _name})
+def fetch(args: argparse.Namespace) -> int:
     """Fetch one set after the other; after one that fails, go on with the next."""
     folder = args.data or default_folder()
     status = EXIT_OK
@@ -91,15 +78,16 @@ def run_fetch(args: argparse.Namespace) -> int:
     return status
 
 
-def run_example(args: argparse.Namespace) -> int:
+@arguments.command(_EXAMPLE, dir=Path)
+def example(args: argparse.Namespace) -> int:
     """Write the definitions of the package as CSV; never replace a file."""
     from multimargin.datasets import load_wordnet_texts
 
-    data = load_wordnet_texts()
-    args.folder.mkdir(parents=True, exist_ok=True)
+    texts = load_wordnet_texts()
+    args.dir.mkdir(parents=True, exist_ok=True)
     for part in ("train", "test"):
-        path = args.folder / f"definitions-{part}.csv"
-        rows = zip(data[f"texts_{part}"], data[f"y_{part}"].tolist(), strict=True)
+        path = args.dir / f"definitions-{part}.csv"
+        rows = zip(texts[f"texts_{part}"], texts[f"y_{part}"].tolist(), strict=True)
         content = "".join(table_lines("csv", ("definition", "hypernym"), rows)).encode()
         if path.exists():
             if path.read_bytes() != content:
@@ -107,11 +95,12 @@ def run_example(args: argparse.Namespace) -> int:
         else:
             with atomic_write(path) as file:
                 file.write(content)
-        print(f"{path}  {len(data[f'texts_{part}']):,} definitions")
+        print(f"{path}  {len(texts[f'texts_{part}']):,} definitions")
     return EXIT_OK
 
 
-def run_list(args: argparse.Namespace) -> int:
+@arguments.command(_LIST, data=Path)
+def list_sets(args: argparse.Namespace) -> int:
     """Show the catalogue, and which of its files are on the disk."""
     folder = args.data or default_folder()
     if args.data is not None and not folder.is_dir():
@@ -133,20 +122,11 @@ def run_list(args: argparse.Namespace) -> int:
 def _described(entry: CatalogEntry, folder: Path, verify: bool) -> dict[str, Any]:
     on_disk = [part for part in entry.sizes if file_of(entry.name, part, folder) is not None]
     described: dict[str, Any] = {
-        "name": entry.name,
-        "title": entry.title,
-        "n_train": entry.n_train,
-        "n_test": entry.n_test,
-        "n_classes": entry.n_classes,
-        "n_features": entry.n_features,
+        **{name: getattr(entry, name) for name in ("name", "title", *_SIZES)},
         "on_disk": on_disk,
         "in_package": entry.name == SHIPPED or entry.made,
         "fetchable": bool(entry.files),
-        "licence": entry.licence,
-        "where": entry.where,
-        "remedy": entry.remedy,
-        "paper": entry.paper,
-        "stand_in_for": entry.stand_in_for,
+        **{name: getattr(entry, name) for name in _ORIGIN},
     }
     if verify:
         described["verified"] = verify_set(entry.name, folder)
@@ -155,7 +135,11 @@ def _described(entry: CatalogEntry, folder: Path, verify: bool) -> dict[str, Any
 
 def _print(described: list[dict[str, Any]], folder: Path) -> None:
     """Print a line of numbers for each set; below it what it is, and where it can be had."""
-    table = text_table(_COLUMNS, [_row(each) for each in described], _NAMES)
+    rows = [
+        (each["name"], *(f"{each[size]:,}" for size in _SIZES), _on_disk(each))
+        for each in described
+    ]
+    table = text_table(_COLUMNS, rows, _NAMES)
     texts = ["", *(_text(each) for each in described)]
     columns = min(max(shutil.get_terminal_size().columns, 60), 120)
     print(f"in {folder}:\n")
@@ -166,11 +150,6 @@ def _print(described: list[dict[str, Any]], folder: Path) -> None:
             text, columns - 4, break_long_words=False, break_on_hyphens=False
         ):
             print(f"    {line}")
-
-
-def _row(each: dict[str, Any]) -> tuple[str, ...]:
-    sizes = (f"{each[size]:,}" for size in ("n_train", "n_test", "n_classes", "n_features"))
-    return (each["name"], *sizes, _on_disk(each))
 
 
 def _text(each: dict[str, Any]) -> str:
@@ -193,3 +172,6 @@ def _on_disk(each: dict[str, Any]) -> str:
     if True in verified:
         return f"{text}: verified"
     return f"{text}: no sums" if "verified" in each else text
+
+
+data = arguments.Command(_COMMAND, subcommands=(list_sets, fetch, example))

@@ -9,11 +9,10 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from multimargin.cli.support import _arguments as arguments
-from multimargin.cli.support._messages import EXIT_NOT_CONVERGED, EXIT_OK, print_table
+from multimargin.cli.support._messages import exit_status, print_table
 from multimargin.datasets._wordnet_examples import DEFINITIONS
 from multimargin.io._atomic import check_writable
 from multimargin.models._measures import measures
@@ -25,22 +24,20 @@ _MORE = ("run very fast over a short distance",)  # a verb, of which the page of
 _PARTS = {"n": "noun", "v": "verb", "a": "adjective", "r": "adverb"}
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands,
-        "demo",
-        run,
-        help="train on WordNet definitions and ask the model",
-        description="Train a Weston-Watkins SVM that tells what kind of thing a definition "
-        "defines: 65,025 WordNet definitions, 12,582 classes. Then type your own definitions.",
-    )
-    add = arguments.adder(parser)
-    add("--script", action="store_true", help="end after the examples; do not ask for input")
-    add("--save", metavar="MODEL", help="also save the model, which takes raw definitions")
-    arguments.add_threads(parser)
+_COMMAND = f"""
+demo: train on WordNet definitions and ask the model
+
+Train a Weston-Watkins SVM that tells what kind of thing a definition defines: 65,025 WordNet
+definitions, 12,582 classes. Then type your own definitions.
+
+--script      end after the examples; do not ask for input
+--save MODEL  also save the model, which takes raw definitions
+{arguments.THREADS}
+"""
 
 
-def run(args: argparse.Namespace) -> int:
+@arguments.command(_COMMAND)
+def demo(args: argparse.Namespace) -> int:
     """Load, train, measure, answer."""
     from multimargin.datasets import load_wordnet_texts
 
@@ -53,15 +50,8 @@ def run(args: argparse.Namespace) -> int:
         "Training Weston-Watkins, C=1 ...",
         flush=True,
     )
-    model = TextClassifier(
-        "ww",
-        C=1.0,
-        min_df=2,
-        fit_intercept=False,
-        n_jobs=arguments.n_jobs(args),
-        random_state=0,
-        verbose=1,
-    )
+    model = TextClassifier("ww", C=1.0, min_df=2, fit_intercept=False, random_state=0, verbose=1)
+    model.set_params(n_jobs=arguments.n_jobs(args))
     with warnings.catch_warnings():
         warnings.simplefilter("always", ConvergenceWarning)
         model.fit(data.texts_train, data.y_train)
@@ -74,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         _answer(model, definition)
     if not args.script:
         _converse(model)
-    return EXIT_OK if model.converged_ else EXIT_NOT_CONVERGED
+    return exit_status(model)
 
 
 def _report(model: TextClassifier, data: Any) -> None:
@@ -105,13 +95,8 @@ def _answer(model: TextClassifier, definition: str) -> None:
         print("  none of these words occurs in the training definitions")
         return
     labels, scores = model.predict_topk(features, _TOP)
-    for label, score in zip(_first(labels), _first(scores), strict=True):
+    for label, score in zip(labels[0].tolist(), scores[0].tolist(), strict=True):
         print(f"  {score:+.3f}  {_readable(str(label))}")
-
-
-def _first(rows: NDArray[Any]) -> list[Any]:
-    items: list[Any] = np.asarray(rows)[0].tolist()
-    return items
 
 
 def _readable(label: str) -> str:

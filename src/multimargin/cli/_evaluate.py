@@ -8,62 +8,52 @@ import time
 from dataclasses import asdict
 from typing import Any
 
-from numpy.typing import NDArray
-
 from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note, print_json, print_table
-from multimargin.cli.support._model_data import features_of, read_data_for
+from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.models._measures import measures
+from multimargin.parallel._mpi import world
 
 _ROUNDING = 1e-6  # of a relative gap
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands,
-        "evaluate",
-        run,
-        help="measure a model on labelled data",
-        description="Compare the predictions of MODEL with the labels in DATA. Labels that the "
-        "model does not know count as errors. Macro-F1 is the mean over all labels that are in "
-        "DATA or were predicted.",
-    )
-    arguments.add_model_and_data(parser)
-    add = arguments.adder(parser)
-    add(
-        "--top-k",
-        type=arguments.positive_int,
-        default=5,
-        metavar="K",
-        help="also how often the label is among the K best",
-    )
-    add(
-        "--certify",
-        action="store_true",
-        help="DATA is what the model was trained on: compute the objectives and the duality gap "
-        "anew, from the weights in the file and, where they were kept (train --keep-dual), the "
-        "dual variables. The exit status is 1 if the gap is larger than what the model claims",
-    )
-    arguments.add_threads(parser)
-    arguments.add_json(parser, "print the results as one JSON object")
-    arguments.add_columns(parser)
+_COMMAND = f"""
+evaluate: measure a model on labelled data
+
+Compare the predictions of MODEL with the labels in DATA. Labels that the model does not know count
+as errors. Macro-F1 is the mean over all labels that are in DATA or were predicted.
+
+{arguments.MODEL_AND_DATA}
+--top-k K = 5  also how often the label is among the K best
+--certify      DATA is what the model was trained on: compute the objectives and the duality gap
+               anew, from the weights in the file and, where they were kept (train --keep-dual), the
+               dual variables. The exit status is 1 if the gap is larger than what the model claims
+{arguments.THREADS}
+--json         print the results as one JSON object
+{arguments.LABELLED_TABLES}
+"""
 
 
-def run(args: argparse.Namespace) -> int:
+@arguments.command(_COMMAND, text=arguments.names)
+def evaluate(args: argparse.Namespace) -> int:
     """Load, predict, compare; under ``mpiexec`` each rank scores its classes."""
-    # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
-    model = distributed.load_model(args.model, verify=True, n_jobs=arguments.n_jobs(args))
-    raw, y = read_data_for(model, args, labelled=True)
+    model, raw, y = model_and_data(args, world(), labelled=True)
     X = features_of(model, raw)
-    k = min(args.top_k, len(model.classes_))
     started = time.perf_counter()
-    best, _ = model.predict_topk(X, k)
+    best, _ = model.predict_topk(X, min(args.top_k, len(model.classes_)))
     seconds = time.perf_counter() - started
     certificate = _certificate(model, raw, y) if args.certify else {}
     if model.comm.rank != 0:
         return EXIT_OK
-    _report(args, model, y, best, seconds, certificate)
+    result = {
+        **measures(model.classes_, y, best),
+        # A model that was put together by hand has none.
+        "density": float(getattr(model, "model_density_", math.nan)),
+        "predict_seconds": seconds,
+        **certificate,
+    }
+    _report(args, result)
     return _judged(certificate)
 
 
@@ -91,21 +81,7 @@ def _judged(certificate: dict[str, Any]) -> int:
     return EXIT_ERROR
 
 
-def _report(
-    args: argparse.Namespace,
-    model: distributed.DistributedModel,
-    y: NDArray[Any],
-    best: NDArray[Any],
-    seconds: float,
-    certificate: dict[str, Any],
-) -> None:
-    result = {
-        **measures(model.classes_, y, best),
-        # A model that was put together by hand has none.
-        "density": float(getattr(model, "model_density_", math.nan)),
-        "predict_seconds": seconds,
-        **certificate,
-    }
+def _report(args: argparse.Namespace, result: dict[str, Any]) -> None:
     if result["unseen_samples"]:
         note(
             f"note: {result['unseen_samples']:,} samples have one of {result['unseen_labels']:,} "

@@ -8,10 +8,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK, print_json
-from multimargin.cli.support._model_data import read_data_for
+from multimargin.cli.support._model_data import model_and_data
 from multimargin.inspection import Explanation
 from multimargin.io._figure_file import check_figure, new_figure, write_figure
 from multimargin.io._text_table import elided
@@ -19,6 +18,25 @@ from multimargin.models._measures import as_class
 from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.persistence import load_model
 
+_COMMAND = f"""
+explain: say what decided a prediction
+
+Print the class that MODEL predicts for a text or a row of a file, the runner-up, and how much each
+feature contributes to the difference of their scores.
+
+{arguments.MODEL}
+SAMPLE           for models of texts; - reads it from stdin
+--data FILE      take the sample from data as the model was trained on
+--row N          which one of FILE; the first is 1
+-k N = 10        features to list
+--class LABEL    explain this class, not the predicted one
+--against LABEL  compare with this class, not with the runner-up
+--by-size        list the features of the largest contribution either way, not only for the class
+--plot FILE      also draw it: .png, .svg, .pdf
+--json           print one JSON object
+{arguments.THREADS}
+{arguments.TABLES}
+"""
 _EPILOG = """\
 examples:
   multimargin explain model "where is my parcel"
@@ -26,36 +44,10 @@ examples:
 """
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands,
-        "explain",
-        run,
-        help="say what decided a prediction",
-        description="Print the class that MODEL predicts for a text or a row of a file, the "
-        "runner-up, and how much each feature contributes to the difference of their scores.",
-        epilog=_EPILOG,
-    )
-    arguments.add_model(parser)
-    add = arguments.adder(parser)
-    add("sample", metavar="TEXT", nargs="?", help="for models of texts; - reads it from stdin")
-    add("--data", metavar="FILE", help="take the sample from data as the model was trained on")
-    add("--row", type=arguments.positive_int, help="which one of FILE; the first is 1")
-    add("-k", type=arguments.positive_int, default=10, help="features to list")
-    add("--class", dest="klass", metavar="LABEL", help="explain this class, not the predicted one")
-    add("--against", metavar="LABEL", help="compare with this class, not with the runner-up")
-    add(
-        "--by-size",
-        action="store_true",
-        help="list the features of the largest contribution either way, not only for the class",
-    )
-    add("--plot", metavar="FILE", help="also draw it: .png, .svg, .pdf")
-    arguments.add_json(parser)
-    arguments.add_threads(parser)
-    arguments.add_columns(parser, labels=False)
-
-
-def run(args: argparse.Namespace) -> int:
+@arguments.command(
+    _COMMAND, epilog=_EPILOG, sample={"metavar": "TEXT", "nargs": "?"}, text=arguments.names
+)
+def explain(args: argparse.Namespace) -> int:
     """Load, explain, print."""
     if args.plot:
         arguments.refuse_same_file(args.plot, args.model, args.data)
@@ -64,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     explanation = model.explain(
         _sample(args, model),
         args.k,
-        label=_label(args.klass, model.classes_),
+        label=_label(vars(args)["class"], model.classes_),
         against=_label(args.against, model.classes_),
         rank="size" if args.by_size else "for",
     )
@@ -105,8 +97,7 @@ def _sample(args: argparse.Namespace, model: Any) -> Any:
 def _row_of_file(args: argparse.Namespace) -> Any:
     if args.row is None:
         raise ValueError(f"say which sample of {args.data} to explain: --row N, the first is 1")
-    model = distributed.load_model(args.model, comm=SerialCommunicator())
-    X, _ = read_data_for(model, args, labelled=False)
+    model, X, _ = model_and_data(args, SerialCommunicator(), labelled=False, verify=False)
     samples = model.features_.transform(X) if hasattr(model, "features_") else X
     if args.row > samples.shape[0]:
         raise ValueError(

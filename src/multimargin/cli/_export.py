@@ -11,36 +11,23 @@ from multimargin.io._atomic import check_writable
 from multimargin.models._onnx_export import export_onnx
 from multimargin.persistence import load_model
 
+_COMMAND = f"""
+export: write a model as ONNX
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands,
-        "export",
-        run,
-        help="write a model as ONNX",
-        description="Write MODEL as the ONNX file OUT, for onnxruntime and others. Of a model of "
-        "texts the linear part is written: its input are the features.",
-    )
-    arguments.add_model(parser)
-    add = arguments.adder(parser)
-    add("out", metavar="OUT.onnx", help="the file to write")
-    add(
-        "--inputs",
-        choices=("dense", "sparse"),
-        default="dense",
-        help="dense: X of samples x features; sparse: ids and values of the features that each "
-        "sample has",
-    )
-    add(
-        "--top-k",
-        type=arguments.positive_int,
-        metavar="K",
-        help="the K best labels and their scores in place of all scores",
-    )
-    arguments.add_json(parser)
+Write MODEL as the ONNX file OUT, for onnxruntime and others. Of a model of texts the linear part is
+written: its input are the features.
+
+{arguments.MODEL}
+OUT.onnx   the file to write
+--inputs dense|sparse = dense  dense: X of samples x features; sparse: ids and values of the
+           features that each sample has
+--top-k K  the K best labels and their scores in place of all scores
+--json     print one JSON object
+"""
 
 
-def run(args: argparse.Namespace) -> int:
+@arguments.command(_COMMAND)
+def export(args: argparse.Namespace) -> int:
     """Load, write."""
     arguments.refuse_same_file(args.out, args.model)
     check_writable(args.out)

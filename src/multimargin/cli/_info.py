@@ -21,28 +21,25 @@ from multimargin.persistence import load_model
 _SIMILAR = 5
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands, "info", run, help="describe a model file", description="Describe the file MODEL."
-    )
-    arguments.add_model(parser)
-    add = arguments.adder(parser)
-    add("--verify", action="store_true", help="read all of it and compare the checksums")
-    add(
-        "--class",
-        dest="klass",
-        metavar="LABEL",
-        help="describe this class: its largest weights, and the classes most like it",
-    )
-    add("-k", type=arguments.positive_int, default=10, help="weights to list")
-    arguments.add_json(parser)
+_COMMAND = f"""
+info: describe a model file
+
+Describe the file MODEL.
+
+{arguments.MODEL}
+--verify       read all of it and compare the checksums
+--class LABEL  describe this class: its largest weights, and the classes most like it
+-k N = 10      weights to list
+--json         print one JSON object
+"""
 
 
-def run(args: argparse.Namespace) -> int:
+@arguments.command(_COMMAND)
+def info(args: argparse.Namespace) -> int:
     """Load, describe."""
     model = load_model(args.model, verify=args.verify)
-    if args.klass is not None:
-        return _describe_class(args, model)
+    if (label := vars(args)["class"]) is not None:
+        return _describe_class(args, model, label)
     meta, arrays = read_arrays(args.model)
     result: dict[str, Any] = {
         "model": args.model,
@@ -54,7 +51,9 @@ def run(args: argparse.Namespace) -> int:
         "class_labels": str(model.classes_.dtype),
         "features": int(model.n_features_in_),
         "named_features": has_feature_names(model),
-        **_coefficients(model.coef_),
+        "coefficients": "dense" if isinstance(model.coef_, np.ndarray) else "sparse",
+        "dtype": str(model.coef_.dtype),
+        "stored": int(model.coef_.size),  # of a sparse matrix the entries it holds
         **_on_disk(meta, arrays),
         "intercept": bool(np.any(model.intercept_)),
         **_raw_columns(model),
@@ -71,10 +70,10 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _describe_class(args: argparse.Namespace, model: Any) -> int:
+def _describe_class(args: argparse.Namespace, model: Any, asked: str) -> int:
     """Show the largest weights of a class, and the classes most like it."""
-    label = as_class(args.klass, model.classes_)
-    top = model.top_features(args.klass if label is None else label, args.k)
+    label = as_class(asked, model.classes_)
+    top = model.top_features(asked if label is None else label, args.k)
     similar = similar_classes(model, top.label, _SIMILAR)
     if args.json:
         pairs = [{"label": other, "similarity": cosine} for other, cosine in similar]
@@ -108,15 +107,6 @@ def _raw_columns(model: Any) -> dict[str, Any]:
         "text_columns": list(texts),
         "numeric_columns": list(numeric),
         "categorical_columns": list(categorical),
-    }
-
-
-def _coefficients(coef: Any) -> dict[str, Any]:
-    dense = isinstance(coef, np.ndarray)
-    return {
-        "coefficients": "dense" if dense else "sparse",
-        "dtype": str(coef.dtype),
-        "stored": int(coef.size if dense else coef.nnz),
     }
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK
-from multimargin.cli.support._model_data import features_of, read_data_for
+from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.cli.support._predictions import predicted_lines
 from multimargin.io._atomic import atomic_write, check_writable
 from multimargin.io._text_table import shown
@@ -21,32 +19,24 @@ from multimargin.parallel._mpi import world
 from multimargin.tables._read import table_format
 from multimargin.tables._write import WRITABLE
 
+_COMMAND = f"""
+predict: predict labels
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands,
-        "predict",
-        run,
-        help="predict labels",
-        description="Write the predicted label of each sample of DATA: one on each line; or, if "
-        "the name of OUT ends in .csv, .tsv or .jsonl, a table with the columns label and score. "
-        "The labels in DATA are not used. LIBSVM text wants one: write 0.",
-    )
-    arguments.add_model_and_data(parser)
-    add = arguments.adder(parser)
-    add("-o", "--output", metavar="OUT", required=True, help="the file to write; - is stdout")
-    add(
-        "--top-k",
-        type=arguments.positive_int,
-        metavar="K",
-        help="write the K best labels with their scores, 'label:score label:score ...' (with "
-        "tabs between them if labels have spaces); in tables label_1, score_1, label_2, ...",
-    )
-    arguments.add_threads(parser)
-    arguments.add_columns(parser, labels=False)
+Write the predicted label of each sample of DATA: one on each line; or, if the name of OUT ends in
+.csv, .tsv or .jsonl, a table with the columns label and score. The labels in DATA are not used.
+LIBSVM text wants one: write 0.
+
+{arguments.MODEL_AND_DATA}
+-o --output OUT  the file to write; - is stdout
+--top-k K        write the K best labels with their scores, 'label:score label:score ...' (with
+                 tabs between them if labels have spaces); in tables label_1, score_1, label_2, ...
+{arguments.THREADS}
+{arguments.TABLES}
+"""
 
 
-def run(args: argparse.Namespace) -> int:
+@arguments.command(_COMMAND, output={"required": True}, text=arguments.names)
+def predict(args: argparse.Namespace) -> int:
     """Load, predict, write; under ``mpiexec`` each rank scores its classes, the first writes."""
     comm = world()
     format = _table_format(args.output)
@@ -55,11 +45,7 @@ def run(args: argparse.Namespace) -> int:
         if to_file and comm.rank == 0:
             arguments.refuse_same_file(args.output, args.model, args.data)
             check_writable(args.output)
-    # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
-    model = distributed.load_model(
-        args.model, verify=True, n_jobs=arguments.n_jobs(args), comm=comm
-    )
-    X, _ = read_data_for(model, args, labelled=False)
+    model, X, _ = model_and_data(args, comm, labelled=False)
     lines = predicted_lines(model, features_of(model, X), args.top_k, format)
     if comm.rank == 0:
         _write(lines, args.output, to_file)
@@ -82,10 +68,7 @@ def _write(lines: Iterator[str], output: str, to_file: bool) -> None:
         _send(lines, sys.stdout)
     elif to_file:
         with atomic_write(output) as file:
-            text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
-            text.writelines(lines)
-            text.flush()
-            text.detach()  # the file is closed by its owner
+            file.writelines(line.encode() for line in lines)
     else:
         with Path(output).open("w", encoding="utf-8") as device:
             _send(lines, device)

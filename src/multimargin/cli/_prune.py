@@ -7,62 +7,50 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK, note, print_json
-from multimargin.cli.support._model_data import features_of, read_data_for
+from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.io._atomic import check_writable
 from multimargin.io._text_table import text_table
-from multimargin.models._pruning import Judge, PruningCost, prune, pruning_costs
+from multimargin.models._pruning import Judge, PruningCost, pruning_costs
+from multimargin.models._pruning import prune as prune_model
 from multimargin.models.file._disk_dtype import STORED
 from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.persistence import load_model, save_model
 
-_share = arguments.checked(float, lambda share: 0 < share <= 1, "a share above 0 and of at most 1")
-_loss = arguments.checked(float, lambda loss: 0 <= loss < 1, "a share from 0 to below 1")
+_CHOICES = ("keep", "threshold", "max_loss")
+_COMMAND = f"""
+prune: drop small weights of a model, and show what that costs
+
+Write MODEL without its small weights as OUT. Prints what is left at several thresholds; with --data
+also the error there and how often predictions are those of the whole model. Without OUT nothing is
+written.
+
+{arguments.MODEL}
+OUT            the file to write
+--keep F       keep this share of the weights
+--threshold T  drop weights smaller than T
+--max-loss F   as few weights as possible while the error on --data rises by no more than this,
+               such as 0.005
+--data DATA    labelled data to measure the cost on
+--weights {"|".join(STORED)}  type of the weights in OUT (default: as they are); float16 is smaller
+               and has three digits; the error shown is with it
+{arguments.THREADS}
+--json         print one JSON object
+{arguments.LABELLED_TABLES}
+"""
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands,
-        "prune",
-        run,
-        help="drop small weights of a model, and show what that costs",
-        description="Write MODEL without its small weights as OUT. Prints what is left at several "
-        "thresholds; with --data also the error there and how often predictions are those of the "
-        "whole model. Without OUT nothing is written.",
-    )
-    arguments.add_model(parser)
-    add = arguments.adder(parser)
-    add("out", metavar="OUT", nargs="?", help="the file to write")
-    what = arguments.adder(parser.add_mutually_exclusive_group())
-    what("--keep", type=_share, metavar="F", help="keep this share of the weights")
-    what(
-        "--threshold",
-        type=arguments.positive_float,
-        metavar="T",
-        help="drop weights smaller than T",
-    )
-    what(
-        "--max-loss",
-        type=_loss,
-        metavar="F",
-        help="as few weights as possible while the error on --data rises by no more than this, "
-        "such as 0.005",
-    )
-    add("--data", metavar="DATA", help="labelled data to measure the cost on")
-    add(
-        "--weights",
-        choices=STORED,
-        help="type of the weights in OUT (default: as they are); float16 is smaller and has three "
-        "digits; the error shown is with it",
-    )
-    arguments.add_threads(parser)
-    arguments.add_json(parser)
-    arguments.add_columns(parser)
-
-
-def run(args: argparse.Namespace) -> int:
+@arguments.command(
+    _COMMAND,
+    exclusive=_CHOICES,
+    out={"nargs": "?"},
+    keep=arguments.checked(float, lambda x: 0 < x <= 1, "a share above 0 and of at most 1"),
+    threshold=arguments.positive_float,
+    max_loss=arguments.checked(float, lambda x: 0 <= x < 1, "a share from 0 to below 1"),
+    text=arguments.names,
+)
+def prune(args: argparse.Namespace) -> int:
     """Load, measure, choose, save."""
     chosen = _asked(args)
     if args.max_loss is not None and args.data is None:
@@ -79,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         costs = costs[:1] + pruning_costs(model, X, y, weights=args.weights)
     if args.max_loss is not None:
         chosen |= {"X": X, "y": y, "weights": args.weights}
-    pruned = prune(model, **chosen) if chosen else model
+    pruned = prune_model(model, **chosen) if chosen else model
     if chosen or args.weights is not None:
         costs.append(_cost_of(model, pruned, X, y, args))
     if args.out is not None:
@@ -89,17 +77,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _asked(args: argparse.Namespace) -> dict[str, Any]:
-    given = {"keep": args.keep, "threshold": args.threshold, "max_loss": args.max_loss}
-    return {name: value for name, value in given.items() if value is not None}
+    return {name: value for name in _CHOICES if (value := getattr(args, name)) is not None}
 
 
 def _data(args: argparse.Namespace) -> tuple[Any, Any]:
     if args.data is None:
         return None, None
-    shared = distributed.load_model(
-        args.model, n_jobs=arguments.n_jobs(args), comm=SerialCommunicator()
-    )
-    X, y = read_data_for(shared, args, labelled=True)
+    shared, X, y = model_and_data(args, SerialCommunicator(), labelled=True, verify=False)
     return features_of(shared, X), y
 
 

@@ -8,52 +8,41 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK, print_json
-from multimargin.cli.support._model_data import features_of, read_data_for
+from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.inspection import ClassReport, Confusions, class_report, confusions
 from multimargin.io._atomic import check_writable
 from multimargin.io._figure_file import check_figure, new_figure, write_figure
 from multimargin.parallel._communicator import SerialCommunicator
 
-_COLUMNS = ("label", "precision", "recall", "f1", "support", "predicted")
+_COLUMNS = "label|precision|recall|f1|support|predicted"
 _SHOWN = 20
 _DRAWN = 8  # pairs
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands,
-        "report",
-        run,
-        help="measure each class of a model on labelled data",
-        description="Print precision, recall, F1 and support of the classes in DATA, and the "
-        "classes that MODEL most often takes for each other.",
-    )
-    arguments.add_model_and_data(parser)
-    add = arguments.adder(parser)
-    add("--per-class", metavar="FILE", help="write all classes to this CSV file")
-    add(
-        "--sort",
-        choices=_COLUMNS,
-        default="support",
-        help="order of the classes: labels rise, samples fall, the worst come first",
-    )
-    add("--confusions", type=arguments.positive_int, default=10, help="pairs of classes to list")
-    add("--plot", metavar="FILE", help="draw F1 over support and the most confused classes")
-    arguments.add_json(parser, "print one JSON object, with all classes")
-    arguments.add_threads(parser)
-    arguments.add_columns(parser)
+_COMMAND = f"""
+report: measure each class of a model on labelled data
+
+Print precision, recall, F1 and support of the classes in DATA, and the classes that MODEL most
+often takes for each other.
+
+{arguments.MODEL_AND_DATA}
+--per-class FILE     write all classes to this CSV file
+--sort {_COLUMNS} = support  order of the classes: labels rise, samples fall, the worst come first
+--confusions N = 10  pairs of classes to list
+--plot FILE          draw F1 over support and the most confused classes
+--json               print one JSON object, with all classes
+{arguments.THREADS}
+{arguments.LABELLED_TABLES}
+"""
 
 
-def run(args: argparse.Namespace) -> int:
+@arguments.command(_COMMAND, text=arguments.names)
+def report(args: argparse.Namespace) -> int:
     """Load, predict, count, print."""
     _check_outputs(args)
-    model = distributed.load_model(
-        args.model, verify=True, n_jobs=arguments.n_jobs(args), comm=SerialCommunicator()
-    )
-    X, y = read_data_for(model, args, labelled=True)
+    model, X, y = model_and_data(args, SerialCommunicator(), labelled=True)
     truth, predicted = _comparable(y, model.predict(features_of(model, X)))
     falling = args.sort in ("support", "predicted")
     report = class_report(truth, predicted).sorted_by(args.sort, descending=falling)

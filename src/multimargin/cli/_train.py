@@ -15,16 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
-from multimargin.cli.support._messages import (
-    EXIT_NOT_CONVERGED,
-    EXIT_OK,
-    note,
-    print_json,
-    print_table,
-)
+from multimargin.cli.support._messages import exit_status, note, print_json, print_table
 from multimargin.cli.support._training_data import (
-    add_data_options,
-    add_training_options,
+    DATA_OPTIONS,
+    KINDS,
+    TRAINING,
     read_training,
     recorded,
     unfitted,
@@ -42,147 +37,62 @@ from multimargin.solvers._registry import SOLVERS, choose
 from multimargin.tables import Table
 
 _EVERY = 60.0  # seconds between two checkpoints
+# Parameters of the estimator that are called as their options are.
+_PARAMETERS = ("formulation", "C", "loss", "solver", "stopping", "max_iter", "time_limit")
 
 
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands,
-        "train",
-        run,
-        help="train a model",
-        description="Train a model on DATA and save it as MODEL. From a table with texts and "
-        "labels: multimargin train DATA.csv MODEL --text COLUMN --label COLUMN",
-    )
-    add_training_options(parser, seed_of="the random order")
-    add = arguments.adder(parser)
-    add("model", metavar="MODEL", help="the file to write")
-    _add_problem_options(parser)
-    _add_solver_options(parser)
-    arguments.add_threads(parser)
-    _add_checkpoint_options(parser)
-    _add_model_options(parser)
-    add("--quiet", action="store_true", help="no progress and no summary")
-    arguments.add_json(parser, "print the results as one JSON object")
-    add_data_options(parser)
+_COMMAND = f"""
+train: train a model
+
+Train a model on DATA and save it as MODEL. From a table with texts and labels: multimargin train
+DATA.csv MODEL --text COLUMN --label COLUMN
+
+{TRAINING}
+--seed N = 0            of the random order
+MODEL                   the file to write
+--formulation {"|".join(FORMULATIONS)} = ww
+                        {", ".join(f"{name}: {f.title}" for name, f in FORMULATIONS.items())}
+--C C = 1               weight of losses; inf, for llw, is the hard margin
+--loss hinge|squared_hinge = hinge  squared_hinge is for ovr only
+--intercept-scaling S = 1  value of the constant feature behind the intercept: the larger, the less
+                        the intercept is regularised
+--solver {"|".join(dict.fromkeys(name for each in SOLVERS.values() for name in each))} = auto
+                        all reach the same optimum: passes only visits samples, the others are for
+                        llw (default: auto, which for llw is block)
+--reductions N = 10     how often per pass llw's alternating and extrapolated solvers take the mean
+--stopping gap|violation = gap  what the tolerance bounds: the relative duality gap or the largest
+                        violation of the optimality conditions
+--max-iter N = 10000    most passes over the samples
+--no-shrinking          visit everything in every pass, also what seems settled (slower)
+--time-limit S          stop after S seconds of training
+--bundles N             bundles of classes, which processes hold and pass on under mpiexec; the
+                        model depends on it, and not on the number of processes or threads (default:
+                        what is fastest, two for each process, or those of the checkpoint)
+{arguments.THREADS}
+--checkpoint DIR        keep the state of the run in this folder; the same command goes on from it,
+                        on any number of processes. Removed when the tolerance was reached and MODEL
+                        is written
+--checkpoint-every T    time between two states: 60, 60s, 5m, 1h (default: 60s)
+--weights {"|".join(STORED)}  type of the weights in MODEL (default: as trained); float16 is
+                        smaller and has three digits: 'multimargin prune' shows what that costs
+--keep-dual             keep in MODEL what a later training can start from
+--start OLD_MODEL       start from a model that was trained with --keep-dual: samples that it had
+                        are not learned again, others and new classes are added. As exact as without
+--quiet                 no progress and no summary
+--json                  print the results as one JSON object
+{DATA_OPTIONS}
+"""
 
 
-def _add_problem_options(parser: argparse.ArgumentParser) -> None:
-    add = arguments.adder(parser)
-    add(
-        "--formulation",
-        choices=tuple(FORMULATIONS),
-        default="ww",
-        help=", ".join(f"{name}: {f.title}" for name, f in FORMULATIONS.items()) + "",
-    )
-    add(
-        "--C",
-        type=arguments.penalty,
-        default=1.0,
-        metavar="C",
-        help="weight of losses; inf, for llw, is the hard margin",
-    )
-    add(
-        "--loss",
-        choices=("hinge", "squared_hinge"),
-        default="hinge",
-        help="squared_hinge is for ovr only",
-    )
-    add(
-        "--intercept-scaling",
-        type=arguments.positive_float,
-        default=1.0,
-        metavar="S",
-        help="value of the constant feature behind the intercept: the larger, the less the "
-        "intercept is regularised",
-    )
-
-
-def _add_solver_options(parser: argparse.ArgumentParser) -> None:
-    add = arguments.adder(parser)
-    add(
-        "--solver",
-        choices=tuple(dict.fromkeys(name for each in SOLVERS.values() for name in each)),
-        default="auto",
-        help="all reach the same optimum: passes only visits samples, the others are for llw "
-        "(default: auto, which for llw is block)",
-    )
-    add(
-        "--reductions",
-        type=arguments.positive_int,
-        default=10,
-        help="how often per pass llw's alternating and extrapolated solvers take the mean",
-    )
-    add(
-        "--stopping",
-        choices=("gap", "violation"),
-        default="gap",
-        help="what the tolerance bounds: the relative duality gap or the largest violation of "
-        "the optimality conditions",
-    )
-    add(
-        "--max-iter",
-        type=arguments.positive_int,
-        default=10_000,
-        help="most passes over the samples",
-    )
-    add(
-        "--no-shrinking",
-        action="store_true",
-        help="visit everything in every pass, also what seems settled (slower)",
-    )
-    add(
-        "--time-limit",
-        type=arguments.positive_float,
-        metavar="S",
-        help="stop after S seconds of training",
-    )
-    add(
-        "--bundles",
-        type=arguments.positive_int,
-        help="bundles of classes, which processes hold and pass on under mpiexec; the model "
-        "depends on it, and not on the number of processes or threads (default: what is fastest, "
-        "two for each process, or those of the checkpoint)",
-    )
-
-
-def _add_checkpoint_options(parser: argparse.ArgumentParser) -> None:
-    add = arguments.adder(parser)
-    add(
-        "--checkpoint",
-        metavar="DIR",
-        help="keep the state of the run in this folder; the same command goes on from it, on any "
-        "number of processes. Removed when the tolerance was reached and MODEL is written",
-    )
-    add(
-        "--checkpoint-every",
-        type=arguments.duration,
-        metavar="T",
-        help="time between two states: 60, 60s, 5m, 1h (default: 60s)",
-    )
-
-
-def _add_model_options(parser: argparse.ArgumentParser) -> None:
-    add = arguments.adder(parser)
-    add(
-        "--weights",
-        choices=STORED,
-        help="type of the weights in MODEL (default: as trained); float16 is smaller and has three "
-        "digits: 'multimargin prune' shows what that costs",
-    )
-    add(
-        "--keep-dual",
-        action="store_true",
-        help="keep in MODEL what a later training can start from",
-    )
-    add(
-        "--start",
-        metavar="OLD_MODEL",
-        help="start from a model that was trained with --keep-dual: samples that it had are not "
-        "learned again, others and new classes are added. As exact as without",
-    )
-
-
-def run(args: argparse.Namespace) -> int:
+@arguments.command(
+    _COMMAND,
+    C=arguments.penalty,
+    intercept_scaling=arguments.positive_float,
+    time_limit=arguments.positive_float,
+    checkpoint_every=arguments.duration,
+    **KINDS,
+)
+def train(args: argparse.Namespace) -> int:
     """Train, save, report; under ``mpiexec`` all ranks train together, and rank 0 reports."""
     comm = world()
     _check_alone(args, comm)
@@ -203,19 +113,14 @@ def run(args: argparse.Namespace) -> int:
         trained = _fitted(args, model, X, y, comm)
     train_seconds = time.perf_counter() - started
     sent = allgather_value(comm, comm.bytes_sent - sent_before)
+    stored: dict[str, Any] = {"preprocessing": recorded(args), "weights": args.weights}
     if isinstance(trained, MulticlassSVC):
-        save_model(
-            trained,
-            args.model,
-            preprocessing=recorded(args),
-            weights=args.weights,
-            dual=args.keep_dual,
-        )
+        save_model(trained, args.model, **stored, dual=args.keep_dual)
     else:
-        trained.save(args.model, preprocessing=recorded(args), weights=args.weights)
+        trained.save(args.model, **stored)
     if comm.rank == 0:
         _report(args, _result(args, trained, X.shape[0], load_seconds, train_seconds, sent))
-    return EXIT_OK if trained.converged_ else EXIT_NOT_CONVERGED
+    return exit_status(trained)
 
 
 def _fitted(
@@ -224,8 +129,7 @@ def _fitted(
     if args.keep_dual or args.start is not None:
         if args.start is not None:
             _start_from(model, args)
-        model.set_params(warm_start=True).fit(X, y)
-        return model
+        return model.set_params(warm_start=True).fit(X, y)
     return distributed.fit(
         model,
         X,
@@ -284,23 +188,12 @@ def _report(args: argparse.Namespace, result: dict[str, Any]) -> None:
 
 
 def _parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of the estimator, without those that make features."""
+    """Return the parameters of the estimator that `tune` does not have."""
     return {
-        "formulation": args.formulation,
-        "C": args.C,
-        "loss": args.loss,
-        "solver": args.solver,
-        "n_reductions": args.reductions,
-        "tol": args.tol,
-        "stopping": args.stopping,
-        "max_iter": args.max_iter,
-        "fit_intercept": not args.no_intercept,
+        **{name: getattr(args, name) for name in _PARAMETERS},
         "intercept_scaling": args.intercept_scaling,
-        "class_weight": args.class_weight,
-        "n_jobs": arguments.n_jobs(args),
-        "random_state": args.seed,
+        "n_reductions": args.reductions,
         "verbose": 0 if args.quiet else 1,
-        "time_limit": args.time_limit,
         "n_bundles": args.bundles,
         "shrinking": not args.no_shrinking,
     }

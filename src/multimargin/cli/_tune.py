@@ -10,19 +10,19 @@ from typing import Any
 
 from tqdm import tqdm
 
-from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import (
     EXIT_INTERRUPTED,
-    EXIT_NOT_CONVERGED,
     EXIT_OK,
+    exit_status,
     note,
     print_json,
     print_table,
 )
 from multimargin.cli.support._training_data import (
-    add_data_options,
-    add_training_options,
+    DATA_OPTIONS,
+    KINDS,
+    TRAINING,
     read_training,
     read_validation,
     recorded,
@@ -41,59 +41,33 @@ from multimargin.selection._tune import Tuner
 from multimargin.selection._tuning import Candidate, Tuning
 from multimargin.tables._write import table_lines
 
-_DESCRIPTION = """\
+_COMMAND = f"""
+tune: choose the formulation and C
+
 Compare formulations and values of C by training on one part of DATA and measuring on the rest.
 Models of a formulation are trained from the smallest C to the largest, each from the one before.
 Splits keep the shares of the labels; a label seen once stays in training. Features of texts are
 made from the training part alone.
+
+{TRAINING}
+--seed N = 0         of splits and orders
+--formulations A,B   of {",".join(FORMULATIONS)}, or all (default: all whose models are sparse or
+                     take less than 1 GiB)
+--C C                values such as 0.1,1,10 or a range LOW:HIGH:COUNT such as 0.01:10:7 (default:
+                     ten values that depend on formulation and number of classes)
+--folds K            cross-validation (default: 5 folds)
+--holdout S          hold out this share once, such as 0.2
+--validation FILE    measure on this file, train on DATA
+--measure {"|".join(MEASURES)} = error  what decides; the table has all
+--top-k K = 5        of top-k
+--plot FILE          draw the measure over C: a .png, .svg or .pdf file
+--csv FILE           write the table there too
+--model MODEL        train the best on all of DATA and save it as MODEL
+{arguments.THREADS}
+--quiet              no progress
+--json               print the results as one JSON object
+{DATA_OPTIONS}
 """
-
-_share = arguments.checked(float, lambda share: 0 < share < 1, "a share between 0 and 1")
-
-
-def add_parser(commands: arguments.Commands[argparse.ArgumentParser]) -> None:
-    parser = arguments.add_command(
-        commands, "tune", run, help="choose the formulation and C", description=_DESCRIPTION
-    )
-    add_training_options(parser, seed_of="splits and orders")
-    add = arguments.adder(parser)
-    add(
-        "--formulations",
-        type=_formulations,
-        metavar="A,B",
-        help=f"of {','.join(FORMULATIONS)}, or all (default: all whose models are sparse or take "
-        "less than 1 GiB)",
-    )
-    add(
-        "--C",
-        type=_penalties,
-        metavar="C",
-        help="values such as 0.1,1,10 or a range LOW:HIGH:COUNT such as 0.01:10:7 "
-        "(default: ten values that depend on formulation and number of classes)",
-    )
-    split = arguments.adder(parser.add_mutually_exclusive_group())
-    split(
-        "--folds",
-        type=arguments.positive_int,
-        metavar="K",
-        help="cross-validation (default: 5 folds)",
-    )
-    split("--holdout", type=_share, metavar="S", help="hold out this share once, such as 0.2")
-    split("--validation", metavar="FILE", help="measure on this file, train on DATA")
-    add(
-        "--measure",
-        choices=tuple(MEASURES),
-        default="error",
-        help="what decides; the table has all",
-    )
-    add("--top-k", type=arguments.positive_int, default=5, metavar="K", help="of top-k")
-    add("--plot", metavar="FILE", help="draw the measure over C: a .png, .svg or .pdf file")
-    add("--csv", metavar="FILE", help="write the table there too")
-    add("--model", metavar="MODEL", help="train the best on all of DATA and save it as MODEL")
-    arguments.add_threads(parser)
-    add("--quiet", action="store_true", help="no progress")
-    arguments.add_json(parser, "print the results as one JSON object")
-    add_data_options(parser)
 
 
 def _formulations(text: str) -> tuple[str, ...]:
@@ -120,18 +94,18 @@ def _penalties(text: str) -> tuple[float, ...]:
         ) from None
 
 
-def run(args: argparse.Namespace) -> int:
+@arguments.command(
+    _COMMAND,
+    exclusive=("folds", "holdout", "validation"),
+    formulations=_formulations,
+    C=_penalties,
+    holdout=arguments.checked(float, lambda s: 0 < s < 1, "a share between 0 and 1"),
+    **KINDS,
+)
+def tune(args: argparse.Namespace) -> int:
     """Read, compare, print; after Ctrl-C print what was measured until then."""
     _check_files(args)
-    comm = SerialCommunicator()
-    X, y, template = read_training(args, comm)
-    template.set_params(
-        tol=args.tol,
-        fit_intercept=not args.no_intercept,
-        class_weight=args.class_weight,
-        n_jobs=arguments.n_jobs(args),
-        random_state=args.seed,
-    )
+    X, y, template = read_training(args, SerialCommunicator())
     tuner = Tuner(
         X,
         y,
@@ -140,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
         Cs=args.C,
         folds=args.folds,
         holdout=args.holdout,
-        validation=_validation(args, X),
+        validation=read_validation(args, X),
         measure=args.measure,
         top_k=args.top_k,
         split_seed=args.seed,
@@ -172,28 +146,11 @@ def _check_files(args: argparse.Namespace) -> None:
             check_writable(path)
 
 
-def _validation(args: argparse.Namespace, X: Any) -> tuple[Any, Any] | None:
-    if args.validation is None:
-        return None
-    if takes_table(args):
-        return read_validation(args, args.validation)
-    # Features that no training sample has would have no weights.
-    return distributed.load(
-        args.validation,
-        **recorded(args),
-        n_features=X.shape[1],
-        n_threads=args.threads,
-        ignore_extra_features=True,
-        comm=SerialCommunicator(),
-    )
-
-
 def _compare(tuner: Tuner, args: argparse.Namespace) -> None:
-    tuning = tuner.tuning
-    if tuning.seen_once and not args.quiet:
-        note(f"note: {tuning.seen_once:,} labels are seen once: they are in training only")
     if not args.quiet:
-        for name, why in tuning.left_out.items():
+        if once := tuner.tuning.seen_once:
+            note(f"note: {once:,} labels are seen once: they are in training only")
+        for name, why in tuner.tuning.left_out.items():
             note(f"note: {name} is left out, since {why}; --formulations {name} tries it")
     with tqdm(total=tuner.steps, file=sys.stderr, disable=args.quiet, unit="fit") as bar:
 
@@ -213,7 +170,7 @@ def _refit(args: argparse.Namespace, template: Any, X: Any, y: Any, best: Candid
             f"{best.formulation} with C={best.C:.6g}, trained on all {len(y):,} samples in "
             f"{time.perf_counter() - began:.1f} s: {args.model}"
         )
-    return EXIT_OK if model.converged_ else EXIT_NOT_CONVERGED
+    return exit_status(model)
 
 
 # ---------------------------------------------------------------- results
@@ -266,9 +223,8 @@ def _print(tuning: Tuning) -> None:
 
 
 def _named(one: Candidate, tuning: Tuning) -> str:
-    value = one.mean(tuning.measure)
-    shown = f"{tuning.label} {value:.4f}"
-    return f"--formulation {one.formulation} --C {one.C:.6g}  ({shown})"
+    value = f"{tuning.label} {one.mean(tuning.measure):.4f}"
+    return f"--formulation {one.formulation} --C {one.C:.6g}  ({value})"
 
 
 def _spread(one: Candidate, measure: str, factor: float = 1.0) -> str:

@@ -16,7 +16,7 @@ _DECADES = 2.5
 
 
 def default_penalties(formulation: str, n_classes: int) -> tuple[float, ...]:
-    """The ten values of C that are tried where none are given, rising geometrically.
+    """Return the ten values of C that are tried where none are given, rising geometrically.
 
     "cs" and "ovr": 0.03 to 10, which for samples of about unit length (texts) reaches from models
     near the class means to models that fit all training samples. "ww", whose loss adds up over
@@ -41,7 +41,7 @@ def default_penalties(formulation: str, n_classes: int) -> tuple[float, ...]:
 
 
 def check_formulation(name: Any) -> str:
-    """The name of a formulation, or a ValueError."""
+    """Return the name of a formulation, or raise a ValueError."""
     if not isinstance(name, str) or name not in FORMULATIONS:
         known = " or ".join(repr(one) for one in FORMULATIONS)
         raise ValueError(f"formulation must be {known}, got {name!r}")
@@ -49,7 +49,7 @@ def check_formulation(name: Any) -> str:
 
 
 def checked_penalties(Cs: Any) -> tuple[float, ...]:
-    """Values of C in rising order, each positive, finite and there once; or a ValueError."""
+    """Return positive, finite and different values of C in rising order, or raise a ValueError."""
     given = [Cs] if isinstance(Cs, Real) else list(Cs) if isinstance(Cs, Iterable) else [Cs]
     if not given:
         raise ValueError("Cs is empty: give at least one value of C, or None for the default ones")

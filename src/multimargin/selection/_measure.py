@@ -5,28 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from multimargin.estimator._samples import check_labels
 from multimargin.models._measures import measures
 from multimargin.models._scores import best_k_labels
-from multimargin.selection._splits import count_of
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One of the numbers that `multimargin.models._measures.measures` gives.
+    """One of the numbers that `multimargin.models._measures.measures` gives, which calls it `key`.
 
-    Attributes
-    ----------
-    name, key : str
-        As users write it, and as it is called there.
-    title : str
-        For tables and plots; may hold ``{k}``.
-    smaller_is_better : bool
-    counts : bool
-        Whether it is a share of the samples, each right or wrong.
+    The title is for tables and plots, and may hold ``{k}``. A measure that `counts` is a share of
+    the samples, each right or wrong.
     """
 
     name: str
@@ -35,8 +25,9 @@ class Measure:
     smaller_is_better: bool = False
     counts: bool = True
 
-    def better(self, one: float, other: float) -> bool:
-        return one < other if self.smaller_is_better else one > other
+    def cost(self, value: float) -> float:
+        """Return a number that is smaller for better values."""
+        return value if self.smaller_is_better else -value
 
 
 MEASURES = {
@@ -51,7 +42,7 @@ MEASURES = {
 
 
 def measure_named(name: Any) -> Measure:
-    """The measure of a name, with hyphens or underscores; or a ValueError."""
+    """Return the measure of a name, with hyphens or underscores; or a ValueError."""
     found = MEASURES.get(name.replace("_", "-")) if isinstance(name, str) else None
     if found is None:
         known = ", ".join(repr(one) for one in MEASURES)
@@ -59,19 +50,17 @@ def measure_named(name: Any) -> Measure:
     return found
 
 
-def measured(model: Any, features: Any, y: NDArray[Any], top_k: int) -> dict[str, Any]:
-    """All measures of a fitted model on features that ``model._checked`` made."""
-    k = min(top_k, len(model.classes_))
-    best, _ = best_k_labels(model._scores(), model.classes_, features, k)
-    return measures(model.classes_, y, best)
+class HeldOut:
+    """Samples to measure on; the first model that is measured makes features of them."""
 
+    def __init__(self, X: Any, y: NDArray[Any], top_k: int) -> None:
+        self._X, self._y, self._top_k = X, y, top_k
+        self._features: Any = None
 
-def held_out(X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-    """Validation samples and labels, or a ValueError where they do not fit together."""
-    check_labels(y)
-    labels = np.asarray(y)
-    if labels.ndim != 1 or not len(labels):
-        raise ValueError(f"validation labels must be a non-empty list, got shape {labels.shape}")
-    if count_of(X) != len(labels):
-        raise ValueError(f"validation has {count_of(X)} samples but {len(labels)} labels")
-    return X, labels
+    def measured(self, model: Any) -> dict[str, Any]:
+        """Return all measures of a fitted model, which takes the same features as the first one."""
+        if self._features is None:
+            self._features = model._checked(self._X)
+        k = min(self._top_k, len(model.classes_))
+        best, _ = best_k_labels(model._scores(), model.classes_, self._features, k)
+        return measures(model.classes_, self._y, best)

@@ -11,11 +11,10 @@ from sklearn.base import clone
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.models._arguments import whole_number
 from multimargin.selection._grid import checked_penalties, default_penalties
-from multimargin.selection._measure import held_out, measure_named, measured
+from multimargin.selection._measure import HeldOut, measure_named
 from multimargin.selection._regularization_path import PathPoint, RegularizationPath, best_point
+from multimargin.selection._splits import checked_labels
 from multimargin.selection._warm_fits import WarmFit, WarmFits
-
-_KEEPS = ("all", "best", "none")
 
 
 def path(
@@ -78,27 +77,24 @@ def path(
     >>> found.best().model.score(X[1::2], y[1::2]) > 0.9
     True
     """
-    template = MulticlassSVC() if estimator is None else estimator
-    template = clone(template).set_params(**parameters)
+    template = clone(MulticlassSVC() if estimator is None else estimator)
+    template.set_params(**parameters)
     measure_named(measure)
     top_k = whole_number("top_k", top_k, 1)
     if keep is None:
         keep = "all" if validation is None else "best"
-    if keep not in _KEEPS:
+    if keep not in ("all", "best", "none"):
         raise ValueError(f"keep must be 'all', 'best', 'none' or None, got {keep!r}")
     if keep == "best" and validation is None:
         raise ValueError("keep='best' needs validation=(X, y) to know which model is the best")
     given = None if Cs is None else checked_penalties(Cs)
-    samples = None if validation is None else held_out(*validation)
+    test = None
+    if validation is not None:
+        test = HeldOut(validation[0], checked_labels(*validation, "validation"), top_k)
     fits = WarmFits(template, X, y, sample_weight)
-    values = given or default_penalties(template.formulation, len(fits.classes))
     points: list[PathPoint] = []
-    features = None
-    for fit in fits.along(values):
-        if samples is not None and features is None:
-            features = fit.model._checked(samples[0])
-        scores = None if samples is None else measured(fit.model, features, samples[1], top_k)
-        points.append(point_of(fit, scores))
+    for fit in fits.along(given or default_penalties(template.formulation, len(fits.classes))):
+        points.append(point_of(fit, None if test is None else test.measured(fit.model)))
         if keep == "none" or (
             keep == "best" and best_point(tuple(points), measure) is not points[-1]
         ):
@@ -109,7 +105,7 @@ def path(
 
 
 def point_of(fit: WarmFit, scores: dict[str, Any] | None) -> PathPoint:
-    """The point of a path that a fit makes."""
+    """Return the point of a path that a fit makes."""
     model = fit.model
     return PathPoint(
         C=float(model.C),

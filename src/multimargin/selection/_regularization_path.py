@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from multimargin.estimator._svc import MulticlassSVC
@@ -51,12 +51,12 @@ class PathPoint:
     model: MulticlassSVC | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """The numbers of the point; measures beside the others."""
-        fields = ("C", "objective", "dual_objective", "gap", "converged", "passes", "seconds")
-        row = {name: getattr(self, name) for name in (*fields, "density", "support")}
-        return {**row, **(self.measures or {})}
+        """Return the numbers of the point, measures beside the others."""
+        numbers = [each.name for each in fields(self) if each.name not in ("measures", "model")]
+        return {name: getattr(self, name) for name in numbers} | dict(self.measures or {})
 
 
+@dataclass(eq=False)
 class RegularizationPath:
     """Models of the same samples for rising values of C, from `multimargin.path`.
 
@@ -75,9 +75,8 @@ class RegularizationPath:
     (2, 1.0, 1.0)
     """
 
-    def __init__(self, formulation: str, points: tuple[PathPoint, ...]) -> None:
-        self.formulation = formulation
-        self.points = points
+    formulation: str
+    points: tuple[PathPoint, ...]
 
     def __len__(self) -> int:
         return len(self.points)
@@ -101,7 +100,7 @@ class RegularizationPath:
         return sum(point.seconds for point in self.points)
 
     def best(self, measure: str = "error") -> PathPoint:
-        """The point that is best on the validation samples; of equals the smallest C.
+        """Return the point that is best on the validation samples; of equals the smallest C.
 
         Parameters
         ----------
@@ -110,11 +109,11 @@ class RegularizationPath:
         return best_point(self.points, measure)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dict per point, as data frames take them."""
+        """Return one dict per point, as data frames take them."""
         return [point.as_dict() for point in self.points]
 
     def as_dict(self) -> dict[str, list[Any]]:
-        """One list per column."""
+        """Return one list per column."""
         rows = self.rows()
         return {name: [row[name] for row in rows] for name in rows[0]}
 
@@ -133,30 +132,23 @@ class RegularizationPath:
         -------
         ax : matplotlib Axes
         """
-        asked = measure_named(measure)
-        Cs = [point.C for point in self.points]
+        asked, Cs = measure_named(measure), [point.C for point in self.points]
         known = [point.measures for point in self.points if point.measures is not None]
         if len(known) < len(Cs):
             curve = Curve(self.formulation, Cs, [point.density for point in self.points])
             return draw([curve], "share of non-zero weights", ax=ax)
-        values = [float(row[asked.key]) for row in known]
-        best = Cs.index(self.best(measure).C)
-        curve = Curve(self.formulation, Cs, values, marked=best)
+        values, best = [float(row[asked.key]) for row in known], self.best(measure)
+        curve = Curve(self.formulation, Cs, values, marked=Cs.index(best.C))
         return draw([curve], asked.title.format(k=known[0]["top_k"]), ax=ax)
 
 
 def best_point(points: tuple[PathPoint, ...], measure: str) -> PathPoint:
-    """The best of some points; see `RegularizationPath.best`."""
+    """Return the best of some points; see `RegularizationPath.best`."""
     asked = measure_named(measure)
-    found, value = None, 0.0
-    for point in points:
-        if point.measures is None:
-            raise ValueError(
-                "there is nothing to choose by: give validation=(X, y) to multimargin.path"
-            )
-        here = float(point.measures[asked.key])
-        if found is None or asked.better(here, value):
-            found, value = point, here
-    if found is None:
+    if not points:
         raise ValueError("the path has no points")
-    return found
+    if any(point.measures is None for point in points):
+        raise ValueError(
+            "there is nothing to choose by: give validation=(X, y) to multimargin.path"
+        )
+    return min(points, key=lambda point: asked.cost((point.measures or {})[asked.key]))

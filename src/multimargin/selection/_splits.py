@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 
+from multimargin.estimator._samples import check_labels
 from multimargin.tables import Table
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
 def folds_of(y: NDArray[Any], count: int, seed: Any = 0) -> list[Split]:
-    """Train and test indices of stratified folds.
+    """Return train and test indices of stratified folds.
 
     The samples of each label are dealt out to the folds, in random order. So every label of a
     fold's held-out samples is among its training samples too: a label that is seen once is never
@@ -41,7 +42,7 @@ def folds_of(y: NDArray[Any], count: int, seed: Any = 0) -> list[Split]:
 
 
 def holdout_of(y: NDArray[Any], share: float, seed: Any = 0) -> Split:
-    """Train and test indices of one stratified split.
+    """Return train and test indices of one stratified split.
 
     A share of each label's samples is held out, between 0 and 1; one sample of each label stays.
     """
@@ -64,12 +65,12 @@ def holdout_of(y: NDArray[Any], share: float, seed: Any = 0) -> Split:
 
 
 def seen_once(y: NDArray[Any]) -> int:
-    """Labels of a single sample, which always stays in training."""
+    """Return the number of labels of a single sample, which always stays in training."""
     return int((np.unique(y, return_counts=True)[1] == 1).sum())
 
 
 def _shuffled_groups(y: NDArray[Any], seed: Any) -> list[NDArray[np.intp]]:
-    """Indices of the samples of each label that is seen twice or more, in random order."""
+    """Return the samples of each label that is seen twice or more, in random order."""
     random = check_random_state(seed)
     _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     order = random.permutation(len(y))
@@ -84,7 +85,7 @@ def _shuffled_groups(y: NDArray[Any], seed: Any) -> list[NDArray[np.intp]]:
 
 
 def rows_of(X: Any, index: NDArray[np.intp]) -> Any:
-    """Some of the samples, in whatever an estimator takes: matrix, list, data frame, mapping."""
+    """Return some of the samples: rows of a matrix, list, data frame or mapping of columns."""
     if isinstance(X, Table):
         return X[index]
     if isinstance(X, Mapping):
@@ -92,10 +93,20 @@ def rows_of(X: Any, index: NDArray[np.intp]) -> Any:
     return _safe_indexing(X, index)
 
 
-def count_of(X: Any) -> int:
-    """Number of samples."""
+def _count_of(X: Any) -> int:
     if hasattr(X, "shape"):
         return int(X.shape[0])
     if isinstance(X, Mapping) and not isinstance(X, Table):
         return len(next(iter(X.values()), ()))
     return len(X)
+
+
+def checked_labels(X: Any, y: Any, part: str) -> NDArray[Any]:
+    """Return labels as an array, one for each sample; or a ValueError, which names the part."""
+    check_labels(y)
+    labels = np.asarray(y)
+    if labels.ndim != 1 or not len(labels):
+        raise ValueError(f"{part} labels must be a non-empty list, got shape {labels.shape}")
+    if _count_of(X) != len(labels):
+        raise ValueError(f"there are {_count_of(X)} {part} samples but {len(labels)} labels")
+    return labels

@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from multimargin.estimator._samples import check_labels
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
 from multimargin.models._arguments import whole_number
 from multimargin.selection._grid import check_formulation, checked_penalties, default_penalties
-from multimargin.selection._measure import held_out, measured
+from multimargin.selection._measure import HeldOut
 from multimargin.selection._path import point_of
-from multimargin.selection._splits import count_of, folds_of, holdout_of, rows_of, seen_once
+from multimargin.selection._splits import checked_labels, folds_of, holdout_of, rows_of, seen_once
 from multimargin.selection._tuning import Candidate, Tuning
 from multimargin.selection._warm_fits import WarmFits, dense_bytes
 
@@ -98,14 +97,9 @@ def tune(
 
 
 class Tuner:
-    """A comparison under way; parameters as of `tune`.
+    """A comparison under way, of so many steps; parameters as of `tune`.
 
-    Attributes
-    ----------
-    tuning : Tuning
-        All measurements so far, also of an interrupted run.
-    steps : int
-        Fits in all.
+    `tuning` has all measurements so far, also of an interrupted run.
     """
 
     def __init__(
@@ -125,14 +119,18 @@ class Tuner:
         split_seed: int = 0,
         **parameters: Any,
     ) -> None:
-        template = MulticlassSVC() if estimator is None else estimator
-        self._template: MulticlassSVC = clone(template).set_params(**parameters)
-        self._X, self._y = X, _labels(X, y)
+        template = clone(MulticlassSVC() if estimator is None else estimator)
+        self._template: MulticlassSVC = template.set_params(**parameters)
+        self._X, self._y = X, checked_labels(X, y, "training")
+        self._classes = np.unique(self._y)
+        if len(self._classes) < 2:
+            raise ValueError(
+                f"samples of at least 2 classes are needed, got 1: {self._classes.tolist()!r}"
+            )
         self._weight = None if sample_weight is None else np.asarray(sample_weight)
         self._splits = self._chosen_splits(folds, holdout, validation, split_seed)
         self._names, left_out = self._chosen(formulations)
-        classes = len(np.unique(self._y))
-        self._Cs = {name: _penalties(Cs, name, classes) for name in self._names}
+        self._Cs = {name: _penalties(Cs, name, len(self._classes)) for name in self._names}
         once = 0 if validation is not None else seen_once(self._y)
         self.tuning = Tuning(
             measure, whole_number("top_k", top_k, 1), len(self._splits), once, left_out
@@ -140,24 +138,16 @@ class Tuner:
         self.steps = len(self._splits) * sum(map(len, self._Cs.values()))
 
     def run(self, on_step: Callable[[Candidate], None] = lambda _: None) -> Tuning:
-        """Fit and measure everything.
-
-        Parameters
-        ----------
-        on_step : callable, default=None
-            Told of each candidate after each of its fits.
-        """
+        """Fit and measure everything; tell `on_step` the candidate after each of its fits."""
         for split in self._splits:
             X, y, weight, X_test, y_test = split()
             fits = WarmFits(self._template, X, y, weight, self._names)
-            features = None
+            test = HeldOut(X_test, y_test, self.tuning.top_k)
             for name in self._names:
                 for fit in fits.along(self._Cs[name], name):
-                    if features is None:
-                        features = fit.model._checked(X_test)
-                    scores = measured(fit.model, features, y_test, self.tuning.top_k)
-                    self.tuning.add(name, replace(point_of(fit, scores), model=None))
-                    on_step(self.tuning[name, float(fit.model.C)])
+                    point = replace(point_of(fit, test.measured(fit.model)), model=None)
+                    self.tuning.add(name, point)
+                    on_step(self.tuning[name, point.C])
         return self.tuning
 
     # ------------------------------------------------------------ splits and candidates
@@ -174,15 +164,12 @@ class Tuner:
         if len(names) > 1:
             raise ValueError(f"{' and '.join(names)} exclude each other: give one of them")
         if validation is not None:
-            X_test, y_test = held_out(*validation)
-            return [lambda: (self._X, self._y, self._weight, X_test, y_test)]
+            held_out = (validation[0], checked_labels(*validation, "validation"))
+            return [lambda: (self._X, self._y, self._weight, *held_out)]
         if holdout is not None:
-            pairs = [holdout_of(self._y, holdout, seed)]
-        else:
-            pairs = folds_of(
-                self._y, _FOLDS if folds is None else whole_number("folds", folds, 1), seed
-            )
-        return [partial(self._parts, *pair) for pair in pairs]
+            return [partial(self._parts, *holdout_of(self._y, holdout, seed))]
+        count = _FOLDS if folds is None else whole_number("folds", folds, 1)
+        return [partial(self._parts, *pair) for pair in folds_of(self._y, count, seed)]
 
     def _parts(self, train: NDArray[np.intp], test: NDArray[np.intp]) -> _Parts:
         X, y, weight = self._X, self._y, self._weight
@@ -192,7 +179,7 @@ class Tuner:
     def _chosen(
         self, formulations: str | Sequence[str] | None
     ) -> tuple[tuple[str, ...], dict[str, str]]:
-        """The formulations to try, and why others are not tried."""
+        """Return the formulations to try, and why others are not tried."""
         if isinstance(formulations, str):
             formulations = tuple(FORMULATIONS) if formulations == "all" else (formulations,)
         if formulations is not None:
@@ -200,35 +187,16 @@ class Tuner:
             if not names:
                 raise ValueError(f"formulations is empty: choose from {', '.join(FORMULATIONS)}")
             return names, {}
-        left_out = {}
-        n, classes = len(self._y), len(np.unique(self._y))
+        X, n = self._X, len(self._y)
         # Of raw texts the number of features is not known yet: about one per sample and more.
-        features = int(self._X.shape[1]) if _is_matrix(self._X) else n
-        for name in FORMULATIONS:
-            if (size := dense_bytes(name, n, features, classes)) > _MOST_DENSE_BYTES:
-                left_out[name] = f"it is dense and takes about {size / 2**30:.1f} GiB here"
+        is_matrix = len(getattr(X, "shape", ())) == 2 and hasattr(X, "dtype")
+        shape = (n, int(X.shape[1]) if is_matrix else n, len(self._classes))
+        left_out = {
+            name: f"it is dense and takes about {size / 2**30:.1f} GiB here"
+            for name in FORMULATIONS
+            if (size := dense_bytes(name, *shape)) > _MOST_DENSE_BYTES
+        }
         return tuple(name for name in FORMULATIONS if name not in left_out), left_out
-
-
-def _is_matrix(X: Any) -> bool:
-    """Whether the columns of X are features."""
-    return len(getattr(X, "shape", ())) == 2 and hasattr(X, "dtype")
-
-
-def _labels(X: Any, y: ArrayLike) -> NDArray[Any]:
-    check_labels(y)
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y must be a list of labels, got shape {labels.shape}")
-    if count_of(X) != len(labels):
-        raise ValueError(f"X has {count_of(X)} samples but y has {len(labels)} labels")
-    classes = np.unique(labels)
-    if len(classes) < 2:
-        raise ValueError(
-            f"samples of at least 2 classes are needed, got {len(classes)}: "
-            f"{classes.tolist()[:1]!r}"
-        )
-    return labels
 
 
 def _penalties(Cs: Any, formulation: str, n_classes: int) -> tuple[float, ...]:

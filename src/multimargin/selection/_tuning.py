@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from multimargin.selection._measure import MEASURES, Measure, measure_named
+from multimargin.selection._measure import MEASURES, measure_named
 from multimargin.selection._plots import Curve, draw
 from multimargin.selection._regularization_path import PathPoint
 
@@ -35,16 +35,16 @@ class Candidate:
         return {"formulation": self.formulation, "C": self.C}
 
     def values(self, measure: str = "error") -> list[float]:
-        """The measure on each fold."""
+        """Return the measure on each fold."""
         key = measure_named(measure).key
         return [float((point.measures or {})[key]) for point in self.points]
 
     def mean(self, measure: str = "error") -> float:
-        """The mean of the measure over the folds."""
+        """Return the mean of the measure over the folds."""
         return float(np.mean(self.values(measure)))
 
     def standard_error(self, measure: str = "error") -> float:
-        """Standard error of the mean, from the spread over folds or the samples of a single fold.
+        """Return the standard error of the mean, from the folds or the samples of a single one.
 
         NaN where neither tells: macro-F1 on a single fold.
         """
@@ -71,7 +71,7 @@ class Candidate:
         return all(point.converged for point in self.points)
 
     def as_dict(self) -> dict[str, Any]:
-        """All numbers: of each measure the mean and its standard error."""
+        """Return all numbers: of each measure the mean and its standard error."""
         row: dict[str, Any] = {
             "formulation": self.formulation,
             "C": self.C,
@@ -87,6 +87,7 @@ class Candidate:
         return row
 
 
+@dataclass(eq=False)
 class Tuning:
     """How formulations and values of C fared, from `multimargin.tune`.
 
@@ -113,20 +114,15 @@ class Tuning:
     'largest'
     """
 
-    def __init__(
-        self,
-        measure: str,
-        top_k: int,
-        folds: int,
-        seen_once: int = 0,
-        left_out: dict[str, str] | None = None,
-    ) -> None:
-        self._measure: Measure = measure_named(measure)
+    measure: str
+    top_k: int
+    folds: int
+    seen_once: int = 0
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._measure = measure_named(self.measure)
         self.measure = self._measure.name
-        self.top_k = top_k
-        self.folds = folds
-        self.seen_once = seen_once
-        self.left_out = left_out or {}
         self._found: dict[tuple[str, float], Candidate] = {}
 
     def add(self, formulation: str, point: PathPoint) -> None:
@@ -140,7 +136,7 @@ class Tuning:
         return list(self._found.values())
 
     def __getitem__(self, key: tuple[str, float]) -> Candidate:
-        """The candidate of a formulation and a C."""
+        """Return the candidate of a formulation and a C."""
         return self._found[key]
 
     def __repr__(self) -> str:
@@ -148,70 +144,63 @@ class Tuning:
         return f"<Tuning by {self.measure}: {found} candidates, {self.folds} fold(s)>"
 
     def best(self) -> Candidate:
-        """The candidate with the best mean, of those with most folds; of equals the first."""
-        compared = self._compared()
-        best = compared[0]
-        for one in compared[1:]:
-            if self._measure.better(one.mean(self.measure), best.mean(self.measure)):
-                best = one
-        return best
+        """Return the first of the candidates with the best mean, among those with most folds."""
+        return min(self._compared(), key=self._cost)
 
     def simplest(self) -> Candidate:
-        """The smallest C of the best formulation within one standard error of the best.
+        """Return the smallest C of the best formulation within one standard error of the best.
 
         It is the most regularised model that cannot be told from the best one; the best itself
         where the standard error is not known.
         """
         best = self.best()
         error = best.standard_error(self.measure)
-        sign = 1 if self._measure.smaller_is_better else -1
-        limit = sign * best.mean(self.measure) + (0.0 if math.isnan(error) else error)
-        near = [
-            one
-            for one in self._compared()
-            if one.formulation == best.formulation and sign * one.mean(self.measure) <= limit
-        ]
-        return best if math.isnan(error) else min(near, key=lambda one: one.C)
+        if math.isnan(error):
+            return best
+        limit = self._cost(best) + error
+        return next(one for one in self._compared(best.formulation) if self._cost(one) <= limit)
 
     def at_edge(self) -> str:
-        """The best C is the "smallest" or "largest" tried, so that others may be better; or ""."""
+        """Return "smallest" or "largest" if the best C is at that end of the values, else ""."""
         best = self.best()
-        Cs = sorted(one.C for one in self._compared() if one.formulation == best.formulation)
-        if len(Cs) < 2:
-            return ""
-        return {Cs[0]: "smallest", Cs[-1]: "largest"}.get(best.C, "")
+        Cs = [one.C for one in self._compared(best.formulation)]
+        return {Cs[0]: "smallest", Cs[-1]: "largest"}.get(best.C, "") if len(Cs) > 1 else ""
 
-    def _compared(self) -> list[Candidate]:
+    def _cost(self, one: Candidate) -> float:
+        return self._measure.cost(one.mean(self.measure))
+
+    def _compared(self, formulation: str | None = None) -> list[Candidate]:
+        """Return the candidates with most folds; of a formulation in the order of C."""
         if not self._found:
             raise ValueError("nothing was measured")
         most = max(len(one.points) for one in self.candidates)
-        return [one for one in self.candidates if len(one.points) == most]
+        found = [one for one in self.candidates if len(one.points) == most]
+        if formulation is None:
+            return found
+        return sorted((c for c in found if c.formulation == formulation), key=lambda c: c.C)
 
     def rows(self) -> list[dict[str, Any]]:
-        """One dict per candidate, as data frames take them."""
+        """Return one dict per candidate, as data frames take them."""
         return [one.as_dict() for one in self.candidates]
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, as JSON can hold it."""
-        best, simplest = self.best(), self.simplest()
+        """Return everything, as JSON can hold it."""
         return {
             "measure": self.measure,
             "top_k": self.top_k,
             "folds": self.folds,
             "labels_seen_once": self.seen_once,
             "left_out": self.left_out,
-            "best": best.parameters,
-            "simplest": simplest.parameters,
+            "best": self.best().parameters,
+            "simplest": self.simplest().parameters,
             "candidates": self.rows(),
         }
 
     def curves(self) -> list[Curve]:
-        """One per formulation, the best candidate marked."""
+        """Return one curve per formulation, the best candidate marked."""
         best, found = self.best(), []
         for name in dict.fromkeys(one.formulation for one in self._compared()):
-            those = sorted(
-                (one for one in self._compared() if one.formulation == name), key=lambda one: one.C
-            )
+            those = self._compared(name)
             errors = [one.standard_error(self.measure) for one in those]
             found.append(
                 Curve(

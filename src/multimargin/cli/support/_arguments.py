@@ -1,19 +1,42 @@
-"""Arguments that several commands have, and the types of their values."""
+"""Arguments of the commands: how they are written, the types of their values, shared ones."""
 
 from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 from multimargin.tables._read import FORMATS
 
-Commands = argparse._SubParsersAction  # what `add_subparsers` returns
 T = TypeVar("T")
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+MODEL = "MODEL  a file written by 'multimargin train'"
+MODEL_AND_DATA = f"{MODEL}\nDATA  data as the model was trained on"
+THREADS = """\
+--threads N  number of threads, of each process under mpiexec (default: one for each processor,
+             divided by the processes of a host)"""
+DATA_FOLDER = """\
+--data DIR  the folder with one folder per set (default: $MULTIMARGIN_DATA, or else
+            multimargin/data in your cache folder)"""
+_TEXT = """\
+[tables (CSV, TSV, JSON lines, Parquet)]
+--text COLUMN      the column with the texts, or several: A,B
+"""
+_LABEL = """\
+--label COLUMN     the column with the labels
+--skip-unlabelled  leave out rows without a label, which are an error otherwise
+"""
+_FORMAT = f"""\
+--format {"|".join(FORMATS)}  of DATA (default: what its name ends in)
+--encoding NAME    of DATA, such as cp1252 (default: utf-8)"""
+TABLES = _TEXT + _FORMAT
+LABELLED_TABLES = _TEXT + _LABEL + _FORMAT
 
 
 # ---------------------------------------------------------------- types
@@ -65,106 +88,99 @@ def names(text: str) -> tuple[str, ...]:
 # ---------------------------------------------------------------- commands and options
 
 
-def add_command(
-    commands: Commands[argparse.ArgumentParser],
-    name: str,
-    run: Callable[[argparse.Namespace], int],
-    *,
-    help: str,
-    description: str,
-    epilog: str | None = None,
-) -> argparse.ArgumentParser:
-    """Add a subcommand, which `run` carries out, and return its parser."""
-    parser = commands.add_parser(
-        name,
-        help=help,
-        description=description,
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter if epilog else argparse.HelpFormatter,
-    )
-    parser.set_defaults(run=run)
-    return parser
+@dataclass(frozen=True)
+class Command:
+    """A subcommand: `run` carries it out, or it has subcommands of its own.
+
+    The text has three paragraphs: ``name: help``, the description, and rows for `add_options`.
+    """
+
+    text: str
+    run: Callable[[argparse.Namespace], int] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    epilog: str | None = None
+    subcommands: tuple[Command, ...] = ()
+
+    def add_to(self, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+        title, description, *rows = self.text.strip().split("\n\n")
+        name, _, help = title.partition(": ")
+        parser = commands.add_parser(
+            name,
+            help=help,
+            description=" ".join(description.split()),
+            epilog=self.epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter
+            if self.epilog
+            else argparse.HelpFormatter,
+        )
+        if self.run is not None:
+            parser.set_defaults(run=self.run)
+            add_options(parser, rows[0], **self.options)
+        else:
+            add_commands(parser, self.subcommands)
 
 
-def adder(parser: argparse._ActionsContainer) -> Callable[..., None]:
-    """Return `add_argument`, which here calls counts N and ends the help with the default."""
-
-    def add(*names: str, help: str, **options: Any) -> None:
-        if options.get("type") in (positive_int, seed):
-            options.setdefault("metavar", "N")
-        default = options.get("default")
-        if default and "(default: " not in help:
-            help += (
-                f" (default: {default:g})"
-                if isinstance(default, float)
-                else f" (default: {default})"
-            )
-        parser.add_argument(*names, help=help, **options)
-
-    return add
+def command(
+    text: str, /, *, epilog: str | None = None, **options: Any
+) -> Callable[[Callable[[argparse.Namespace], int]], Command]:
+    """Make a function the command that a text describes; `options` are for `add_options`."""
+    return lambda run: Command(text, run, options, epilog)
 
 
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add MODEL, the file to read."""
-    parser.add_argument("model", metavar="MODEL", help="a file written by 'multimargin train'")
+def add_commands(parser: argparse.ArgumentParser, commands: Iterable[Command]) -> None:
+    """Add subcommands, one of which must be given."""
+    added = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for each in commands:
+        each.add_to(added)
 
 
-def add_model_and_data(parser: argparse.ArgumentParser) -> None:
-    """Add MODEL and the DATA that it is tried on."""
-    add_model(parser)
-    parser.add_argument("data", metavar="DATA", help="data as the model was trained on")
+def add_options(
+    parser: argparse.ArgumentParser, text: str, /, *, exclusive: Collection[str] = (), **kinds: Any
+) -> None:
+    """Add the arguments that a text describes, one in each row, much as ``--help`` shows them.
 
-
-def add_json(parser: argparse.ArgumentParser, help: str = "print one JSON object") -> None:
-    """Add --json, for results that programs read."""
-    parser.add_argument("--json", action="store_true", help=help)
-
-
-def add_threads(parser: argparse.ArgumentParser) -> None:
-    """Add --threads, which every command with work to do has."""
-    parser.add_argument(
-        "--threads",
-        type=positive_int,
-        metavar="N",
-        help="number of threads, of each process under mpiexec (default: one for each processor, "
-        "divided by the processes of a host)",
-    )
+    A row is ``--name VALUE = default  help``, and goes on in indented lines. VALUE is a placeholder
+    (N and K: a whole number of at least 1) or choices, ``a|b``; an option without one is a flag. A
+    row without hyphens is a positional argument; ``[title]`` begins a group. `kinds` has types, or
+    dicts with other arguments of `add_argument`; of the options in `exclusive` one can be given.
+    """
+    target: argparse._ActionsContainer = parser
+    either = parser.add_mutually_exclusive_group() if exclusive else None
+    for row in re.split(r"\n(?! )", text.strip()):
+        if row.startswith("["):
+            target = parser.add_argument_group(row[1:-1])
+            continue
+        spec, help = re.split(r"\s{2,}", row, maxsplit=1)
+        help = " ".join(help.split())
+        spec, _, default = spec.partition(" = ")
+        *flags, value = spec.split()
+        options: dict[str, Any] = {"help": help}
+        if value.startswith("-"):
+            flags, options["action"] = [*flags, value], "store_true"
+        elif value.islower():
+            options["choices"] = tuple(value.split("|"))
+        else:
+            options["metavar"] = value
+        if flags and value in ("N", "K"):
+            options["type"] = positive_int
+        flags = flags or [value.partition(".")[0].lower()]
+        name = flags[-1].lstrip("-").replace("-", "_")
+        kind = kinds.pop(name, {})
+        options |= kind if isinstance(kind, dict) else {"type": kind}
+        if default:
+            options["default"] = options.get("type", str)(default)
+            if "(default: " not in help:
+                options["help"] += f" (default: {default})"
+        (either if either is not None and name in exclusive else target).add_argument(
+            *flags, **options
+        )
+    if kinds:
+        raise TypeError(f"no row is about {', '.join(kinds)}")
 
 
 def n_jobs(args: argparse.Namespace) -> int:
     """Return the threads as estimators count them, for which None would mean one."""
     return -1 if args.threads is None else int(args.threads)
-
-
-def add_data_folder(parser: argparse.ArgumentParser) -> None:
-    """Add --data, the folder of data sets."""
-    parser.add_argument(
-        "--data",
-        metavar="DIR",
-        type=Path,
-        help="the folder with one folder per set (default: $MULTIMARGIN_DATA, or else "
-        "multimargin/data in your cache folder)",
-    )
-
-
-def add_columns(parser: argparse.ArgumentParser, *, labels: bool = True) -> Any:
-    """Add the options that say which columns of a table hold what; returns their group."""
-    group = parser.add_argument_group("tables (CSV, TSV, JSON lines, Parquet)")
-    add = group.add_argument
-    add("--text", type=names, metavar="COLUMN", help="the column with the texts, or several: A,B")
-    if labels:
-        add("--label", metavar="COLUMN", help="the column with the labels")
-        add(
-            "--skip-unlabelled",
-            action="store_true",
-            help="leave out rows without a label, which are an error otherwise",
-        )
-    add("--format", choices=FORMATS, help="of DATA (default: what its name ends in)")
-    add("--encoding", metavar="NAME", help="of DATA, such as cp1252 (default: utf-8)")
-    return group
-
-
-# ---------------------------------------------------------------- what they name
 
 
 def refuse_same_file(output: str, *inputs: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -12,30 +13,29 @@ from numpy.typing import NDArray
 from multimargin.cli.support._messages import note
 from multimargin.io._compressed import DataFileError
 from multimargin.parallel._communicator import Communicator
-from multimargin.tables import Table
+from multimargin.tables import Table, read_table
 from multimargin.text._raw_columns import value_text
 
 # "007" and "3.0" do not match: a predicted label must be written as it was read.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
-def labelled_rows(
-    table: Table, column: str, *, skip_unlabelled: bool
+def read_columns(args: argparse.Namespace, columns: Sequence[str]) -> Table:
+    """Read columns of DATA, in the format and the encoding that the options name."""
+    return read_table(args.data, columns, format=args.format, encoding=args.encoding or "utf-8")
+
+
+def read_labelled(
+    args: argparse.Namespace, columns: Sequence[str], column: str
 ) -> tuple[Table, NDArray[Any], int]:
-    """Return the rows that have a label, their labels, and how many have none.
+    """Read the rows of DATA that have a label, their labels, and how many have none.
 
     As in LIBSVM files, labels are integers if all are written as integers, and text otherwise.
-
-    Parameters
-    ----------
-    table : Table
-    column : str
-    skip_unlabelled : bool
-        Leave rows without a label out; otherwise the first of them is an error.
     """
+    table = read_columns(args, [*columns, column])
     labels = [value_text(value) for value in table[column]]
     missing = [row for row, label in enumerate(labels) if not label.strip()]
-    if missing and not skip_unlabelled:
+    if missing and not args.skip_unlabelled:
         raise DataFileError(
             f"{table.place(missing[0])}: the label in column {column!r} is empty, here and in "
             f"{len(missing) - 1:,} other rows; --skip-unlabelled leaves them out"
@@ -45,9 +45,9 @@ def labelled_rows(
             raise DataFileError(f"{table.place(row)}: the label in column {column!r} holds a NUL")
     if missing:
         kept = np.array([bool(label.strip()) for label in labels])
-        table, labels = table[kept], [label for label in labels if label.strip()]
-        if not labels:
+        if not kept.any():
             raise DataFileError(f"no row has a label in column {column!r}")
+        table, labels = table[kept], [label for label in labels if label.strip()]
     return table, _typed(labels), len(missing)
 
 

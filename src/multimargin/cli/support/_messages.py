@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,11 @@ EXIT_ERROR = 1
 EXIT_NOT_CONVERGED = 3
 EXIT_INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 EXIT_PIPE = 141  # 128 + SIGPIPE
+
+
+def exit_status(model: Any) -> int:
+    """Return the exit status after a training, by whether the model is within its tolerance."""
+    return EXIT_OK if model.converged_ else EXIT_NOT_CONVERGED
 
 
 def note(message: str) -> None:
@@ -33,15 +38,8 @@ def describe_error(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-def show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """Show a Python warning as one line."""
+def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Show a Python warning as one line; takes the arguments of `warnings.showwarning`."""
     note(f"warning: {' '.join(str(message).split())}")
 
 

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin import distributed
-from multimargin.cli.support._labels import labelled_rows, note_skipped
+from multimargin.cli.support._arguments import n_jobs
+from multimargin.cli.support._labels import note_skipped, read_columns, read_labelled
 from multimargin.cli.support._messages import note
 from multimargin.distributed._fit import NORMS
 from multimargin.parallel._agreement import raise_on_all
-from multimargin.tables import read_table
+from multimargin.parallel._communicator import Communicator
 from multimargin.tables._read import FORMATS, table_format
 
 # Options that say what a table holds; a model of LIBSVM text takes none of them.
@@ -31,22 +32,11 @@ _ALLOWED: dict[str, Collection[Any]] = {
 def read_data_for(
     model: distributed.DistributedModel, args: argparse.Namespace, *, labelled: bool
 ) -> tuple[Any, Any]:
-    """Read DATA for a model, treated as its training data was. Called by all ranks.
+    """Read samples and labels of DATA, treated as the model's training data. Called by all ranks.
 
-    Features that the model has never seen have no coefficients and are left out.
-
-    Parameters
-    ----------
-    model : DistributedModel
-    args : Namespace
-        With ``model``, ``data``, ``threads`` and what `add_columns` adds.
-    labelled : bool
-        Whether to read the labels of a table; then every row must have one.
-
-    Returns
-    -------
-    X : csr_matrix; or a Table or an array of texts for a model that has `features_`
-    y : ndarray, or None where the labels of a table are not read
+    The samples are a CSR matrix; or a table or texts for a model that has `features_`. Labels of a
+    table are None unless `labelled`; then every row must have one. Features that the model has
+    never seen have no coefficients and are left out.
     """
     if hasattr(model, "features_"):
         return _read_table_for(model, args, labelled=labelled)
@@ -70,6 +60,15 @@ def read_data_for(
         ignore_extra_features=True,
         comm=model.comm,
     )
+
+
+def model_and_data(
+    args: argparse.Namespace, comm: Communicator, *, labelled: bool, verify: bool = True
+) -> tuple[distributed.DistributedModel, Any, Any]:
+    """Open MODEL and read DATA for it, as `read_data_for` does. Called by all ranks."""
+    # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
+    model = distributed.load_model(args.model, verify=verify, n_jobs=n_jobs(args), comm=comm)
+    return model, *read_data_for(model, args, labelled=labelled)
 
 
 def features_of(model: distributed.DistributedModel, X: Any) -> Any:
@@ -104,12 +103,10 @@ def _read_table_for(
         raise ValueError("say which column holds the labels: --label COLUMN")
     y, skipped = None, 0
     with raise_on_all(model.comm):
-        columns = wanted if label is None else [*wanted, label]
-        table = read_table(
-            args.data, columns, format=args.format, encoding=args.encoding or "utf-8"
-        )
-        if label is not None:
-            table, y, skipped = labelled_rows(table, label, skip_unlabelled=args.skip_unlabelled)
+        if label is None:
+            table = read_columns(args, wanted)
+        else:
+            table, y, skipped = read_labelled(args, wanted, label)
     note_skipped(skipped, model.comm)
     return (table if renamed is None else table[renamed]), y
 

@@ -19,24 +19,28 @@ def predicted_lines(
 ) -> Iterator[str]:
     """Return the lines to write, which are made as they are read. Called by all ranks.
 
-    Parameters
-    ----------
-    model : DistributedModel
-    X : csr_matrix
-    k : int or None
-        Number of labels for each sample, with scores; None: one label, in tables with its score.
-    format : {"csv", "tsv", "jsonl"} or None
-        Format of a table; None for plain lines.
+    With `k` so many labels for each sample, with scores; None: one label, in tables with its score.
+    The format is that of a table ("csv", "tsv", "jsonl"), or None for plain lines.
     """
     if format is None:
         separator = _separator(model.classes_, k)
-    if format is None and k is None:
-        labels: NDArray[Any] = model.predict(X)
-        return (f"{label}\n" for label in labels.tolist())
+        if k is None:
+            labels: NDArray[Any] = model.predict(X)
+            return (f"{label}\n" for label in labels.tolist())
     best, scores = model.predict_topk(X, min(k or 1, len(model.classes_)))
     if format is None:
-        return _scored_lines(best, scores, separator)
-    return table_lines(format, _header(k, best.shape[1]), _rows(best, scores))
+        return (
+            separator.join(f"{name}:{value:.6g}" for name, value in pairs) + "\n"
+            for pairs in _pairs(best, scores)
+        )
+    places = range(1, best.shape[1] + 1)
+    names = ("label", "score")
+    header = names if k is None else [f"{name}_{i}" for i in places for name in names]
+    rows = (
+        [cell for name, value in pairs for cell in (name, float(f"{value:.6g}"))]
+        for pairs in _pairs(best, scores)
+    )
+    return table_lines(format, header, rows)
 
 
 def _separator(classes: NDArray[Any], k: int | None) -> str:
@@ -51,25 +55,9 @@ def _separator(classes: NDArray[Any], k: int | None) -> str:
     return "\t" if any(" " in label for label in labels) else " "
 
 
-def _header(k: int | None, columns: int) -> list[str]:
-    if k is None:
-        return ["label", "score"]
-    return [f"{name}_{i}" for i in range(1, columns + 1) for name in ("label", "score")]
-
-
 def _pairs(best: NDArray[Any], scores: NDArray[Any]) -> Iterator[list[tuple[Any, float]]]:
     """Yield labels with scores, row by row."""
     for start in range(0, len(best), _ROWS):
         rows = slice(start, start + _ROWS)
         for names, values in zip(best[rows].tolist(), scores[rows].tolist(), strict=True):
             yield list(zip(names, values, strict=True))
-
-
-def _scored_lines(best: NDArray[Any], scores: NDArray[Any], separator: str) -> Iterator[str]:
-    for pairs in _pairs(best, scores):
-        yield separator.join(f"{name}:{value:.6g}" for name, value in pairs) + "\n"
-
-
-def _rows(best: NDArray[Any], scores: NDArray[Any]) -> Iterator[list[Any]]:
-    for pairs in _pairs(best, scores):
-        yield [cell for name, value in pairs for cell in (name, float(f"{value:.6g}"))]

@@ -32,17 +32,10 @@ def run_command_line(
 ) -> int:
     """Parse the words, run what they ask for, and return the exit status.
 
-    Errors are one line on stderr. `args.run` does the work; it also finds the whole command
-    line, `args.command_line`.
-
-    Parameters
-    ----------
-    parser : ArgumentParser
-        Sets ``run``, a callable that takes the arguments and returns a status.
-    argv : sequence of str or None
-        The words after the name of the command; None takes the words of the process.
-    on_all_ranks : collection of callable, default=()
-        The values of ``run`` that ranks do together; rank 0 does the others alone.
+    The parser sets `args.run`, a callable that takes the arguments and returns a status; it also
+    finds the whole command line, `args.command_line`. Ranks do the callables in `on_all_ranks`
+    together, and rank 0 does others alone. `argv` None takes the words of the process. Errors are
+    one line on stderr.
     """
     rank = launched_rank()
     with silence(rank):

@@ -3,35 +3,48 @@
 from __future__ import annotations
 
 import argparse
-import copy
 from typing import Any
 
 from numpy.typing import NDArray
 
 from multimargin import distributed
-from multimargin.cli.support._arguments import (
-    add_columns,
-    adder,
-    checked,
-    names,
-    positive_float,
-    positive_int,
-    seed,
-)
-from multimargin.cli.support._labels import check_two_classes, labelled_rows, note_skipped
+from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._labels import check_two_classes, note_skipped, read_labelled
 from multimargin.distributed._fit import NORMS
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.parallel._agreement import raise_on_all
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
-from multimargin.tables import Table, read_table
+from multimargin.tables import Table
 from multimargin.tables._read import FORMATS, table_format
 from multimargin.text import TextClassifier
 from multimargin.text._options import ANALYZERS
 
-_DATA_HELP = (
-    "LIBSVM text; or, with --text and --label, a table: CSV, TSV or JSON lines, all of these plain "
-    "or compressed, or Parquet"
-)
+# Rows that begin and that end the options of a command which trains.
+TRAINING = """\
+DATA                     LIBSVM text; or, with --text and --label, a table: CSV, TSV or JSON lines,
+                         all of these plain or compressed, or Parquet
+--tol T = 0.01           tolerance
+--no-intercept           scores without a constant term
+--class-weight balanced  weigh classes by their inverse frequency"""
+DATA_OPTIONS = f"""\
+{arguments.LABELLED_TABLES}
+--numeric A,B       columns with numbers, as further features
+--categorical A,B   columns with categories, likewise
+[features of texts]
+--analyzer {"|".join(ANALYZERS)}  what features are made of: words, characters, or characters within
+                    words (default: word)
+--ngrams N-M        from N to M of them (default: 1-1)
+--min-df N          leave out what is in fewer texts, a number (2) or a share (0.001) (default: 1)
+--max-df N          leave out what is in more texts (default: 1.0, all)
+--max-features N    keep the N most frequent
+--stop-words english  leave out frequent words of a language
+--no-idf            do not give rare words more weight
+[LIBSVM text]
+--normalize {"|".join(NORMS)} = none  l2: scale each sample to unit length, here and in predict and
+                    evaluate
+--features N        number of features (default: as found)
+--zero-based        feature numbers start at 0, not at 1
+--dtype float32|float64 = float32  type of the feature values"""
 
 # Options by what they belong to, with the values that stand for not given.
 _TABLE: dict[str, Any] = {
@@ -57,71 +70,18 @@ def _count_or_share(text: str) -> int | float:
     return int(text) if text.strip().isdigit() else float(text)
 
 
-_ngrams = checked(_bounds, lambda bounds: 1 <= bounds[0] <= bounds[1], "a range such as 1-2")
-_frequency = checked(
+_frequency = arguments.checked(
     _count_or_share,
     lambda value: value >= 1 if isinstance(value, int) else 0 <= value <= 1,
     "a whole number of at least 1 or a share from 0.0 to 1.0",
 )
-
-
-def add_training_options(parser: argparse.ArgumentParser, *, seed_of: str) -> None:
-    """Add DATA and the options of every training."""
-    add = adder(parser)
-    add("data", metavar="DATA", help=_DATA_HELP)
-    add("--tol", type=positive_float, default=0.01, metavar="T", help="tolerance")
-    add("--no-intercept", action="store_true", help="scores without a constant term")
-    add("--class-weight", choices=("balanced",), help="weigh classes by their inverse frequency")
-    add("--seed", type=seed, default=0, help=f"of {seed_of} (default: 0)")
-
-
-def add_data_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how DATA is read and how features are made of it."""
-    add = adder(add_columns(parser))
-    add("--numeric", type=names, metavar="A,B", help="columns with numbers, as further features")
-    add("--categorical", type=names, metavar="A,B", help="columns with categories, likewise")
-    _add_vectorizer_options(parser.add_argument_group("features of texts"))
-    add = adder(parser.add_argument_group("LIBSVM text"))
-    add(
-        "--normalize",
-        choices=NORMS,
-        default="none",
-        help="l2: scale each sample to unit length, here and in predict and evaluate",
-    )
-    add("--features", type=positive_int, help="number of features (default: as found)")
-    add("--zero-based", action="store_true", help="feature numbers start at 0, not at 1")
-    add(
-        "--dtype",
-        choices=("float32", "float64"),
-        default="float32",
-        help="type of the feature values",
-    )
-
-
-def _add_vectorizer_options(group: argparse._ArgumentGroup) -> None:
-    add = adder(group)
-    add(
-        "--analyzer",
-        choices=ANALYZERS,
-        help="what features are made of: words, characters, or characters within words "
-        "(default: word)",
-    )
-    add("--ngrams", type=_ngrams, metavar="N-M", help="from N to M of them (default: 1-1)")
-    add(
-        "--min-df",
-        type=_frequency,
-        metavar="N",
-        help="leave out what is in fewer texts, a number (2) or a share (0.001) (default: 1)",
-    )
-    add(
-        "--max-df",
-        type=_frequency,
-        metavar="N",
-        help="leave out what is in more texts (default: 1.0, all)",
-    )
-    add("--max-features", type=positive_int, help="keep the N most frequent")
-    add("--stop-words", choices=("english",), help="leave out frequent words of a language")
-    add("--no-idf", action="store_true", help="do not give rare words more weight")
+KINDS: dict[str, Any] = {
+    "tol": arguments.positive_float,
+    "seed": arguments.seed,
+    **dict.fromkeys(("text", "numeric", "categorical"), arguments.names),
+    "ngrams": arguments.checked(_bounds, lambda n: 1 <= n[0] <= n[1], "a range such as 1-2"),
+    **dict.fromkeys(("min_df", "max_df"), _frequency),
+}
 
 
 # ---------------------------------------------------------------- what they mean
@@ -167,22 +127,25 @@ def takes_table(args: argparse.Namespace) -> bool:
 
 
 def unfitted(args: argparse.Namespace) -> MulticlassSVC:
-    """Return an estimator for the data, with the given parameters of the features."""
+    """Return an estimator for the data, with the parameters that the shared options give."""
+    shared = {
+        "tol": args.tol,
+        "fit_intercept": not args.no_intercept,
+        "class_weight": args.class_weight,
+        "n_jobs": arguments.n_jobs(args),
+        "random_state": args.seed,
+    }
     if not takes_table(args):
-        return MulticlassSVC()
+        return MulticlassSVC(**shared)
+    same = ("analyzer", "min_df", "max_df", "max_features", "stop_words", "numeric", "categorical")
     given = {
-        "analyzer": args.analyzer,
+        **{name: getattr(args, name) for name in same},
         "ngram_range": args.ngrams,
-        "min_df": args.min_df,
-        "max_df": args.max_df,
-        "max_features": args.max_features,
-        "stop_words": args.stop_words,
         "use_idf": False if args.no_idf else None,
         "text": None if not args.text else args.text[0] if len(args.text) == 1 else args.text,
-        "numeric": args.numeric,
-        "categorical": args.categorical,
     }
-    return TextClassifier(**{name: value for name, value in given.items() if value is not None})
+    given = {name: value for name, value in given.items() if value is not None}
+    return TextClassifier(**shared, **given)
 
 
 def recorded(args: argparse.Namespace) -> dict[str, Any]:
@@ -195,20 +158,9 @@ def recorded(args: argparse.Namespace) -> dict[str, Any]:
 def read_training(
     args: argparse.Namespace, comm: Communicator
 ) -> tuple[Any, NDArray[Any], MulticlassSVC]:
-    """Read DATA for training. Called by all ranks.
+    """Read DATA for training: a CSR matrix or a table, the labels, and the result of `unfitted`.
 
-    Parameters
-    ----------
-    args : Namespace
-        With ``data``, ``threads`` and what `add_data_options` adds.
-    comm : Communicator
-
-    Returns
-    -------
-    X : csr_matrix or Table
-    y : ndarray of shape (n_samples,)
-    template : MulticlassSVC
-        The result of `unfitted`.
+    Called by all ranks.
     """
     template = unfitted(args)
     if not isinstance(template, TextClassifier):
@@ -223,20 +175,30 @@ def read_training(
     return table, y, template
 
 
-def read_validation(args: argparse.Namespace, path: str) -> tuple[Table, NDArray[Any]]:
-    """Read another table with the columns of the training data; it may have fewer labels."""
-    other = copy.copy(args)
-    other.data = path
-    table, y, skipped = _read_labelled(other)
-    note_skipped(skipped, SerialCommunicator())
-    return table, y
+def read_validation(args: argparse.Namespace, X: Any) -> tuple[Any, NDArray[Any]] | None:
+    """Read the file of --validation as the training samples `X` were; it may have fewer labels."""
+    if args.validation is None:
+        return None
+    comm = SerialCommunicator()
+    if takes_table(args):
+        table, y, skipped = _read_labelled(
+            argparse.Namespace(**vars(args) | {"data": args.validation})
+        )
+        note_skipped(skipped, comm)
+        return table, y
+    # Features that no training sample has would have no weights.
+    return distributed.load(
+        args.validation,
+        **recorded(args),
+        n_features=X.shape[1],
+        n_threads=args.threads,
+        ignore_extra_features=True,
+        comm=comm,
+    )
 
 
 def _read_labelled(args: argparse.Namespace) -> tuple[Table, NDArray[Any], int]:
     wanted = [*(args.text or ()), *(args.numeric or ()), *(args.categorical or ())]
     if args.label in wanted:
         raise ValueError(f"column {args.label!r} holds the labels: it cannot be a feature, too")
-    table = read_table(
-        args.data, [*wanted, args.label], format=args.format, encoding=args.encoding or "utf-8"
-    )
-    return labelled_rows(table, args.label, skip_unlabelled=args.skip_unlabelled)
+    return read_labelled(args, wanted, args.label)
