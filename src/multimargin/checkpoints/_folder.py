@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from multimargin.io._atomic import atomic_write
-from multimargin.parallel._agreement import plain
+from multimargin.parallel._collectives import plain
 
 MANIFEST = "manifest.json"
 FORMAT_VERSION = 1

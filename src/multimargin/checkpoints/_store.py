@@ -30,7 +30,7 @@ from multimargin.checkpoints._folder import (
 from multimargin.checkpoints._lock import FolderLock
 from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.io._atomic import sync_folder
-from multimargin.parallel._agreement import allgather_value, broadcast_value, plain, raise_on_all
+from multimargin.parallel._collectives import allgather_value, broadcast_value, plain, raise_on_all
 from multimargin.parallel._communicator import Communicator
 
 Part = Mapping[str, NDArray[Any]]

@@ -13,7 +13,7 @@ from multimargin import distributed
 from multimargin.cli.support._labels import labelled_rows, note_skipped
 from multimargin.cli.support._messages import note
 from multimargin.distributed._fit import NORMS
-from multimargin.parallel._agreement import raise_on_all
+from multimargin.parallel._collectives import raise_on_all
 from multimargin.tables import read_table
 from multimargin.tables._read import FORMATS, table_format
 

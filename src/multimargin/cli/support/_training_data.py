@@ -21,7 +21,7 @@ from multimargin.cli.support._arguments import (
 from multimargin.cli.support._labels import check_two_classes, labelled_rows, note_skipped
 from multimargin.distributed._fit import NORMS
 from multimargin.estimator._svc import MulticlassSVC
-from multimargin.parallel._agreement import raise_on_all
+from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.tables import Table, read_table
 from multimargin.tables._read import FORMATS, table_format
