@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from multimargin.io._atomic import atomic_write
 from multimargin.io._text_table import elided
 
-__all__ = ["FORMAT_VERSION", "MAGIC", "ModelFileError", "read_arrays", "write_arrays"]
-
 # A byte above 127 and both line ends, so that a transfer as text is noticed at once.
 MAGIC = b"\x89MMARG\r\n"
 FORMAT_VERSION = 1
@@ -103,32 +101,16 @@ def write_arrays(
 ) -> None:
     """Write metadata and arrays to one file, atomically.
 
-    The bytes depend on the arguments alone: equal content gives equal files.
-
-    Parameters
-    ----------
-    path : path-like
-        The file to write; its folder must exist.
-    meta : dict of JSON values
-        No NaN and no infinity, which JSON does not have.
-    arrays : dict of str to ndarray
-        At most four dimensions, of a boolean, integer or float dtype up to 64 bits. Names are
-        ASCII identifiers (dots allowed) of at most 32 characters. The order is kept.
-    durable : bool, default=True
-        Return when the disk has it. False is for files that need not outlive the process.
-
-    Raises
-    ------
-    ModelFileError
-        If the content cannot be kept in this format.
-    OSError
-        If the file cannot be written; what was at `path` before is still there.
+    The bytes depend on the arguments alone: equal content gives equal files. `meta` has JSON
+    values, no NaN and no infinity. Arrays have at most four dimensions and a boolean, integer or
+    float dtype up to 64 bits; names are ASCII identifiers (dots allowed) of at most 32 characters.
+    `durable` as in `atomic_write`. ModelFileError if the content cannot be kept in this format.
     """
     plain = {name: plain_array(path, name, array) for name, array in arrays.items()}
     layout = Layout(path, meta, {name: (a.dtype, a.shape) for name, a in plain.items()})
     with atomic_write(path, durable=durable) as file:
-        # The checksums are known only after the arrays were written: a single pass over
-        # the arrays, then back to the start for the header.
+        # The checksums are known only after the arrays were written: a single pass over them,
+        # then back to the start for the header.
         checksums = []
         for entry, array in zip(layout.entries, plain.values(), strict=True):
             file.seek(entry.offset)
@@ -142,19 +124,7 @@ def write_arrays(
 class Layout:
     """The places of all parts of a file, computed before anything is written.
 
-    Parameters
-    ----------
-    path : path-like
-        For messages.
-    meta : dict of JSON values
-    arrays : dict of str to (dtype, shape)
-
-    Attributes
-    ----------
-    entries : list of Entry
-        Without checksums.
-    length : int
-        Of the file.
+    `arrays` has dtypes and shapes, `path` is for messages.
     """
 
     def __init__(
@@ -165,8 +135,8 @@ class Layout:
     ) -> None:
         self._metadata = _encode_metadata(path, meta)
         self._begin = _aligned(_HEADER.size + len(self._metadata) + _ENTRY.size * len(arrays))
-        self.entries: list[Entry] = []
-        self.length = self._begin
+        self.entries: list[Entry] = []  # without checksums
+        self.length = self._begin  # of the file
         for name, (dtype, shape) in arrays.items():
             if len(shape) > MAX_NDIM:
                 _refuse(
@@ -204,9 +174,7 @@ def _encode_metadata(path: str | os.PathLike[str], meta: Mapping[str, Any]) -> b
             dict(meta), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
         )
     except (TypeError, ValueError, RecursionError) as error:
-        raise ModelFileError(
-            f"{os.fspath(path)}: the metadata is not plain JSON: {error}"
-        ) from error
+        _refuse(path, f"the metadata is not plain JSON: {error}")
     if len(text) > MAX_METADATA:
         _refuse(path, f"the metadata takes {len(text)} bytes, at most {MAX_METADATA} are allowed")
     if _too_deep(meta):
@@ -230,10 +198,7 @@ def plain_array(path: str | os.PathLike[str], name: str, array: NDArray[Any]) ->
     array = np.asarray(array)
     dtype = array.dtype.newbyteorder("<")
     if dtype.str not in _DTYPES or dtype.fields is not None:
-        _refuse(
-            path,
-            f"array {name!r} has dtype {array.dtype}; allowed are {', '.join(_DTYPES)}",
-        )
+        _refuse(path, f"array {name!r} has dtype {array.dtype}; allowed are {', '.join(_DTYPES)}")
     return np.asarray(array, dtype=dtype, order="C")
 
 
@@ -260,30 +225,12 @@ def _write_array(file: BinaryIO, array: NDArray[Any]) -> int:
 def read_arrays(
     path: str | os.PathLike[str], *, verify: bool = False
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Open a file written by `write_arrays`.
+    """Open a file written by `write_arrays`; return metadata and arrays.
 
-    The arrays are read-only views of one memory map: nothing is read before it is used,
-    so that opening takes the same few milliseconds for every size.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    verify : bool, default=False
-        Also read all arrays and compare their checksums. The header, the metadata and the
-        table of arrays are always checked.
-
-    Returns
-    -------
-    meta : dict
-    arrays : dict of str to ndarray
-
-    Raises
-    ------
-    ModelFileError
-        If this is no such file, a newer one, a truncated one or a damaged one.
-    OSError
-        If the file cannot be opened or read.
+    The arrays are read-only views of one memory map: nothing is read before it is used, so that
+    opening takes the same few milliseconds for every size. With `verify`, also read all arrays and
+    compare their checksums; header, metadata and table are always checked. ModelFileError if this
+    is no such file, a newer one, a truncated one or a damaged one.
     """
     # Before opening: to open a pipe would block.
     if not stat.S_ISREG(Path(path).stat().st_mode):
@@ -297,10 +244,12 @@ def read_arrays(
     # Not np.memmap, which is slow to slice, and whose file joblib's workers would open again: by
     # then it may be another file, or gone.
     flat: NDArray[np.uint8] = np.frombuffer(memoryview(memory), dtype=np.uint8)
-    arrays = {entry.name: _view(flat, entry) for entry in entries}
     if verify:
         _verify(path, flat, entries)
-    return metadata, arrays
+    return metadata, {
+        entry.name: flat[entry.offset : entry.end].view(entry.dtype).reshape(entry.shape)
+        for entry in entries
+    }
 
 
 def _read_prefix(
@@ -312,7 +261,14 @@ def _read_prefix(
     if len(header) < _HEADER.size:
         _refuse(path, f"truncated: {len(header)} bytes are there, a header has {_HEADER.size}")
     _, version, count, length, n_meta, data_offset, reserved, crc = _HEADER.unpack(header)
-    _check_version(path, version)
+    if version > FORMAT_VERSION:
+        _refuse(
+            path,
+            f"written by a newer multimargin: format {version}, "
+            f"this one reads up to {FORMAT_VERSION}",
+        )
+    if version < 1:
+        _refuse(path, f"damaged: there is no format {version}")
     if size != length:
         what = "truncated" if size < length else "damaged"
         _refuse(path, f"{what}: the file has {size} bytes, its header says {length}")
@@ -332,17 +288,6 @@ def _read_prefix(
     return metadata, _decode_table(path, table, data_offset, length), length
 
 
-def _check_version(path: str | os.PathLike[str], version: int) -> None:
-    if version > FORMAT_VERSION:
-        _refuse(
-            path,
-            f"written by a newer multimargin: format {version}, "
-            f"this one reads up to {FORMAT_VERSION}",
-        )
-    if version < 1:
-        _refuse(path, f"damaged: there is no format {version}")
-
-
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
@@ -351,7 +296,7 @@ def _decode_metadata(path: str | os.PathLike[str], raw: bytes) -> dict[str, Any]
     try:
         metadata = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{os.fspath(path)}: damaged: bad metadata: {error}") from error
+        _refuse(path, f"damaged: bad metadata: {error}")
     if not isinstance(metadata, dict):
         _refuse(path, "damaged: the metadata is not a JSON object")
     if _too_deep(metadata):
@@ -403,16 +348,11 @@ def _decode_entry(path: str | os.PathLike[str], i: int, fields: tuple[Any, ...])
     return Entry(name, dtype, tuple(shape), offset, nbytes, crc)
 
 
-def _view(flat: NDArray[np.uint8], entry: Entry) -> NDArray[Any]:
-    array: NDArray[Any] = flat[entry.offset : entry.end].view(entry.dtype).reshape(entry.shape)
-    return array
-
-
 def _verify(path: str | os.PathLike[str], flat: NDArray[np.uint8], entries: list[Entry]) -> None:
     for entry in entries:
         crc = 0
-        for start in range(entry.offset, entry.end, _CHUNK):
-            crc = zlib.crc32(flat[start : min(start + _CHUNK, entry.end)].data, crc)
+        for chunk in chunks(flat[entry.offset : entry.end]):
+            crc = zlib.crc32(chunk, crc)
         if crc != entry.crc:
             _refuse(path, f"damaged: the checksum of array {entry.name!r} is wrong")
         if flat[entry.end : _aligned(entry.end)].any():

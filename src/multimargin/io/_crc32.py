@@ -15,15 +15,7 @@ _X8 = _ONE >> 8
 
 
 def crc32_combine(first: int, second: int, length: int) -> int:
-    """Return the CRC-32 of two pieces, one after the other.
-
-    Parameters
-    ----------
-    first, second : int
-        ``zlib.crc32`` of the pieces.
-    length : int
-        Bytes in the second piece.
-    """
+    """Return the CRC-32 of two pieces, the second of `length` bytes, from the CRC-32 of each."""
     return _product(first, _power_of_x8(length)) ^ second
 
 
