@@ -86,7 +86,7 @@ class Checkpoints:
     ) -> None:
         self._folder, self._comm = Path(folder), comm
         with raise_on_all(comm):
-            if not (isinstance(every, Real) and float(every) >= 0):
+            if not _is_time(every):
                 raise ValueError(
                     f"checkpoints are written every so many seconds, 0 or more, got {every!r}"
                 )
@@ -364,3 +364,7 @@ def first_difference(one: Any, other: Any) -> tuple[str, str, str] | None:
     # Compared as text: nan equals nan.
     ours, theirs = json.dumps(one), json.dumps(other)
     return None if ours == theirs else ("", ours, theirs)
+
+
+def _is_time(every: Any) -> bool:
+    return isinstance(every, Real) and float(every) >= 0

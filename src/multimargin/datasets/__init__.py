@@ -5,7 +5,8 @@ shape of large text hierarchies from a seed. `load_set` reads the sets of a cata
 data list``) from a folder; nothing but `fetch_set` uses the network.
 """
 
-from multimargin.datasets._fetch import FetchError, fetch_set
+from multimargin.datasets._download import FetchError
+from multimargin.datasets._fetch import fetch_set
 from multimargin.datasets._generator import make_hierarchical_text
 from multimargin.datasets._lshtc_format import load_lshtc
 from multimargin.datasets._sets import SetParts, SetUnavailableError, load_set

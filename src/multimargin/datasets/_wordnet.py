@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from importlib.resources import files
-from importlib.resources.abc import Traversable
-from numbers import Integral
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -13,13 +11,13 @@ from scipy.sparse import csr_matrix, vstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils import Bunch
 
+from multimargin.io._svmlight import float_type
+from multimargin.models._arguments import whole_number
+
 _Strings = npt.NDArray[np.str_]
 _Subset = Literal["train", "test", "all"]
 
-_TEXTS = "wordnet_hypernyms.tsv.xz"
-_LICENSE = "wordnet_LICENSE.txt"
-_DESCR = "wordnet.rst"
-_SUBSETS = ("train", "test", "all")
+_DATA = files(__package__) / "data"
 
 
 class _Definitions(NamedTuple):
@@ -32,6 +30,21 @@ class _Features(NamedTuple):
     definitions: _Definitions
     X: csr_matrix[Any]
     vectorizer: TfidfVectorizer
+
+    def of(self, subset: str) -> tuple[csr_matrix[Any], _Strings, list[str]]:
+        """Return the features, labels and texts of a subset."""
+        texts, labels, is_train = self.definitions
+        rows = np.flatnonzero((is_train == (subset == "train")) | (subset == "all"))
+        return self.X[rows], labels[rows], [texts[row] for row in rows]
+
+    def description(self) -> dict[str, Any]:
+        """Return the fields that the loaders of features share, beside the rows."""
+        return {
+            "target_names": np.unique(self.definitions.labels),
+            "feature_names": self.vectorizer.get_feature_names_out().astype(np.str_),
+            "vectorizer": self.vectorizer,
+            **_notice(),
+        }
 
 
 @overload
@@ -118,19 +131,13 @@ def load_wordnet_hypernyms(
     >>> wordnet.vectorizer.transform(["a dog that herds sheep"]).shape
     (1, 37436)
     """
-    if subset not in _SUBSETS:
+    if subset not in ("train", "test", "all"):
         raise ValueError(f"subset must be 'train', 'test' or 'all'; got {subset!r}.")
     features = _vectorize(min_df, dtype)
-    definitions = features.definitions
-    if subset == "all":
-        rows = np.arange(definitions.labels.size)
-    else:
-        rows = np.flatnonzero(definitions.is_train == (subset == "train"))
-    data, target = features.X[rows], definitions.labels[rows]
+    data, target, texts = features.of(subset)
     if return_X_y:
         return data, target
-    texts = [definitions.texts[row] for row in rows]
-    return Bunch(data=data, target=target, texts=texts, **_description(features))
+    return Bunch(data=data, target=target, texts=texts, **features.description())
 
 
 def load_wordnet_tfidf(*, min_df: int = 2, dtype: npt.DTypeLike = np.float32) -> Bunch:
@@ -161,15 +168,9 @@ def load_wordnet_tfidf(*, min_df: int = 2, dtype: npt.DTypeLike = np.float32) ->
     ((65025, 37436), (22672, 37436))
     """
     features = _vectorize(min_df, dtype)
-    definitions = features.definitions
-    bunch = Bunch(**_description(features))
-    for part, rows in (
-        ("train", np.flatnonzero(definitions.is_train)),
-        ("test", np.flatnonzero(~definitions.is_train)),
-    ):
-        bunch[f"X_{part}"] = features.X[rows]
-        bunch[f"y_{part}"] = definitions.labels[rows]
-        bunch[f"texts_{part}"] = [definitions.texts[row] for row in rows]
+    bunch = Bunch(**features.description())
+    for part in ("train", "test"):
+        bunch[f"X_{part}"], bunch[f"y_{part}"], bunch[f"texts_{part}"] = features.of(part)
     return bunch
 
 
@@ -206,22 +207,8 @@ def load_wordnet_texts() -> Bunch:
 
 
 def _notice() -> dict[str, str]:
-    about, license_text = (_data_file(name).read_text("utf-8") for name in (_DESCR, _LICENSE))
-    return {"license": license_text, "DESCR": about + license_text}
-
-
-def _data_file(name: str) -> Traversable:
-    return files(__package__) / "data" / name
-
-
-def _description(features: _Features) -> dict[str, Any]:
-    """Return the fields that the loaders of features share, beside the rows."""
-    return {
-        "target_names": np.unique(features.definitions.labels),
-        "feature_names": features.vectorizer.get_feature_names_out().astype(np.str_),
-        "vectorizer": features.vectorizer,
-        **_notice(),
-    }
+    terms = (_DATA / "wordnet_LICENSE.txt").read_text("utf-8")
+    return {"license": terms, "DESCR": (_DATA / "wordnet.rst").read_text("utf-8") + terms}
 
 
 def _read_definitions() -> _Definitions:
@@ -229,8 +216,8 @@ def _read_definitions() -> _Definitions:
     # Some builds of Python lack lzma: then only this function fails, not the whole package.
     import lzma
 
-    with _data_file(_TEXTS).open("rb") as packed:
-        lines = lzma.decompress(packed.read()).decode("utf-8").splitlines()
+    packed = (_DATA / "wordnet_hypernyms.tsv.xz").read_bytes()
+    lines = lzma.decompress(packed).decode("utf-8").splitlines()
     # Tab-separated without quoting: quotation marks belong to the definitions.
     rows = [line.split("\t") for line in lines[1:]]
     rows.sort(key=lambda row: row[0] != "train")
@@ -243,14 +230,10 @@ def _read_definitions() -> _Definitions:
 
 def _vectorize(min_df: int, dtype: npt.DTypeLike) -> _Features:
     """Fit on the training definitions, transform all, and keep the rows that have a feature."""
-    if isinstance(min_df, bool) or not isinstance(min_df, Integral) or min_df < 1:
-        raise ValueError(f"min_df must be an integer of at least 1; got {min_df!r}.")
-    value_type = np.dtype(dtype)
-    if value_type not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype must be float32 or float64; got {value_type}.")
+    least, value_type = whole_number("min_df", min_df, 1), float_type(dtype)
     texts, labels, is_train = _read_definitions()
     n_train = int(np.count_nonzero(is_train))
-    vectorizer = TfidfVectorizer(min_df=int(min_df), sublinear_tf=True, dtype=value_type.type)
+    vectorizer = TfidfVectorizer(min_df=least, sublinear_tf=True, dtype=value_type.type)
     try:
         X_train = vectorizer.fit_transform(texts[:n_train])
     except ValueError as error:

@@ -85,7 +85,7 @@ def load_svmlight(
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0], [0.0, 2.0]], ['cat', 'dog'])
     """
-    double = is_double(dtype)
+    double = float_type(dtype) == np.float64
     columns = _check_n_features(n_features, ignore_extra_features)
     threads = check_n_threads(n_threads)
     name = os.fspath(path)
@@ -112,19 +112,25 @@ def load_svmlight(
         labels = labels.view(f"U{labels.shape[1]}").ravel()
     else:  # NumPy has two types of 64 bits: hand out the one that users get elsewhere
         labels = labels.view(np.int64)
-    shape = (len(labels), width if columns < 0 else columns)
-    X = sp.csr_matrix((data, indices, indptr), shape=shape, copy=False)
-    # The parser guarantees both: spare scipy the scan.
-    X.has_sorted_indices = True
-    X.has_canonical_format = True
-    return X, labels
+    return canonical_csr(data, indices, indptr, width if columns < 0 else columns), labels
 
 
-def is_double(dtype: DTypeLike) -> bool:
+def float_type(dtype: DTypeLike) -> np.dtype[Any]:
     asked = np.dtype(dtype)
     if asked not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {asked}")
-    return asked == np.dtype(np.float64)
+    return asked
+
+
+def canonical_csr(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], width: int
+) -> sp.csr_matrix[Any]:
+    """Make a matrix whose rows are known to be sorted, without duplicates; no scan, no copy."""
+    shape = (len(indptr) - 1, width)
+    X = sp.csr_matrix((data, indices, indptr), shape=shape, copy=False)
+    X.has_sorted_indices = True
+    X.has_canonical_format = True
+    return X
 
 
 def _check_n_features(n_features: int | None, ignore_extra_features: bool) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -23,11 +24,8 @@ def read_delimited(
 ) -> Table:
     """Read a file whose first line names the columns.
 
-    Parameters
-    ----------
-    delimiter : str
-        "," also reads files with semicolons, as spreadsheets of many countries write them: if the
-        first line has a semicolon and no comma.
+    "," also reads files with semicolons, as spreadsheets of many countries write them: if the first
+    line has a semicolon and no comma.
     """
     with text_lines(name, encoding) as lines, _LIMIT:
         before = csv.field_size_limit(LONGEST_FIELD)
@@ -41,7 +39,7 @@ def _read(name: str, lines: Iterator[str], columns: Sequence[str] | None, delimi
     first = next(lines, "")
     if delimiter == "," and "," not in first and ";" in first:
         delimiter = ";"
-    reader = csv.reader(_with(first, lines), delimiter=delimiter, strict=True)
+    reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
     records = _records(name, reader)
     line, header = next(records, (1, []))
     if not any(header):
@@ -60,11 +58,6 @@ def _read(name: str, lines: Iterator[str], columns: Sequence[str] | None, delimi
             )
         gathered.add(line, [fields[place] for place in places])
     return gathered.table()
-
-
-def _with(first: str, lines: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from lines
 
 
 def _records(name: str, reader: Any) -> Iterator[tuple[int, list[str]]]:

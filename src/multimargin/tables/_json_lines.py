@@ -15,10 +15,8 @@ from multimargin.tables._text_lines import text_lines
 def read_json_lines(name: str, columns: Sequence[str] | None, *, encoding: str) -> Table:
     """Read a file of objects; a name that an object lacks has no value (None) in its row."""
     gathered = Gathered(name)
-    if columns is not None:
-        gathered.begin(columns)
+    gathered.begin(columns or [])
     seen: dict[str, None] = {}
-    rows = 0
     with text_lines(name, encoding) as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
@@ -30,8 +28,7 @@ def read_json_lines(name: str, columns: Sequence[str] | None, *, encoding: str) 
             values = [record.get(column) for column in gathered.names]
             _check_plain(f"{name}:{number}", gathered.names, values)
             gathered.add(number, values)
-            rows += 1
-    if not rows:
+    if not gathered:
         raise DataFileError(f"{name}: no rows; every line is blank")
     if columns is not None:
         require_columns(name, columns, list(seen))

@@ -31,9 +31,11 @@ class Gathered:
         for column, value in zip(self._columns.values(), values, strict=True):
             column.append(value)
 
+    def __len__(self) -> int:
+        return len(self._lines)
+
     @property
     def names(self) -> list[str]:
-        """Names of the columns so far."""
         return list(self._columns)
 
     def table(self) -> Table:
@@ -49,7 +51,7 @@ def require_columns(place: str, wanted: Sequence[str], there: Sequence[str]) -> 
         if name not in there:
             near = difflib.get_close_matches(name, there, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else "."
-            listed = ", ".join(repr(each) for each in there[:20])
+            listed = ", ".join(map(repr, there[:20]))
             more = f" and {len(there) - 20} more" if len(there) > 20 else ""
             raise DataFileError(
                 f"{place}: there is no column {name!r}{hint} There are {listed}{more}"

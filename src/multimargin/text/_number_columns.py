@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,18 +16,16 @@ from multimargin.text._raw_columns import BadValueError, is_missing, says_missin
 _LARGEST = 1e150
 
 
+@dataclass(eq=False)
 class NumberColumns:
     """Columns of numbers, less their mean and divided by their standard deviation.
 
     A missing number is the mean, which is zero then. `mean` and `scale` have a number per column.
     """
 
-    def __init__(
-        self, names: tuple[str, ...], mean: NDArray[np.float64], scale: NDArray[np.float64]
-    ) -> None:
-        self.names = names
-        self.mean = mean
-        self.scale = scale
+    names: tuple[str, ...]
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -35,14 +34,13 @@ class NumberColumns:
     def fitted(
         cls, names: tuple[str, ...], columns: Sequence[Sequence[Any]]
     ) -> tuple[NumberColumns, sp.csr_matrix]:
-        """The columns learned from their values, and their features."""
+        """Return the columns learned from their values, and their features."""
         mean, scale = np.zeros(len(names)), np.ones(len(names))
         numbers = [_numbers(name, values) for name, values in zip(names, columns, strict=True)]
         for j, column in enumerate(numbers):
             known = column[~np.isnan(column)]
             if len(known):
-                mean[j] = known.mean()
-                scale[j] = known.std()
+                mean[j], scale[j] = known.mean(), known.std()
                 if known.min() == known.max():  # rounding would be all that is left
                     mean[j], scale[j] = known[0], 1.0
                 elif scale[j] <= 1e-12 * abs(mean[j]):
@@ -51,15 +49,14 @@ class NumberColumns:
         return fitted, fitted._standardised(numbers)
 
     def transform(self, columns: Sequence[Sequence[Any]]) -> sp.csr_matrix:
-        """Features of new values, float32."""
+        """Return the features of new values, float32."""
         named = zip(self.names, columns, strict=True)
         return self._standardised([_numbers(name, values) for name, values in named])
 
     def _standardised(self, numbers: Sequence[NDArray[np.float64]]) -> sp.csr_matrix:
         values = (np.column_stack(numbers) - self.mean) / self.scale
         values[np.isnan(values)] = 0.0
-        if np.any(np.abs(values) > np.finfo(np.float32).max ** 0.5):
-            row, j = np.argwhere(np.abs(values) > np.finfo(np.float32).max ** 0.5)[0]
+        for row, j in np.argwhere(np.abs(values) > np.finfo(np.float32).max ** 0.5):
             raise BadValueError(
                 self.names[j],
                 int(row),
@@ -70,7 +67,7 @@ class NumberColumns:
 
 
 def _numbers(name: str, values: Sequence[Any]) -> NDArray[np.float64]:
-    """The numbers of a column, NaN where one is missing."""
+    """Return the numbers of a column, NaN where one is missing."""
     numbers = np.empty(len(values))
     for row, value in enumerate(values):
         if is_missing(value) or (isinstance(value, str) and says_missing(value)):

@@ -28,7 +28,7 @@ class TextOptions:
     sublinear_tf: bool = True
 
     def counter(self, **more: Any) -> CountVectorizer:
-        """scikit-learn's vectorizer of counts, with its default of what a word is."""
+        """Return scikit-learn's vectorizer of counts, with its default of what a word is."""
         stop = list(self.stop_words) if isinstance(self.stop_words, tuple) else self.stop_words
         return CountVectorizer(
             analyzer=self.analyzer,
@@ -41,20 +41,18 @@ class TextOptions:
         )
 
 
+@dataclass(eq=False)
 class TextColumn:
     """A fitted vectorizer of one column, whose name is None for texts without columns.
 
     `words` are the features, `idf` their inverse document frequencies, if these are used.
     """
 
-    def __init__(
-        self, name: str | None, options: TextOptions, words: Words, idf: NDArray[Any] | None
-    ) -> None:
-        self.name = name
-        self.options = options
-        self.words = words
-        self.idf = idf
-        self._counter: CountVectorizer | None = None
+    name: str | None
+    options: TextOptions
+    words: Words
+    idf: NDArray[Any] | None
+    _counter: CountVectorizer | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_counter": None}
@@ -72,7 +70,7 @@ class TextColumn:
         use_idf: bool,
         **limits: Any,
     ) -> tuple[TextColumn, sp.csr_matrix]:
-        """The column learned from its values, and their features.
+        """Return the column learned from its values, and their features.
 
         `limits` are ``min_df``, ``max_df`` and ``max_features`` of scikit-learn's vectorizers.
         """
@@ -89,14 +87,17 @@ class TextColumn:
         return column, column._weighted(counts)
 
     def transform(self, values: Sequence[Any]) -> sp.csr_matrix:
-        """Features of texts, float32, rows of unit length; unknown words are left out."""
+        """Return features of texts, float32, rows of unit length; unknown words are left out."""
         if self._counter is None:
             self._counter = self.options.counter(vocabulary=self.words.places)
         return self._weighted(self._counter.transform(_checked(values, self.name)))
 
     def _weighted(self, counts: Any) -> sp.csr_matrix:
-        """Weights in place of counts. As scikit-learn's, but always in single precision, so that
-        a model from a file, or of another version of scikit-learn, has the same bits."""
+        """Replace counts by weights.
+
+        As scikit-learn's, but always in single precision, so that a model from a file, or of
+        another version of scikit-learn, has the same bits.
+        """
         data = counts.data
         if self.options.sublinear_tf:
             np.log(data, out=data)
@@ -111,14 +112,12 @@ def _idf(counts: Any) -> NDArray[np.float32]:
     n_texts, n_words = counts.shape
     frequency = np.bincount(counts.indices, minlength=n_words)
     # One more text than there are, with every word in it: no division by zero.
-    idf: NDArray[np.float32] = (np.log((1.0 + n_texts) / (1.0 + frequency)) + 1.0).astype(
-        np.float32
-    )
-    return idf
+    idf: NDArray[Any] = np.log((1.0 + n_texts) / (1.0 + frequency)) + 1.0
+    return idf.astype(np.float32)
 
 
 def _checked(values: Sequence[Any], name: str | None) -> list[str]:
-    """The texts; a missing one is empty."""
+    """Return the texts; a missing one is empty."""
     texts: list[str] = []
     for row, value in enumerate(values):
         if isinstance(value, str):
@@ -126,7 +125,6 @@ def _checked(values: Sequence[Any], name: str | None) -> list[str]:
         elif is_missing(value):
             texts.append("")
         else:
-            kind = type(value).__name__
-            reason = f"a text must be a str, got {kind} {str(value)[:40]!r}"
-            raise BadValueError(name, row, reason)
+            got = f"{type(value).__name__} {str(value)[:40]!r}"
+            raise BadValueError(name, row, f"a text must be a str, got {got}")
     return texts

@@ -47,20 +47,13 @@ class Words:
 
     @property
     def strings(self) -> list[str]:
-        """All strings.
-
-        Raises
-        ------
-        ModelFileError
-            If strings of a file are no UTF-8, or not distinct and in rising order.
-        """
+        """All strings; ModelFileError if those of a file are no UTF-8, or not in rising order."""
         if self._strings is None:
             self._strings = self._decoded()
         return self._strings
 
     @property
     def places(self) -> dict[str, int]:
-        """The place of each string."""
         if self._places is None:
             self._places = {word: place for place, word in enumerate(self.strings)}
         return self._places
