@@ -34,13 +34,9 @@ class FolderLock:
         # Whether to remove the folder at the end: not if it was there before.
         self._made_folder = False
         fd = self._acquire(time.monotonic() + patience)
-        self._close = weakref.finalize(self, os.close, fd)
+        self.release = weakref.finalize(self, os.close, fd)  # the lock file stays
         self._made_folder |= bool(_read(fd).get("made_folder", False))
         self._say(fd)
-
-    def release(self) -> None:
-        """Release the folder. The lock file stays."""
-        self._close()
 
     def remove(self) -> None:
         """Remove the lock file, and the folder if a run had made it and it is empty."""

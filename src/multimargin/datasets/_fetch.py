@@ -30,18 +30,17 @@ def fetch_set(
 ) -> list[Path]:
     """Download a data set of the catalogue; the only function here that uses the network.
 
-    A file gets its name only when its sum is the published one, or the one of the first
-    download where none was published, and it has as many samples, classes and features as the
-    catalogue says. A download that fails leaves nothing behind. Files that are there already
-    stay as they are. Needs pooch (``pip install "multimargin[fetch]"``).
+    A file gets its name only when its sum is the published one, or else the one of the first
+    download, and it has the samples, classes and features of the catalogue. A download that fails
+    leaves nothing behind; files that are there already stay as they are. Needs pooch
+    (``pip install "multimargin[fetch]"``).
 
     Parameters
     ----------
     name : str
         A name of the catalogue (``multimargin data list`` shows it).
     folder : path-like, default=None
-        The files go to the folder `name` in it, which is made; by default ``$MULTIMARGIN_DATA``,
-        or else a cache folder of the user.
+        The files go to a folder `name` in it; by default ``$MULTIMARGIN_DATA`` or a cache folder.
     report : callable, default=None
         Called with one line about each file.
 
@@ -116,9 +115,6 @@ def _fetch_part(
     return target
 
 
-# ---- Sums --------------------------------------------------------------------------------------
-
-
 def _check_sums(remote: RemoteFile, file: Path, recorded: str | None) -> str:
     """Compare a file with what is known of it; return its SHA-256 sum."""
     for kind, expected in (("md5", remote.md5), ("sha256", remote.sha256)):
@@ -174,9 +170,6 @@ def verify_set(name: str, folder: str | os.PathLike[str]) -> dict[str, bool | No
             expected = sums.pop(file.name, None)
             same[file.name] = None if expected is None else _sum(file, "sha256") == expected
     return same | dict.fromkeys(sums, False)
-
-
-# ---- Content -----------------------------------------------------------------------------------
 
 
 def _check_content(entry: CatalogEntry, part: Part, file: Path) -> None:

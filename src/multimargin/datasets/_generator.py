@@ -17,10 +17,9 @@ from multimargin.models._arguments import whole_number
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
 
-# Tokens drawn at a time. It bounds the memory of the temporaries; the result does not depend
-# on it, since each token takes exactly one number from one stream, in order.
+# Tokens drawn at a time: bounds the memory of the temporaries. The result does not depend on it,
+# since each token takes exactly one number from one stream, in order.
 _CHUNK_TOKENS = 1 << 20
-
 _TOPIC_WORDS = 64  # words in the topic of one node of the tree
 _LENGTH_SIGMA = 0.5  # of the logarithm of the number of tokens in a sample
 _FOCUS = 20.0  # a + b of the Beta distribution of a sample's share of topic words
@@ -91,12 +90,10 @@ def make_hierarchical_text(
     The data resemble a large web directory: word frequencies and class sizes follow power laws,
     most words of a sample are background words that all classes share, and the topic of a class
     is mostly made of the words of its parent, in another order of frequency, so that a class is
-    confused mostly with its siblings. Counts are turned into tf-idf features
-    (``(1 + log tf) * (1 + log((1 + n) / (1 + df)))``, with ``df`` counted over all the samples)
-    and each row is scaled to unit Euclidean length.
-
-    Time and memory grow with the number of non-zeros plus ``n_features + n_classes``; nothing of
-    size ``n_samples * n_classes`` or ``n_features * n_classes`` is made.
+    confused mostly with its siblings. Counts become tf-idf features
+    (``(1 + log tf) * (1 + log((1 + n) / (1 + df)))``, with ``df`` counted over all samples), and
+    each row has unit Euclidean length. Time and memory grow with the number of non-zeros plus
+    ``n_features + n_classes``.
 
     Parameters
     ----------
@@ -112,14 +109,11 @@ def make_hierarchical_text(
     branching : int, default=8
         Number of children of an inner node of the tree: the number of siblings, at least 2.
     topic_share : float, default=0.35
-        Mean share of a sample's words that come from its class rather than the background, in
-        (0, 1). Smaller is harder.
+        Mean share of a sample's words that come from its class, in (0, 1). Smaller is harder.
     sibling_share : float, default=0.9
-        Share of the words in a node's topic that it has from its parent, in [0, 1]. Larger makes
-        siblings harder to tell apart.
+        Share of the words of a node's topic that its parent has, in [0, 1]. Larger is harder.
     class_exponent : float, default=0.8
-        The expected size of the k-th largest class falls as ``k ** -class_exponent``; 0 makes
-        classes of about the same size.
+        The expected size of the k-th largest class falls as ``k ** -class_exponent``.
     random_state : int, RandomState instance or None, default=None
         The same int gives the same arrays.
     dtype : dtype, default=numpy.float32
@@ -135,8 +129,7 @@ def make_hierarchical_text(
         Class of each sample, in ``range(n_classes)``; rows are in random order.
     parents : ndarray of int64 of shape (n_classes,)
         Only with ``return_hierarchy=True``: the parent of each class, numbered from 0. The parent
-        of inner node ``p`` is ``p // branching`` among the nodes one level up, and so on to the
-        root.
+        of inner node ``p`` is ``p // branching`` one level up, and so on to the root.
 
     Raises
     ------

@@ -29,8 +29,7 @@ _Piece = tuple[int, list[bytes]]  # the number of the first of some whole lines,
 _LABELS = re.compile(rb"[ \t]*([+-]?[0-9]+)((?:[ \t]*,[ \t]*[+-]?[0-9]+)*)[ \t]*")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEADER = b"Data"  # the first line of the files at Kaggle
-# Text that is rewritten at a time: it bounds the memory of the copies. Every piece is parsed by
-# all threads, in blocks of 1 MiB.
+# Rewritten at a time: bounds the memory of the copies. All threads parse it, 1 MiB at a time.
 _PIECE_BYTES = 32 << 20
 _SHOWN = 40
 
@@ -56,10 +55,9 @@ def load_lshtc(
 ) -> tuple[csr_matrix[Any], NDArray[np.int64]]:
     """Read a file in the text format of the LSHTC challenges.
 
-    Each line is ``label, label, ... feature:value feature:value ...``: one or several integers
-    with commas, and optionally spaces, between them, then features in any order. Values of a
-    feature that occurs more than once in a line are added up. Blank lines are skipped, and so is
-    a first line that says ``Data``.
+    Each line is ``label, label, ... feature:value feature:value ...``: one or several integers,
+    then features in any order. Values of a feature that a line repeats are added up. Blank lines
+    are skipped, and so is a first line that says ``Data``.
 
     Parameters
     ----------
@@ -68,8 +66,8 @@ def load_lshtc(
     n_features : int, default=None
         Number of columns of the result; by default the highest feature of the file, plus one.
     multilabel : {"error", "first", "drop"}, default="error"
-        What becomes of a line with more than one label: an error, a sample of its first label,
-        or nothing. The same label twice is more than one.
+        A line with more than one label, even the same one twice, is an error, a sample of its first
+        label, or left out.
     dtype : dtype, default=numpy.float32
         ``numpy.float32`` or ``numpy.float64``.
     n_threads : int, default=None
@@ -79,8 +77,8 @@ def load_lshtc(
     Returns
     -------
     X : csr_matrix of shape (n_samples, n_features)
-        Feature f is column f, since the numbers of these files stand for words and may start
-        at 0. Rows have sorted indices and no duplicates.
+        Feature f is column f, since numbers stand for words and may start at 0. Rows have sorted
+        indices and no duplicates.
     y : ndarray of int64 of shape (n_samples,)
 
     Raises
@@ -123,20 +121,13 @@ def _pieces(source: bytes | mmap.mmap) -> Iterator[_Piece]:
         if not lines[-1]:
             lines.pop()
         if not started:
-            started = _blank_header(lines)
+            k = next((k for k, line in enumerate(lines) if line.strip()), None)
+            started = k is not None
+            if k is not None and lines[k].strip() == _HEADER:
+                lines[k] = b""
         yield first_line, lines
         first_line += len(lines)
         begin = end
-
-
-def _blank_header(lines: list[bytes]) -> bool:
-    """Blank a header; return whether any line has content."""
-    for k, line in enumerate(lines):
-        if line.strip():
-            if line.strip() == _HEADER:
-                lines[k] = b""
-            return True
-    return False
 
 
 def _read(name: str, piece: _Piece, multilabel: MultiLabel, double: bool, threads: int) -> _Rows:

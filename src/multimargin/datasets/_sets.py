@@ -77,10 +77,7 @@ def is_there(name: str, folder: str | os.PathLike[str] | None) -> bool:
 
 
 def files_in_words(name: str, folder: str | os.PathLike[str] | None) -> str:
-    """Return the names and sizes of the files that `load_set` would read, which identify them.
-
-    Empty for what is not in the catalogue, such as generated data.
-    """
+    """Return names and sizes of the files that `load_set` would read; "" for unknown sets."""
     if name not in CATALOG:
         return ""
     found = [file for part in PARTS if (file := file_of(name, part, folder)) is not None]
@@ -100,11 +97,10 @@ def load_set(
     name : str
         A name of the catalogue (``multimargin data list`` shows it).
     folder : path-like or None
-        Has a folder of that name, with ``train.libsvm`` and, where the set has test samples,
+        Has a folder of that name, with ``train.libsvm`` and, where there are test samples,
         ``test.libsvm``: LIBSVM text with features from 1, plain or with ``.xz``, ``.bz2`` or
-        ``.gz`` after its name. Files called ``train.txt`` and ``test.txt`` are in the format of
-        `load_lshtc`. WordNet is taken from the installed package, with its classes by name, if
-        it is not there; what the catalogue says is generated is made.
+        ``.gz`` after its name; or ``train.txt`` and ``test.txt``, as `load_lshtc` reads them.
+        WordNet, if it is not there, is taken from the package, and generated sets are made.
     dtype : dtype, default=numpy.float32
         Of the values: ``numpy.float32`` or ``numpy.float64``.
     n_threads : int, default=None
@@ -130,10 +126,9 @@ def load_set(
 
     Notes
     -----
-    Of LSHTC files, a document with several labels gets the first of them, in training and in
-    testing, and features that occur in neither file have no column. That is a choice: the paper
-    does not say what it did with the few such documents. Its LSHTC-2011 has nearly as many
-    training documents as the published file, so that they were not left out.
+    A document of an LSHTC file with several labels gets the first of them, and features that occur
+    in neither file have no column. That is a choice: the paper does not say, but its LSHTC-2011 has
+    nearly as many training documents as the published file, so such documents were not left out.
 
     Examples
     --------

@@ -41,6 +41,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,31}")
 _CODES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
 _DTYPES = {code: np.dtype(code) for code in _CODES}
 
+FilePath = str | os.PathLike[str]
+
 
 class ModelFileError(ValueError):
     """A model file that cannot be read, or a model that cannot be written to one."""
@@ -62,24 +64,16 @@ class Entry:
         return self.offset + self.nbytes
 
     def pack(self) -> bytes:
-        shape = self.shape + (0,) * (MAX_NDIM - len(self.shape))
-        return _ENTRY.pack(
-            self.name.encode(),
-            self.dtype.str.encode(),
-            len(self.shape),
-            *shape,
-            self.offset,
-            self.nbytes,
-            self.crc,
-            0,
-        )
+        name, dtype, ndim = self.name.encode(), self.dtype.str.encode(), len(self.shape)
+        shape = self.shape + (0,) * (MAX_NDIM - ndim)
+        return _ENTRY.pack(name, dtype, ndim, *shape, self.offset, self.nbytes, self.crc, 0)
 
 
-def _refuse(path: str | os.PathLike[str], reason: str) -> NoReturn:
+def _refuse(path: FilePath, reason: str) -> NoReturn:
     raise ModelFileError(f"{os.fspath(path)}: {reason}")
 
 
-def damaged(path: str | os.PathLike[str], reason: str) -> NoReturn:
+def damaged(path: FilePath, reason: str) -> NoReturn:
     """Refuse a file with wrong content."""
     # The reason may quote content of any length.
     _refuse(path, f"damaged: {elided(reason, 300)}")
@@ -93,7 +87,7 @@ def _aligned(offset: int) -> int:
 
 
 def write_arrays(
-    path: str | os.PathLike[str],
+    path: FilePath,
     meta: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
     *,
@@ -114,7 +108,11 @@ def write_arrays(
         checksums = []
         for entry, array in zip(layout.entries, plain.values(), strict=True):
             file.seek(entry.offset)
-            checksums.append(_write_array(file, array))
+            crc = 0
+            for chunk in chunks(array):
+                crc = zlib.crc32(chunk, crc)
+                file.write(chunk)
+            checksums.append(crc)
         # To the full length: gaps are read as zeros.
         file.truncate(layout.length)
         file.seek(0)
@@ -129,7 +127,7 @@ class Layout:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: FilePath,
         meta: Mapping[str, Any],
         arrays: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]],
     ) -> None:
@@ -138,37 +136,24 @@ class Layout:
         self.entries: list[Entry] = []  # without checksums
         self.length = self._begin  # of the file
         for name, (dtype, shape) in arrays.items():
-            if len(shape) > MAX_NDIM:
-                _refuse(
-                    path,
-                    f"array {name!r} has {len(shape)} dimensions, at most {MAX_NDIM} are allowed",
-                )
+            if (ndim := len(shape)) > MAX_NDIM:
+                _refuse(path, f"array {name!r} has {ndim} dimensions, more than {MAX_NDIM}")
             nbytes = math.prod(shape) * dtype.itemsize
             self.entries.append(Entry(name, dtype, shape, self.length, nbytes, 0))
             self.length += _aligned(nbytes)
 
     def prefix(self, checksums: Sequence[int]) -> bytes:
         """Return header, metadata and table for the checksums of the arrays."""
-        header = _HEADER.pack(
-            MAGIC,
-            FORMAT_VERSION,
-            len(self.entries),
-            self.length,
-            len(self._metadata),
-            self._begin,
-            bytes(20),
-            0,
-        )
-        table = (
-            replace(entry, crc=crc).pack()
-            for entry, crc in zip(self.entries, checksums, strict=True)
-        )
-        body = (self._metadata + b"".join(table)).ljust(self._begin - len(header), b"\0")
+        sizes = (len(self.entries), self.length, len(self._metadata), self._begin)
+        header = _HEADER.pack(MAGIC, FORMAT_VERSION, *sizes, bytes(20), 0)
+        entries = zip(self.entries, checksums, strict=True)
+        table = b"".join(replace(entry, crc=crc).pack() for entry, crc in entries)
+        body = (self._metadata + table).ljust(self._begin - len(header), b"\0")
         crc = zlib.crc32(body, zlib.crc32(header[:_CRC_AT]))
         return header[:_CRC_AT] + struct.pack("<I", crc) + body
 
 
-def _encode_metadata(path: str | os.PathLike[str], meta: Mapping[str, Any]) -> bytes:
+def _encode_metadata(path: FilePath, meta: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(
             dict(meta), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
@@ -191,7 +176,7 @@ def _too_deep(meta: Any) -> bool:
     return bool(level)
 
 
-def plain_array(path: str | os.PathLike[str], name: str, array: NDArray[Any]) -> NDArray[Any]:
+def plain_array(path: FilePath, name: str, array: NDArray[Any]) -> NDArray[Any]:
     """Return `array` itself or a C-contiguous little-endian copy of it."""
     if _NAME.fullmatch(name) is None:
         _refuse(path, f"{name!r} is no array name: use at most 32 ASCII letters, digits, '_', '.'")
@@ -211,19 +196,11 @@ def chunks(array: NDArray[Any]) -> Iterator[memoryview]:
         yield view[start : start + _CHUNK]
 
 
-def _write_array(file: BinaryIO, array: NDArray[Any]) -> int:
-    crc = 0
-    for chunk in chunks(array):
-        crc = zlib.crc32(chunk, crc)
-        file.write(chunk)
-    return crc
-
-
 # ---------------------------------------------------------------- reading
 
 
 def read_arrays(
-    path: str | os.PathLike[str], *, verify: bool = False
+    path: FilePath, *, verify: bool = False
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Open a file written by `write_arrays`; return metadata and arrays.
 
@@ -253,7 +230,7 @@ def read_arrays(
 
 
 def _read_prefix(
-    path: str | os.PathLike[str], file: BinaryIO, size: int
+    path: FilePath, file: BinaryIO, size: int
 ) -> tuple[dict[str, Any], list[Entry], int]:
     header = file.read(_HEADER.size)
     if header[: len(MAGIC)] != MAGIC[: len(header)]:
@@ -264,8 +241,8 @@ def _read_prefix(
     if version > FORMAT_VERSION:
         _refuse(
             path,
-            f"written by a newer multimargin: format {version}, "
-            f"this one reads up to {FORMAT_VERSION}",
+            f"written by a newer multimargin: format {version}, this one reads up to "
+            f"{FORMAT_VERSION}",
         )
     if version < 1:
         _refuse(path, f"damaged: there is no format {version}")
@@ -292,7 +269,7 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _decode_metadata(path: str | os.PathLike[str], raw: bytes) -> dict[str, Any]:
+def _decode_metadata(path: FilePath, raw: bytes) -> dict[str, Any]:
     try:
         metadata = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -304,9 +281,7 @@ def _decode_metadata(path: str | os.PathLike[str], raw: bytes) -> dict[str, Any]
     return metadata
 
 
-def _decode_table(
-    path: str | os.PathLike[str], table: bytes, data_offset: int, length: int
-) -> list[Entry]:
+def _decode_table(path: FilePath, table: bytes, data_offset: int, length: int) -> list[Entry]:
     """Decode and check the table: each array lies exactly where the one before it ends."""
     entries: dict[str, Entry] = {}
     expected = data_offset
@@ -327,7 +302,7 @@ def _decode_table(
     return list(entries.values())
 
 
-def _decode_entry(path: str | os.PathLike[str], i: int, fields: tuple[Any, ...]) -> Entry:
+def _decode_entry(path: FilePath, i: int, fields: tuple[Any, ...]) -> Entry:
     raw_name, raw_dtype, ndim, *numbers = fields
     shape, (offset, nbytes, crc, reserved) = numbers[:MAX_NDIM], numbers[MAX_NDIM:]
     name = raw_name.rstrip(b"\0").decode("latin-1")
@@ -348,7 +323,7 @@ def _decode_entry(path: str | os.PathLike[str], i: int, fields: tuple[Any, ...])
     return Entry(name, dtype, tuple(shape), offset, nbytes, crc)
 
 
-def _verify(path: str | os.PathLike[str], flat: NDArray[np.uint8], entries: list[Entry]) -> None:
+def _verify(path: FilePath, flat: NDArray[np.uint8], entries: list[Entry]) -> None:
     for entry in entries:
         crc = 0
         for chunk in chunks(flat[entry.offset : entry.end]):

@@ -158,9 +158,6 @@ def check_n_threads(n_threads: int | None) -> int:
     return min(int(n_threads), 1024)
 
 
-# ---- Opening ----------------------------------------------------------------
-
-
 @contextmanager
 def open_bytes(name: str) -> Iterator[bytes | mmap.mmap]:
     """Yield the decompressed content of a file, mapped if it is plain."""
@@ -183,9 +180,6 @@ def _suffix_hint(name: str, source: bytes | mmap.mmap) -> str:
     if isinstance(source, mmap.mmap) and suffix in MAGIC:
         return f" (the name ends in {suffix} but the content is no {suffix[1:]} data: corrupt?)"
     return ""
-
-
-# ---- Writing ----------------------------------------------------------------
 
 
 def dump_svmlight(path: str | os.PathLike[str], X: Any, y: ArrayLike) -> None:

@@ -82,7 +82,12 @@ def one_blas_thread() -> Iterator[None]:
         _begin(block)
         yield
     finally:
-        _end(block)
+        with _lock:
+            _blocks.pop(block, None)
+            if threading.get_ident() not in _blocks.values():
+                _restore(_own.before)
+            if not _blocks:
+                _restore(_shared)
 
 
 def _begin(block: object) -> None:
@@ -100,15 +105,6 @@ def _begin(block: object) -> None:
                 library.find_out_if_shared()
                 if not library.is_shared:
                     own[library] = _shared.pop(library)
-
-
-def _end(block: object) -> None:
-    with _lock:
-        _blocks.pop(block, None)
-        if threading.get_ident() not in _blocks.values():
-            _restore(_own.before)
-        if not _blocks:
-            _restore(_shared)
 
 
 def _restore(kept: dict[_Library, int]) -> None:

@@ -21,9 +21,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
-from multimargin.parallel._collectives import allgather_value
+from multimargin.parallel._collectives import allgather_value, broadcast_value
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._launch import say
 
@@ -39,17 +37,17 @@ def watch_hosts(comm: Communicator) -> None:
 
     Ranks on the host of rank 0 need no connection: the launcher sees them end.
     """
-    names = allgather_value(comm, socket.gethostname())
-    near = bool(comm.host.broadcast([np.array([comm.rank == 0])])[0][0])
-    if not comm.allreduce(np.array([not near]), "max")[0]:
+    near = broadcast_value(comm.host, comm.rank == 0)
+    ranks = allgather_value(comm, [socket.gethostname(), near])
+    if all(beside_rank_0 for _, beside_rank_0 in ranks):
         return
+    names = [name for name, _ in ranks]
     if comm.rank == 0:
         _Watch(comm, names, _patience()).invite()
     else:
-        seconds, port, token, addresses = comm.broadcast(None)
+        seconds, port, token, addresses = broadcast_value(comm, None)
         if not near and seconds > 0:
-            where = addresses.tobytes().decode().split()
-            _Watch(comm, names, float(seconds)).join(where, int(port), token.tobytes())
+            _Watch(comm, names, seconds).join(addresses, port, bytes.fromhex(token))
 
 
 def _patience() -> float:
@@ -77,13 +75,8 @@ class _Watch:
         """Rank 0: broadcast its addresses, and accept connections in a thread."""
         token = secrets.token_bytes(16)
         listener = _listen() if self._seconds else None
-        message = [
-            np.array(self._seconds),
-            np.array(listener.getsockname()[1] if listener else 0),
-            np.frombuffer(token, dtype=np.uint8),
-            np.frombuffer(" ".join(_addresses()).encode(), dtype=np.uint8),
-        ]
-        self._comm.broadcast(message)
+        port = listener.getsockname()[1] if listener else 0
+        broadcast_value(self._comm, [self._seconds, port, token.hex(), _addresses()])
         if listener:
             _start(self._accept, listener, token)
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from multimargin.io._compressed import MAGIC
-from multimargin.tables._delimited import read_delimited
-from multimargin.tables._json_lines import read_json_lines
 from multimargin.tables._parquet import read_parquet
 from multimargin.tables._table import Table
+from multimargin.tables._text_formats import read_delimited, read_json_lines
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 _ALIASES = {"tab": "tsv", "ndjson": "jsonl", "json": "jsonl", "pq": "parquet"}

@@ -81,6 +81,7 @@ def _undecodable(name: str, stream: IO[bytes], encoding: str) -> DataFileError:
     """Find the byte that cannot be decoded, for the error; this reads the file again."""
     stream.seek(0)
     guess = _guess(stream.read(4))
+    remedy = f"give the encoding of the file (--encoding, or encoding= in Python), {guess}"
     stream.seek(0)
     decoder = codecs.getincrementaldecoder(encoding)("strict")
     shown = "utf-8" if encoding == "utf-8-sig" else encoding
@@ -93,15 +94,10 @@ def _undecodable(name: str, stream: IO[bytes], encoding: str) -> DataFileError:
         except UnicodeDecodeError as error:
             lines += error.object[: error.start].decode(encoding, "replace").count("\n")
             place, byte = begin - waiting + error.start, error.object[error.start]
-            return DataFileError(
-                f"{name}:{lines}: byte {place} (0x{byte:02x}) is not {shown}: give the encoding of "
-                f"the file (--encoding, or encoding= in Python), {guess}"
-            )
+            found = f"byte {place} (0x{byte:02x}) is not {shown}"
+            return DataFileError(f"{name}:{lines}: {found}: {remedy}")
         except UnicodeError as error:  # of a file as a whole: a missing byte order mark
-            return DataFileError(
-                f"{name}: {error}: give the encoding of the file (--encoding, or encoding= in "
-                f"Python), {guess}"
-            )
+            return DataFileError(f"{name}: {error}: {remedy}")
         if not chunk:
             return DataFileError(f"{name}: the file is not {shown}")
         begin += len(chunk)

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from multimargin.io._array_file import damaged
+from multimargin.io._array_file import FilePath, damaged
 from multimargin.models.file._strings import Arrays, pack_strings, unpack_strings
-from multimargin.text._category_column import CategoryColumn
+from multimargin.text._columns import CategoryColumn, NumberColumns, TextColumn, TextOptions
 from multimargin.text._features import TextFeatures
-from multimargin.text._number_columns import NumberColumns
 from multimargin.text._options import check_options
-from multimargin.text._text_column import TextColumn, TextOptions
 from multimargin.text._words import Words
 
 _OPTIONS = tuple(field.name for field in fields(TextOptions))
@@ -41,9 +39,7 @@ def pack_features(features: TextFeatures, arrays: Arrays) -> dict[str, Any]:
     }
 
 
-def unpack_features(
-    path: str | os.PathLike[str], about: Any, arrays: Arrays, *, verify: bool
-) -> TextFeatures:
+def unpack_features(path: FilePath, about: Any, arrays: Arrays, *, verify: bool) -> TextFeatures:
     """Return the features that `pack_features` added, with everything in them checked.
 
     Words are read if `verify` is set; otherwise they are checked when they are first used.
@@ -72,10 +68,7 @@ def unpack_features(
 
 
 def _described(
-    path: str | os.PathLike[str],
-    texts: list[TextColumn],
-    numeric: list[str],
-    categorical: list[str],
+    path: FilePath, texts: list[TextColumn], numeric: list[str], categorical: list[str]
 ) -> TextFeatures:
     """Return unfitted features with these columns, and with the parameters of the first text."""
     options = texts[0].options if texts else TextOptions()
@@ -94,24 +87,21 @@ def _described(
     return features
 
 
-# ---------------------------------------------------------------- columns
-
-
-def _list(path: str | os.PathLike[str], about: dict[str, Any], name: str) -> list[Any]:
+def _list(path: FilePath, about: dict[str, Any], name: str) -> list[Any]:
     value = about.get(name)
     if not isinstance(value, list):
         damaged(path, f"features: {name} is not a list")
     return value
 
 
-def _names(path: str | os.PathLike[str], about: dict[str, Any], name: str) -> list[str]:
+def _names(path: FilePath, about: dict[str, Any], name: str) -> list[str]:
     names = _list(path, about, name)
     if not all(isinstance(each, str) for each in names):
         damaged(path, f"features: {name} holds something else than names of columns")
     return names
 
 
-def _unpack_text(path: str | os.PathLike[str], i: int, about: Any, arrays: Arrays) -> TextColumn:
+def _unpack_text(path: FilePath, i: int, about: Any, arrays: Arrays) -> TextColumn:
     if not isinstance(about, dict):
         damaged(path, f"features: text {i} is not a JSON object")
     column, use_idf = about["column"], about["use_idf"]
@@ -137,9 +127,7 @@ def _unpack_text(path: str | os.PathLike[str], i: int, about: Any, arrays: Array
     return TextColumn(column, TextOptions(**given), words, idf)
 
 
-def _unpack_numbers(
-    path: str | os.PathLike[str], names: list[str], arrays: Arrays
-) -> NumberColumns:
+def _unpack_numbers(path: FilePath, names: list[str], arrays: Arrays) -> NumberColumns:
     mean, scale = arrays["features.mean"], arrays["features.scale"]
     for array in (mean, scale):
         found = f"{array.dtype} of shape {array.shape}"
@@ -150,5 +138,5 @@ def _unpack_numbers(
     return NumberColumns(tuple(names), mean, scale)
 
 
-def _words(path: str | os.PathLike[str], name: str, arrays: Arrays) -> Words:
+def _words(path: FilePath, name: str, arrays: Arrays) -> Words:
     return Words.packed(unpack_strings(path, name, arrays), os.fspath(path))

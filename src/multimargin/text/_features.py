@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from multimargin.text._category_column import CategoryColumn
-from multimargin.text._number_columns import NumberColumns
+from multimargin.text._columns import CategoryColumn, NumberColumns, TextColumn, TextOptions
 from multimargin.text._options import check_options
 from multimargin.text._raw_columns import (
     column_of,
@@ -23,7 +22,6 @@ from multimargin.text._raw_columns import (
     same_length,
     texts_of,
 )
-from multimargin.text._text_column import TextColumn, TextOptions
 
 
 class TextFeatures(TransformerMixin, BaseEstimator):
@@ -86,8 +84,6 @@ sublinear_tf, use_idf, text, numeric, categorical
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
-
-    # ------------------------------------------------------------ learning
 
     def fit(self, X: Any, y: Any = None) -> TextFeatures:
         """Learn the features.
@@ -166,8 +162,6 @@ sublinear_tf, use_idf, text, numeric, categorical
         self._texts, self._numbers, self._categories = texts, numbers, categories
         parts: list[Sized] = [*texts, *([numbers] if numbers else []), *categories]
         self.n_features_out_ = sum(len(part) for part in parts)
-
-    # ------------------------------------------------------------ using
 
     def transform(self, X: Any) -> sp.csr_matrix:
         """Return the features of new samples; words and values that training lacked have none.

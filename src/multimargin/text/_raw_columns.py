@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from multimargin.io._compressed import DataFileError
 from multimargin.tables import Table
-from multimargin.tables._records import require_columns
+from multimargin.tables._table import require_columns
 
 # A field of a table that has no value says one of these.
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
