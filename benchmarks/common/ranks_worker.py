@@ -27,7 +27,7 @@ from benchmarks.peers import Task, peak_mb
 from benchmarks.peers.bench_multimargin import TOL, estimator
 from multimargin import distributed
 from multimargin.distributed._data_cache import shared
-from multimargin.parallel._agreement import allgather_value
+from multimargin.parallel._collectives import allgather_value
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world
 from multimargin.solvers.active_set._rank_workspace import RankWorkspace

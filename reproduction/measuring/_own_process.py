@@ -30,7 +30,7 @@ from multimargin import distributed
 from multimargin.datasets._sets import SetDiffersWarning
 from multimargin.distributed._data_cache import shared
 from multimargin.estimator._svc import MulticlassSVC
-from multimargin.parallel._agreement import allgather_value
+from multimargin.parallel._collectives import allgather_value
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.parallel._mpi import world
 from reproduction.interface._cell import UNLIKE

@@ -119,9 +119,9 @@ def test_wordnet_subsets(wordnet: Bunch) -> None:
     ("options", "message"),
     [
         ({"subset": "valid"}, "subset must be 'train', 'test' or 'all'; got 'valid'"),
-        ({"min_df": 0}, "min_df must be an integer of at least 1; got 0"),
+        ({"min_df": 0}, "min_df must be an integer of at least 1, got 0"),
         ({"min_df": 0.5}, "min_df must be an integer"),
-        ({"dtype": np.int32}, "dtype must be float32 or float64; got int32"),
+        ({"dtype": np.int32}, "dtype must be numpy.float32 or numpy.float64, got int32"),
         ({"min_df": 10**6}, "leaves no feature"),
     ],
 )
@@ -256,11 +256,11 @@ def test_generator_is_learnable_and_confuses_siblings(seed: int) -> None:
     ("options", "message"),
     [
         ({"n_samples": 99}, "n_samples must be at least n_classes.*n_samples=99 and n_classes=100"),
-        ({"n_samples": 1.5}, "n_samples must be an integer of at least 1; got 1.5"),
-        ({"n_classes": 0}, "n_classes must be an integer of at least 1; got 0"),
+        ({"n_samples": 1.5}, "n_samples must be an integer of at least 1, got 1.5"),
+        ({"n_classes": 0}, "n_classes must be an integer of at least 1, got 0"),
         ({"n_features": True}, "n_features must be an integer"),
         ({"n_features": 2**31}, "n_features must fit in 32 bits"),
-        ({"branching": 1}, "branching must be an integer of at least 2; got 1"),
+        ({"branching": 1}, "branching must be an integer of at least 2, got 1"),
         ({"words_per_sample": 0.5}, "words_per_sample must be at least 1"),
         ({"words_per_sample": np.nan}, "words_per_sample must be a finite number"),
         ({"words_per_sample": 1251}, "at most a quarter of n_features=5000.*got 1251"),
@@ -270,7 +270,7 @@ def test_generator_is_learnable_and_confuses_siblings(seed: int) -> None:
         ({"sibling_share": 1.1}, "sibling_share must lie in"),
         ({"sibling_share": "much"}, "sibling_share must be a finite number; got 'much'"),
         ({"class_exponent": -1}, "class_exponent must be 0 or more"),
-        ({"dtype": np.float16}, "dtype must be float32 or float64; got float16"),
+        ({"dtype": np.float16}, "dtype must be numpy.float32 or numpy.float64, got float16"),
     ],
 )
 def test_generator_rejects(options: dict[str, object], message: str) -> None:

@@ -18,7 +18,7 @@ from multimargin.distributed import _parallel_file
 from multimargin.distributed._parallel_file import Piece, write_arrays_together
 from multimargin.io import _array_file
 from multimargin.io._array_file import read_arrays, write_arrays
-from multimargin.io._crc32 import crc32_combine
+from multimargin.io._checksums import crc32_combine
 from multimargin.parallel._communicator import SerialCommunicator
 from tests.support.forks import in_fork
 from tests.support.rank_threads import run_ranks

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from multimargin import DataFileError, _core, dump_svmlight, load_svmlight
-from multimargin.io import _svmlight
+from multimargin.io import _compressed
 from tests.io.svmlight_files import PACKERS, assert_same, random_rows
 
 finite32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -132,7 +132,7 @@ def test_dump_compresses_by_suffix(tmp_path, suffix):
     dump_svmlight(path, X, y)
     assert_same(load_svmlight(path, dtype=np.float64, n_features=50), (sp.csr_matrix(X), y))
     first = path.read_bytes()
-    assert (_svmlight.compression("", first[:10]) or "") == suffix
+    assert (_compressed.compression("", first[:10]) or "") == suffix
     dump_svmlight(path, X, y)
     assert path.read_bytes() == first  # nothing in it depends on time or name
 

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from multimargin.parallel._reduction import sum_parts
+from multimargin.parallel._collectives import sum_parts
 
 TYPES = ("int8", "int32", "uint64", "float32", "float64", "complex128", "bool", ">f4", "U5")
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from multimargin.parallel._agreement import raise_on_all
+from multimargin.parallel._collectives import raise_on_all
 from tests.support.rank_threads import run_ranks
 
 

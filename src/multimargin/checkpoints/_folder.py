@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from multimargin.io._atomic import atomic_write
-from multimargin.parallel._agreement import plain
+from multimargin.parallel._collectives import plain
 
 MANIFEST = "manifest.json"
 FORMAT_VERSION = 1
@@ -63,13 +63,7 @@ def write_manifest(place: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def read_manifest(place: Path) -> dict[str, Any]:
-    """Read a manifest and check its checksum.
-
-    Raises
-    ------
-    ManifestError
-        If it is damaged or not there.
-    """
+    """Read a manifest; ManifestError if it is damaged or not there."""
     try:
         line, _, rest = (place / MANIFEST).read_bytes().partition(b"\n")
     except FileNotFoundError:

@@ -23,20 +23,9 @@ class FolderLock:
     """A folder's lock file, held by this process.
 
     The kernel releases it when the process ends, however it ends: a killed run leaves no lock.
-
-    Parameters
-    ----------
-    folder : Path
-        Made if it is not there; its parent must be.
-    patience : float
-        Seconds to wait for another holder, which may be about to end.
-    holds : str, default="its checkpoints"
-        The things that a run keeps there, for messages.
-
-    Raises
-    ------
-    OSError
-        If another process keeps holding it, or nothing can be written there.
+    The folder is made if it is not there; its parent must be. OSError if nothing can be written
+    there, or another process, which may be about to end, still holds the lock after `patience`
+    seconds. `holds` says in messages what a run keeps there.
     """
 
     def __init__(self, folder: Path, patience: float, holds: str = "its checkpoints") -> None:
@@ -45,18 +34,13 @@ class FolderLock:
         # Whether to remove the folder at the end: not if it was there before.
         self._made_folder = False
         fd = self._acquire(time.monotonic() + patience)
-        self._close = weakref.finalize(self, os.close, fd)
+        self.release = weakref.finalize(self, os.close, fd)  # the lock file stays
         self._made_folder |= bool(_read(fd).get("made_folder", False))
         self._say(fd)
 
-    def release(self) -> None:
-        """Release the folder. The lock file stays."""
-        self._close()
-
     def remove(self) -> None:
         """Remove the lock file, and the folder if a run had made it and it is empty."""
-        with contextlib.suppress(FileNotFoundError):
-            self._path.unlink()
+        self._path.unlink(missing_ok=True)
         if self._made_folder:
             # Not empty: other files stay.
             with contextlib.suppress(OSError):
@@ -115,20 +99,15 @@ class FolderLock:
             return False
 
     def _refusal(self, holder: dict[str, Any]) -> str:
-        who = "another run"
-        if "pid" in holder:
-            who += f" (process {holder['pid']} on {holder.get('host')})"
+        who = f" (process {holder['pid']} on {holder.get('host')})" if "pid" in holder else ""
         return (
-            f"{self._path.parent}: {who} keeps {self._holds} there. "
+            f"{self._path.parent}: another run{who} keeps {self._holds} there. "
             "Wait until it has ended, or name another folder"
         )
 
     def _say(self, fd: int) -> None:
-        content = {
-            "pid": os.getpid(),
-            "host": socket.gethostname(),
-            "made_folder": self._made_folder,
-        }
+        made = self._made_folder
+        content = {"pid": os.getpid(), "host": socket.gethostname(), "made_folder": made}
         try:
             os.ftruncate(fd, 0)
             os.pwrite(fd, json.dumps(content).encode(), 0)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import secrets
 import socket
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from multimargin.checkpoints._folder import (
 from multimargin.checkpoints._lock import FolderLock
 from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.io._atomic import sync_folder
-from multimargin.parallel._agreement import allgather_value, broadcast_value, plain, raise_on_all
+from multimargin.parallel._collectives import allgather_value, broadcast_value, plain, raise_on_all
 from multimargin.parallel._communicator import Communicator
 
 Part = Mapping[str, NDArray[Any]]
@@ -40,23 +41,14 @@ _PATIENCE = 5.0  # seconds for a run that is ending to release the folder
 
 
 class Checkpoint:
-    """One complete checkpoint.
-
-    Attributes
-    ----------
-    step : int
-    common : dict of JSON values
-        As given to `Checkpoints.write` on rank 0.
-    names : tuple of str
-        Parts, by all ranks that wrote the checkpoint.
-    """
+    """One complete checkpoint."""
 
     def __init__(self, place: Path, manifest: Mapping[str, Any]) -> None:
         self.step: int = manifest["step"]
-        self.common: dict[str, Any] = manifest["common"]
+        self.common: dict[str, Any] = manifest["common"]  # as rank 0 gave it to `write`
         self._place, self._files, self._parts = place, manifest["files"], manifest["parts"]
         self._open: dict[int, tuple[dict[str, Any], dict[str, NDArray[Any]]]] = {}
-        self.names: tuple[str, ...] = tuple(self._parts)
+        self.names: tuple[str, ...] = tuple(self._parts)  # of all ranks that wrote parts
 
     def part(self, name: str) -> dict[str, NDArray[Any]]:
         """Return the arrays of one part, memory-mapped and read-only.
@@ -76,23 +68,13 @@ class Checkpoint:
 class Checkpoints:
     """Checkpoints of one run in one folder. All methods but `close` are called by all ranks.
 
-    Parameters
-    ----------
-    folder : path-like
-        On a file system that all ranks share. Made if it is not there; its parent must be.
-    every : float
-        Seconds from the end of one checkpoint to the start of the next. 0: whenever asked.
-    comm : Communicator
-    identity : dict of JSON values
-        Facts that must be equal for a run to resume from a checkpoint, most telling first: the
-        first difference is reported.
+    The folder, on a file system that all ranks share, is made if it is not there. `every` is the
+    number of seconds from the end of one checkpoint to the start of the next; 0: whenever asked.
+    `identity` has JSON values that must be equal for a run to resume from a checkpoint, most
+    telling first: the first difference is reported.
 
-    Raises
-    ------
-    OSError
-        If the folder cannot be written, another run uses it, or ranks do not share it.
-    ValueError
-        If `every` is negative or the ranks were given different identities.
+    OSError if the folder cannot be written, another run uses it, or ranks do not share it;
+    ValueError if `every` is negative or the ranks were given different identities.
     """
 
     def __init__(
@@ -130,19 +112,21 @@ class Checkpoints:
     def write(self, common: Mapping[str, Any], parts: Mapping[str, Part]) -> None:
         """Write a checkpoint. If that fails, warn once and keep the older ones.
 
-        Parameters
-        ----------
-        common : dict of JSON values
-            Values that all ranks know; rank 0 writes them.
-        parts : dict of str to dict of str to ndarray
-            The parts of this rank. Their names are unique over all ranks.
+        `common` has JSON values, which rank 0 writes; `parts` are the parts of this rank, by names
+        that are unique over all ranks.
         """
         self._check_open()
         owners = self._owners(parts)
         try:
             self._write(common, parts, owners)
         except OSError as error:  # the same on all ranks
-            self._give_up(error)
+            self._discard()
+            if not self._warned:
+                self._warn(
+                    f"{self._folder}: a checkpoint could not be written ({error}). The run goes "
+                    "on, and older checkpoints are still there"
+                )
+            self._warned = True
         except BaseException:
             self._discard()
             raise
@@ -154,10 +138,7 @@ class Checkpoints:
     def read(self) -> Checkpoint | None:
         """Return the newest complete, undamaged checkpoint, on all ranks the same, or None.
 
-        Raises
-        ------
-        ValueError
-            If the checkpoint belongs to another run (see `identity`) or a newer version.
+        ValueError if it belongs to another run (see `identity`) or a newer version.
         """
         self._check_open()
         for step in reversed(self._steps()):
@@ -199,8 +180,7 @@ class Checkpoints:
     def _compare_ranks(self) -> None:
         identities = allgather_value(self._comm, self._identity)
         for rank, other in enumerate(identities):
-            difference = first_difference(identities[0], other)
-            if difference is not None:
+            if difference := first_difference(identities[0], other):
                 name, ours, theirs = difference
                 raise ValueError(
                     f"all ranks must be given the same run, but {name} is {ours} on rank 0 and "
@@ -259,7 +239,9 @@ class Checkpoints:
         comm = self._comm
         with raise_on_all(comm):
             if comm.rank == 0:
-                self._begin()
+                self._begun = max(steps(self._folder), default=0) + 1
+                step_folder(self._folder, self._begun).mkdir()
+                sync_folder(self._folder)
         step, token = broadcast_value(comm, [self._begun, secrets.token_hex(8)])
         place = step_folder(self._folder, step)
         with raise_on_all(comm):
@@ -280,22 +262,6 @@ class Checkpoints:
                 write_manifest(place, manifest)
         self._begun = None
 
-    def _begin(self) -> None:
-        """Make the folder of a new step."""
-        step = max(steps(self._folder), default=0) + 1
-        self._begun = step
-        step_folder(self._folder, step).mkdir()
-        sync_folder(self._folder)
-
-    def _give_up(self, error: OSError) -> None:
-        self._discard()
-        if not self._warned:
-            self._warn(
-                f"{self._folder}: a checkpoint could not be written ({error}). The run goes on, "
-                "and older checkpoints are still there"
-            )
-        self._warned = True
-
     def _discard(self) -> None:
         """Remove the files of a step that will not be finished."""
         if self._begun is not None:
@@ -310,16 +276,14 @@ class Checkpoints:
         # If a step cannot be removed now, the next checkpoint tries again.
         with contextlib.suppress(OSError):
             found = steps(self._folder)
-            for step in set(found).difference(self._sound(found)[-KEPT:]):
+            sound = [
+                step
+                for step in found
+                if step not in self._passed_over
+                and (step_folder(self._folder, step) / MANIFEST).exists()
+            ]
+            for step in set(found).difference(sound[-KEPT:]):
                 remove_step(self._folder, step)
-
-    def _sound(self, found: Iterable[int]) -> list[int]:
-        return [
-            step
-            for step in found
-            if step not in self._passed_over
-            and (step_folder(self._folder, step) / MANIFEST).exists()
-        ]
 
     # ------------------------------------------------------------ reading
 
@@ -346,8 +310,7 @@ class Checkpoints:
                 f"{manifest['format']}, this one reads up to {FORMAT_VERSION}. Go on with that "
                 "version, or name another folder"
             )
-        difference = first_difference(manifest["identity"], self._identity)
-        if difference is not None:
+        if difference := first_difference(manifest["identity"], self._identity):
             name, theirs, ours = difference
             raise ValueError(
                 f"{place}: this checkpoint is of another run: its {name} is {theirs}, but {ours} "
@@ -377,15 +340,10 @@ def _write_share(path: Path, token: str, parts: Mapping[str, Part]) -> int | Non
     """Write the parts of a rank; return the size of the file, None without parts."""
     if not parts:
         return None
-    arrays: dict[str, NDArray[Any]] = {}
-    index: dict[str, dict[str, str]] = {}
-    for name, part in parts.items():
-        index[name] = {}
-        for key, array in part.items():
-            # Names in an array file are short: the index maps names of parts to them.
-            stored = f"a{len(arrays)}"
-            index[name][key] = stored
-            arrays[stored] = array
+    # Names in an array file are short: the index maps names of parts to them.
+    numbers = itertools.count()
+    index = {name: {key: f"a{next(numbers)}" for key in part} for name, part in parts.items()}
+    arrays = {index[name][key]: part[key] for name, part in parts.items() for key in part}
     write_arrays(path, {"kind": "checkpoint", "token": token, "parts": index}, arrays)
     return path.stat().st_size
 
@@ -395,21 +353,17 @@ def first_difference(one: Any, other: Any) -> tuple[str, str, str] | None:
     if isinstance(one, dict) and isinstance(other, dict):
         for key in dict.fromkeys([*one, *other]):
             if key not in one or key not in other:
-                return (
-                    key,
-                    _text(one[key]) if key in one else "not given",
-                    _text(other[key]) if key in other else "not given",
+                ours, theirs = (
+                    json.dumps(x[key]) if key in x else "not given" for x in (one, other)
                 )
+                return key, ours, theirs
             inner = first_difference(one[key], other[key])
             if inner is not None:
-                return (f"{key}.{inner[0]}" if inner[0] else key, *inner[1:])
+                return f"{key}.{inner[0]}" if inner[0] else key, *inner[1:]
         return None
     # Compared as text: nan equals nan.
-    return None if _text(one) == _text(other) else ("", _text(one), _text(other))
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value)
+    ours, theirs = json.dumps(one), json.dumps(other)
+    return None if ours == theirs else ("", ours, theirs)
 
 
 def _is_time(every: Any) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note, print_json
 from multimargin.datasets._catalog import CATALOG, CatalogEntry
-from multimargin.datasets._fetch import FetchError, fetch_set, verify_set
+from multimargin.datasets._download import FetchError
+from multimargin.datasets._fetch import fetch_set, verify_set
 from multimargin.datasets._sets import SHIPPED, default_folder, file_of
 from multimargin.io._atomic import atomic_write
 from multimargin.io._text_table import text_table

@@ -14,7 +14,7 @@ from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.cli.support._predictions import predicted_lines
 from multimargin.io._atomic import atomic_write, check_writable
 from multimargin.io._text_table import shown
-from multimargin.parallel._agreement import raise_on_all
+from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._mpi import world
 from multimargin.tables._read import table_format
 from multimargin.tables._write import WRITABLE

@@ -29,7 +29,7 @@ from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import check_writable
 from multimargin.models.file._disk_dtype import STORED
-from multimargin.parallel._agreement import allgather_value, raise_on_all
+from multimargin.parallel._collectives import allgather_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world
 from multimargin.persistence import load_model, save_model

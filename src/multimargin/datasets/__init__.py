@@ -1,11 +1,11 @@
 """Data with many classes: WordNet definitions inside the package, a generator, and sets by name.
 
-The definitions are part of the installed package, and the generator makes data of the size and
-shape of large text hierarchies from a seed. `load_set` reads the sets of a catalogue (``multimargin
-data list``) from a folder; nothing but `fetch_set` uses the network.
+`load_set` reads the sets of a catalogue (``multimargin data list``) from a folder; nothing but
+`fetch_set` uses the network.
 """
 
-from multimargin.datasets._fetch import FetchError, fetch_set
+from multimargin.datasets._download import FetchError
+from multimargin.datasets._fetch import fetch_set
 from multimargin.datasets._generator import make_hierarchical_text
 from multimargin.datasets._lshtc_format import load_lshtc
 from multimargin.datasets._sets import SetParts, SetUnavailableError, load_set
@@ -13,8 +13,8 @@ from multimargin.datasets._wordnet import (
     load_wordnet_hypernyms,
     load_wordnet_texts,
     load_wordnet_tfidf,
+    wordnet_parents,
 )
-from multimargin.datasets._wordnet_parents import wordnet_parents
 
 __all__ = [
     "FetchError",

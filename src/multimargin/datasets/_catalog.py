@@ -1,4 +1,4 @@
-"""The data sets that are known by name: what they are, and where they can be had."""
+"""The catalogue of data sets: their names, sizes, licences and addresses."""
 
 from __future__ import annotations
 
@@ -8,77 +8,37 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any, Literal
 
-__all__ = ["CATALOG", "PARTS", "CatalogEntry", "Part", "RemoteFile", "entry_of"]
-
 Part = Literal["train", "test"]
 PARTS: tuple[Part, ...] = ("train", "test")
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file that anybody may download.
-
-    Attributes
-    ----------
-    url : str
-        Its address.
-    name : str
-        Its name in the folder of its data set.
-    sha256, md5 : str or None
-        Its sums; None where nobody is known to have published one.
-    bytes : int or None
-        Its size, where it is known.
-    """
+    """A file that anybody may download."""
 
     url: str
-    name: str
-    sha256: str | None = None
+    name: str  # in the folder of its data set
+    sha256: str | None = None  # None: nobody is known to have published it
     bytes: int | None = None
     md5: str | None = None
 
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """A data set.
+    """A data set."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the set and of its folder.
-    title : str
-        A description in a few words.
-    n_train, n_test : int
-        Number of samples; `n_test` is 0 where there are no test samples.
-    n_classes : int
-        Number of classes with training samples.
-    n_features : int
-        Number of features, test samples included.
-    licence : str
-        The licence in a few words.
-    where : str
-        Where it can be had: a page, or words.
-    files : mapping of {"train", "test"} to RemoteFile
-        The files that ``multimargin data fetch`` downloads; empty where that needs a registration.
-    paper : str
-        The name by which the paper calls this very set, or "".
-    stand_in_for : str
-        The name by which the paper calls the set that this one resembles, or "".
-    made : bool
-        Whether it is generated each time it is asked for, and so always there.
-    """
-
-    name: str
+    name: str  # also of its folder
     title: str
     n_train: int
-    n_test: int
-    n_classes: int
-    n_features: int
+    n_test: int  # 0: there are no test samples
+    n_classes: int  # with training samples
+    n_features: int  # test samples included
     licence: str
-    where: str
-    files: Mapping[Part, RemoteFile] = field(default_factory=dict)
-    paper: str = ""
-    stand_in_for: str = ""
-    made: bool = False
+    where: str  # it can be had: a page, or words
+    files: Mapping[Part, RemoteFile] = field(default_factory=dict)  # none: needs a registration
+    paper: str = ""  # the paper's name of this very set
+    stand_in_for: str = ""  # the paper's name of the set that this one resembles
+    made: bool = False  # generated each time it is asked for, and so always there
 
     @property
     def remedy(self) -> str:
@@ -87,18 +47,16 @@ class CatalogEntry:
 
     @property
     def sizes(self) -> dict[Part, int]:
-        """Number of samples of each part."""
         return {"train": self.n_train, "test": self.n_test}
 
 
 def _entry(name: str, facts: dict[str, Any]) -> CatalogEntry:
-    remote = {part: _remote(part, facts.pop(part)) for part in PARTS if part in facts}
+    remote = {}
+    for part in PARTS:
+        if file := facts.pop(part, None):
+            suffix = ".bz2" if file["url"].endswith(".bz2") else ""
+            remote[part] = RemoteFile(name=f"{part}.libsvm{suffix}", **file)
     return CatalogEntry(name, licence=facts.pop("licence", "not stated"), files=remote, **facts)
-
-
-def _remote(part: Part, facts: dict[str, Any]) -> RemoteFile:
-    suffix = ".bz2" if facts["url"].endswith(".bz2") else ""
-    return RemoteFile(name=f"{part}.libsvm{suffix}", **facts)
 
 
 def _generated(like: CatalogEntry) -> CatalogEntry:

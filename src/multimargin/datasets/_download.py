@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urljoin, urlsplit
 
-__all__ = ["FetchError", "download"]
-
 _CHUNK_BYTES = 1 << 18
 _SECONDS = 60.0  # without a byte, until a server is given up
 _AGAIN = "run the same command again"
@@ -21,27 +19,10 @@ class FetchError(RuntimeError):
 
 
 def download(url: str, file: IO[bytes], folder: Path, *, size: int | None = None) -> None:
-    """Write the content of an address to a file.
+    """Write the content of an http or https address to an empty file in a folder.
 
-    Parameters
-    ----------
-    url : str
-        An http or https address.
-    file : binary file
-        Open for writing, and empty.
-    folder : Path
-        The folder of the file, whose disk must have room for it.
-    size : int, default=None
-        Bytes that the content must have, if that is known.
-
-    Raises
-    ------
-    FetchError
-        If the content cannot be had, does not fit on the disk, or has another size.
-    ImportError
-        If pooch is not installed.
-    OSError
-        If the file cannot be written.
+    FetchError if the content cannot be had, does not fit on the disk, or has another size than
+    `size`; ImportError without pooch.
     """
     try:
         import pooch
@@ -113,7 +94,7 @@ def _check_length(url: str, folder: Path, length: int | None, size: int | None) 
 
 
 def _fetch_error(url: str, error: Any, begun: bool) -> FetchError:
-    """Say in words what `requests` met."""
+    """Put an exception of `requests` into words."""
     if error.response is not None and not error.response.ok:
         return FetchError(
             f"{url}: the server says {error.response.status_code} {error.response.reason}; it may "
@@ -131,7 +112,7 @@ def _fetch_error(url: str, error: Any, begun: bool) -> FetchError:
 
 
 def _reason(error: BaseException) -> str:
-    """Return what the innermost exception says, on one line."""
+    """Return the message of the innermost exception, on one line."""
     while below := error.__cause__ or error.__context__:
         error = below
     said = getattr(error, "strerror", None) or error

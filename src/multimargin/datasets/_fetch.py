@@ -18,8 +18,6 @@ from multimargin.io._atomic import Replacement, atomic_write
 from multimargin.io._compressed import DataFileError
 from multimargin.io._svmlight import load_svmlight
 
-__all__ = ["FetchError", "fetch_set", "verify_set"]
-
 SUMS = "SHA256SUMS"  # as `sha256sum --check` reads it
 _SUMS_LINE = re.compile(r"([0-9a-f]{64}) [ *](.+)")
 
@@ -32,18 +30,17 @@ def fetch_set(
 ) -> list[Path]:
     """Download a data set of the catalogue; the only function here that uses the network.
 
-    A file gets its name only when its sum is the published one, or the one of the first
-    download where none was published, and it has as many samples, classes and features as the
-    catalogue says. A download that fails leaves nothing behind. Files that are there already
-    stay as they are. Needs pooch (``pip install "multimargin[fetch]"``).
+    A file gets its name only when its sum is the published one, or else the one of the first
+    download, and it has the samples, classes and features of the catalogue. A download that fails
+    leaves nothing behind; files that are there already stay as they are. Needs pooch
+    (``pip install "multimargin[fetch]"``).
 
     Parameters
     ----------
     name : str
         A name of the catalogue (``multimargin data list`` shows it).
     folder : path-like, default=None
-        The files go to the folder `name` in it, which is made; by default ``$MULTIMARGIN_DATA``,
-        or else a cache folder of the user.
+        The files go to a folder `name` in it; by default ``$MULTIMARGIN_DATA`` or a cache folder.
     report : callable, default=None
         Called with one line about each file.
 
@@ -111,17 +108,11 @@ def _fetch_part(
         new.discard()
         raise
     _record(place, remote.name, found)
-    report(f"{target}: {target.stat().st_size:,} bytes, {_trust(remote)}")
-    return target
-
-
-def _trust(remote: RemoteFile) -> str:
+    trust = f"no published sum to compare with, its own is now in {SUMS}"
     if remote.sha256 is not None or remote.md5 is not None:
-        return "the published sum"
-    return f"no published sum to compare with, its own is now in {SUMS}"
-
-
-# ---- Sums --------------------------------------------------------------------------------------
+        trust = "the published sum"
+    report(f"{target}: {target.stat().st_size:,} bytes, {trust}")
+    return target
 
 
 def _check_sums(remote: RemoteFile, file: Path, recorded: str | None) -> str:
@@ -145,10 +136,9 @@ def _check_sums(remote: RemoteFile, file: Path, recorded: str | None) -> str:
 
 def _sum(file: Path, kind: str) -> str:
     # MD5 guards against accidents only, which is all that those who published it can have meant.
+    digest = hashlib.new(kind, usedforsecurity=False)
     with file.open("rb") as stream:
-        return hashlib.file_digest(
-            stream, lambda: hashlib.new(kind, usedforsecurity=False)
-        ).hexdigest()
+        return hashlib.file_digest(stream, lambda: digest).hexdigest()
 
 
 def recorded_sums(place: Path) -> dict[str, str]:
@@ -167,33 +157,19 @@ def _record(place: Path, name: str, found: str) -> None:
 
 
 def verify_set(name: str, folder: str | os.PathLike[str]) -> dict[str, bool | None]:
-    """Compare the files of a set with the sums that were recorded when they were fetched.
+    """Tell which files of a set still have the sums recorded when they were fetched.
 
-    Parameters
-    ----------
-    name : str
-        A name of the catalogue.
-    folder : path-like
-        The folder that holds one folder per set.
-
-    Returns
-    -------
-    same : dict of file name to bool or None
-        None where no sum was recorded; False also where a file with a sum is gone.
+    None where no sum was recorded; False also where a file with a sum is gone.
     """
     entry = entry_of(name)
     place = Path(folder) / entry.name
     sums = recorded_sums(place)
     same: dict[str, bool | None] = {}
     for part in entry.sizes:
-        file = file_of(name, part, folder)
-        if file is not None:
+        if file := file_of(name, part, folder):
             expected = sums.pop(file.name, None)
             same[file.name] = None if expected is None else _sum(file, "sha256") == expected
     return same | dict.fromkeys(sums, False)
-
-
-# ---- Content -----------------------------------------------------------------------------------
 
 
 def _check_content(entry: CatalogEntry, part: Part, file: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -11,13 +11,15 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from sklearn.utils import check_random_state
 
+from multimargin.io._svmlight import canonical_csr, float_type
+from multimargin.models._arguments import whole_number
+
 _Ints = npt.NDArray[np.int64]
 _Floats = npt.NDArray[np.float64]
 
-# Tokens drawn at a time. It bounds the memory of the temporaries; the result does not depend
-# on it, since each token takes exactly one number from one stream, in order.
+# Tokens drawn at a time: bounds the memory of the temporaries. The result does not depend on it,
+# since each token takes exactly one number from one stream, in order.
 _CHUNK_TOKENS = 1 << 20
-
 _TOPIC_WORDS = 64  # words in the topic of one node of the tree
 _LENGTH_SIGMA = 0.5  # of the logarithm of the number of tokens in a sample
 _FOCUS = 20.0  # a + b of the Beta distribution of a sample's share of topic words
@@ -88,12 +90,10 @@ def make_hierarchical_text(
     The data resemble a large web directory: word frequencies and class sizes follow power laws,
     most words of a sample are background words that all classes share, and the topic of a class
     is mostly made of the words of its parent, in another order of frequency, so that a class is
-    confused mostly with its siblings. Counts are turned into tf-idf features
-    (``(1 + log tf) * (1 + log((1 + n) / (1 + df)))``, with ``df`` counted over all the samples)
-    and each row is scaled to unit Euclidean length.
-
-    Time and memory grow with the number of non-zeros plus ``n_features + n_classes``; nothing of
-    size ``n_samples * n_classes`` or ``n_features * n_classes`` is made.
+    confused mostly with its siblings. Counts become tf-idf features
+    (``(1 + log tf) * (1 + log((1 + n) / (1 + df)))``, with ``df`` counted over all samples), and
+    each row has unit Euclidean length. Time and memory grow with the number of non-zeros plus
+    ``n_features + n_classes``.
 
     Parameters
     ----------
@@ -109,14 +109,11 @@ def make_hierarchical_text(
     branching : int, default=8
         Number of children of an inner node of the tree: the number of siblings, at least 2.
     topic_share : float, default=0.35
-        Mean share of a sample's words that come from its class rather than the background, in
-        (0, 1). Smaller is harder.
+        Mean share of a sample's words that come from its class, in (0, 1). Smaller is harder.
     sibling_share : float, default=0.9
-        Share of the words in a node's topic that it has from its parent, in [0, 1]. Larger makes
-        siblings harder to tell apart.
+        Share of the words of a node's topic that its parent has, in [0, 1]. Larger is harder.
     class_exponent : float, default=0.8
-        The expected size of the k-th largest class falls as ``k ** -class_exponent``; 0 makes
-        classes of about the same size.
+        The expected size of the k-th largest class falls as ``k ** -class_exponent``.
     random_state : int, RandomState instance or None, default=None
         The same int gives the same arrays.
     dtype : dtype, default=numpy.float32
@@ -132,8 +129,7 @@ def make_hierarchical_text(
         Class of each sample, in ``range(n_classes)``; rows are in random order.
     parents : ndarray of int64 of shape (n_classes,)
         Only with ``return_hierarchy=True``: the parent of each class, numbered from 0. The parent
-        of inner node ``p`` is ``p // branching`` among the nodes one level up, and so on to the
-        root.
+        of inner node ``p`` is ``p // branching`` one level up, and so on to the root.
 
     Raises
     ------
@@ -149,7 +145,7 @@ def make_hierarchical_text(
     """
     _check_sizes(n_samples, n_features, n_classes, branching)
     _check_reals(n_features, words_per_sample, topic_share, sibling_share, class_exponent)
-    value_type = _check_dtype(dtype)
+    value_type = float_type(dtype)
 
     seed = check_random_state(random_state).randint(0, 2**32, size=4, dtype=np.uint32)
     label_seed, topic_seed, sample_seed, pilot_seed, token_seed = np.random.SeedSequence(
@@ -166,8 +162,7 @@ def make_hierarchical_text(
         shares=sample_rng.beta(_FOCUS * topic_share, _FOCUS * (1 - topic_share), n_samples),
         spread=_mean_one(np.exp(_LENGTH_SIGMA * sample_rng.standard_normal(n_samples))),
     )
-    mean_tokens = _calibrate(corpus, words_per_sample, pilot_seed)
-    lengths = _token_lengths(corpus.spread, mean_tokens)
+    lengths = _token_lengths(corpus.spread, _calibrate(corpus, words_per_sample, pilot_seed))
     X = _collect(corpus, lengths, np.random.default_rng(token_seed), value_type)
     if return_hierarchy:
         return X, labels, np.arange(n_classes, dtype=np.int64) // branching
@@ -175,15 +170,10 @@ def make_hierarchical_text(
 
 
 def _check_sizes(n_samples: int, n_features: int, n_classes: int, branching: int) -> None:
-    given = (
-        ("n_samples", n_samples, 1),
-        ("n_features", n_features, 1),
-        ("n_classes", n_classes, 1),
-        ("branching", branching, 2),
-    )
-    for name, value, least in given:
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")
+    whole_number("n_samples", n_samples, 1)
+    whole_number("n_features", n_features, 1)
+    whole_number("n_classes", n_classes, 1)
+    whole_number("branching", branching, 2)
     if n_features > np.iinfo(np.int32).max:
         raise ValueError(f"n_features must fit in 32 bits, at most 2147483647; got {n_features}.")
     if n_samples < n_classes:
@@ -217,13 +207,6 @@ def _check_reals(
         raise ValueError(f"class_exponent must be 0 or more; got {exponent}.")
 
 
-def _check_dtype(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    value_type = np.dtype(dtype)
-    if value_type not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype must be float32 or float64; got {value_type}.")
-    return value_type
-
-
 def _draw_labels(
     n_samples: int, n_classes: int, exponent: float, rng: np.random.Generator
 ) -> _Ints:
@@ -250,8 +233,7 @@ def _draw_topics(
         level_sizes.append(-(-level_sizes[-1] // branching))
     topics = _fresh_words(words, _TOPIC_WORDS, rng).reshape(1, _TOPIC_WORDS)
     for size in reversed(level_sizes[:-1]):
-        parents = np.arange(size) // branching
-        topics = topics[parents]
+        topics = topics[np.arange(size) // branching]
         # Inner nodes are further apart than classes: confusions should stay among siblings.
         inherited = sibling_share if size == n_classes else sibling_share / 2
         own = rng.random(topics.shape, dtype=np.float32) >= inherited
@@ -331,8 +313,7 @@ def _draw_words(corpus: _Corpus, samples: _Ints, uniform: _Floats) -> npt.NDArra
     topical = uniform < share
     words = np.empty(samples.size, dtype=np.int32)
 
-    inside = uniform[topical] / share[topical]
-    ranks = _zipf_ranks(inside, _TOPIC_WORDS)
+    ranks = _zipf_ranks(uniform[topical] / share[topical], _TOPIC_WORDS)
     words[topical] = corpus.topics[corpus.labels[samples[topical]], ranks]
 
     background = ~topical
@@ -362,17 +343,11 @@ def _collect(
         indices.append(row_words)
         values.append((1 + np.log(counts)).astype(value_type))
         frequency += np.bincount(row_words, minlength=n_features)
-    n_samples = lengths.size
-    idf = 1 + np.log((1 + n_samples) / (1 + frequency))
+    idf = 1 + np.log((1 + lengths.size) / (1 + frequency))
     for row_sizes, row_words, chunk in zip(sizes, indices, values, strict=True):
         weighted = chunk * idf[row_words]
         starts = np.cumsum(row_sizes) - row_sizes
         norms = np.sqrt(np.add.reduceat(weighted * weighted, starts))
         chunk[:] = weighted / np.repeat(norms, row_sizes)
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
-    X = csr_matrix(
-        (np.concatenate(values), np.concatenate(indices), indptr), shape=(n_samples, n_features)
-    )
-    X.has_sorted_indices = True
-    X.has_canonical_format = True
-    return X
+    return canonical_csr(np.concatenate(values), np.concatenate(indices), indptr, n_features)

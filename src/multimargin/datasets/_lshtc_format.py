@@ -1,7 +1,7 @@
 """The text format of the LSHTC challenges: LIBSVM text with several labels in a line.
 
-The compiled reader of LIBSVM text reads the features. What it refuses, the labels of this format
-and features that a line repeats, is rewritten for it here, line by line: 394,754 lines of 90
+The compiled reader of LIBSVM text reads the features. It refuses the labels of this format and
+features that a line repeats, so these are rewritten here, line by line: 394,754 lines of 90
 features (334 MB, the size of LSHTC-2011) took 14 s on two busy cores, and a minute with a repeated
 feature in every line.
 """
@@ -21,26 +21,17 @@ from scipy.sparse import csr_matrix
 
 from multimargin import _core
 from multimargin.io._compressed import DataFileError
-from multimargin.io._svmlight import check_n_threads, is_double, open_bytes
-
-__all__ = ["load_lshtc"]
+from multimargin.io._svmlight import canonical_csr, check_n_threads, float_type, open_bytes
 
 MultiLabel = Literal["error", "first", "drop"]
+_Piece = tuple[int, list[bytes]]  # the number of the first of some whole lines, and the lines
 
 _LABELS = re.compile(rb"[ \t]*([+-]?[0-9]+)((?:[ \t]*,[ \t]*[+-]?[0-9]+)*)[ \t]*")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEADER = b"Data"  # the first line of the files at Kaggle
-# Text that is rewritten at a time: it bounds the memory of the copies. Every piece is parsed by
-# all threads, in blocks of 1 MiB.
+# Rewritten at a time: bounds the memory of the copies. All threads parse it, 1 MiB at a time.
 _PIECE_BYTES = 32 << 20
 _SHOWN = 40
-
-
-class _Piece(NamedTuple):
-    """Whole lines of the file, and the number of the first of them."""
-
-    first_line: int
-    lines: list[bytes]
 
 
 class _Rows(NamedTuple):
@@ -64,10 +55,9 @@ def load_lshtc(
 ) -> tuple[csr_matrix[Any], NDArray[np.int64]]:
     """Read a file in the text format of the LSHTC challenges.
 
-    Each line is ``label, label, ... feature:value feature:value ...``: one or several integers
-    with commas, and optionally spaces, between them, then features in any order. Values of a
-    feature that occurs more than once in a line are added up. Blank lines are skipped, and so is
-    a first line that says ``Data``.
+    Each line is ``label, label, ... feature:value feature:value ...``: one or several integers,
+    then features in any order. Values of a feature that a line repeats are added up. Blank lines
+    are skipped, and so is a first line that says ``Data``.
 
     Parameters
     ----------
@@ -76,8 +66,8 @@ def load_lshtc(
     n_features : int, default=None
         Number of columns of the result; by default the highest feature of the file, plus one.
     multilabel : {"error", "first", "drop"}, default="error"
-        What becomes of a line with more than one label: an error, a sample of its first label,
-        or nothing. The same label twice is more than one.
+        A line with more than one label, even the same one twice, is an error, a sample of its first
+        label, or left out.
     dtype : dtype, default=numpy.float32
         ``numpy.float32`` or ``numpy.float64``.
     n_threads : int, default=None
@@ -87,8 +77,8 @@ def load_lshtc(
     Returns
     -------
     X : csr_matrix of shape (n_samples, n_features)
-        Feature f is column f, since the numbers of these files stand for words and may start
-        at 0. Rows have sorted indices and no duplicates.
+        Feature f is column f, since numbers stand for words and may start at 0. Rows have sorted
+        indices and no duplicates.
     y : ndarray of int64 of shape (n_samples,)
 
     Raises
@@ -113,10 +103,11 @@ def load_lshtc(
         raise ValueError(f"multilabel must be 'error', 'first' or 'drop', got {multilabel!r}")
     if n_features is not None and not 1 <= n_features <= 2**31:
         raise ValueError(f"n_features must be between 1 and 2**31, got {n_features}")
-    double, threads, name = is_double(dtype), check_n_threads(n_threads), os.fspath(path)
+    double, threads = float_type(dtype) == np.float64, check_n_threads(n_threads)
+    name = os.fspath(path)
     with open_bytes(name) as source:
         parts = [_read(name, piece, multilabel, double, threads) for piece in _pieces(source)]
-    return _joined(name, parts, n_features, np.dtype(np.float64 if double else np.float32))
+    return _joined(name, parts, n_features)
 
 
 def _pieces(source: bytes | mmap.mmap) -> Iterator[_Piece]:
@@ -130,20 +121,13 @@ def _pieces(source: bytes | mmap.mmap) -> Iterator[_Piece]:
         if not lines[-1]:
             lines.pop()
         if not started:
-            started = _blank_header(lines)
-        yield _Piece(first_line, lines)
+            k = next((k for k, line in enumerate(lines) if line.strip()), None)
+            started = k is not None
+            if k is not None and lines[k].strip() == _HEADER:
+                lines[k] = b""
+        yield first_line, lines
         first_line += len(lines)
         begin = end
-
-
-def _blank_header(lines: list[bytes]) -> bool:
-    """Blank a header; return whether any line has content."""
-    for k, line in enumerate(lines):
-        if line.strip():
-            if line.strip() == _HEADER:
-                lines[k] = b""
-            return True
-    return False
 
 
 def _read(name: str, piece: _Piece, multilabel: MultiLabel, double: bool, threads: int) -> _Rows:
@@ -151,7 +135,8 @@ def _read(name: str, piece: _Piece, multilabel: MultiLabel, double: bool, thread
     labels: list[int] = []
     features: list[bytes] = []
     numbers: list[int] = []
-    for number, line in enumerate(piece.lines, piece.first_line):
+    first_line, lines = piece
+    for number, line in enumerate(lines, first_line):
         if not line or line.isspace():
             continue
         cut = _end_of_labels(line)
@@ -246,37 +231,22 @@ def _merged(row: bytes) -> bytes:
 
 
 def _joined(
-    name: str, parts: list[_Rows], n_features: int | None, dtype: np.dtype[Any]
+    name: str, parts: list[_Rows], n_features: int | None
 ) -> tuple[csr_matrix[Any], NDArray[np.int64]]:
-    n_samples = sum(len(part.labels) for part in parts)
-    if n_samples == 0:
+    if not any(len(part.labels) for part in parts):
         raise DataFileError(
-            f"{name}: no samples; expected lines like '545, 32 8:1 18:2', found nothing that "
-            "is kept"
+            f"{name}: no samples; expected lines like '545, 32 8:1 18:2', found nothing that is "
+            "kept"
         )
     width = max(part.width for part in parts)
     if n_features is not None and width > n_features:
         raise DataFileError(_beyond(name, parts, n_features))
-    lengths = np.concatenate([part.lengths for part in parts])
-    nnz = int(lengths.sum())
-    # scipy wants row pointers of 32 bits wherever they suffice.
+    columns = list(zip(*parts, strict=True))
+    data, indices, lengths, labels = (np.concatenate(column) for column in columns[:4])
     indptr = np.concatenate([[0], np.cumsum(lengths)])
-    if nnz < 2**31:
+    if indptr[-1] < 2**31:  # scipy wants row pointers of 32 bits wherever they suffice
         indptr = indptr.astype(np.int32)
-    X = csr_matrix(
-        (
-            np.concatenate([part.data for part in parts]),
-            np.concatenate([part.indices for part in parts]),
-            indptr,
-        ),
-        shape=(n_samples, width if n_features is None else n_features),
-        dtype=dtype,
-        copy=False,
-    )
-    # The reader guarantees both: spare scipy the scan.
-    X.has_sorted_indices = True
-    X.has_canonical_format = True
-    return X, np.concatenate([part.labels for part in parts])
+    return canonical_csr(data, indices, indptr, n_features or width), labels
 
 
 def _beyond(name: str, parts: list[_Rows], n_features: int) -> str:

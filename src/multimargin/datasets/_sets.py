@@ -13,21 +13,9 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import csr_matrix
 
 from multimargin.datasets._catalog import CATALOG, PARTS, CatalogEntry, Part, entry_of
-from multimargin.datasets._generated import make_set
+from multimargin.datasets._generator import make_hierarchical_text
 from multimargin.datasets._lshtc_format import load_lshtc
 from multimargin.io._svmlight import load_svmlight
-
-__all__ = [
-    "SHIPPED",
-    "SetDiffersWarning",
-    "SetParts",
-    "SetUnavailableError",
-    "default_folder",
-    "file_of",
-    "files_in_words",
-    "is_there",
-    "load_set",
-]
 
 # The definitions of WordNet are part of the installed package.
 SHIPPED = "wordnet-hypernym"
@@ -77,12 +65,9 @@ def file_of(name: str, part: Part, folder: str | os.PathLike[str] | None) -> Pat
     """Return the file that holds a part of a data set, or None."""
     if folder is None:
         return None
-    for kind in _KINDS:
-        for compression in _COMPRESSIONS:
-            file = Path(folder) / entry_of(name).name / f"{part}{kind}{compression}"
-            if file.is_file():
-                return file
-    return None
+    place = Path(folder) / entry_of(name).name
+    files = (place / f"{part}{kind}{packing}" for kind in _KINDS for packing in _COMPRESSIONS)
+    return next(filter(Path.is_file, files), None)
 
 
 def is_there(name: str, folder: str | os.PathLike[str] | None) -> bool:
@@ -92,10 +77,7 @@ def is_there(name: str, folder: str | os.PathLike[str] | None) -> bool:
 
 
 def files_in_words(name: str, folder: str | os.PathLike[str] | None) -> str:
-    """Return the names and sizes of the files that `load_set` would read, which identify them.
-
-    Empty for what is not in the catalogue, such as generated data.
-    """
+    """Return names and sizes of the files that `load_set` would read; "" for unknown sets."""
     if name not in CATALOG:
         return ""
     found = [file for part in PARTS if (file := file_of(name, part, folder)) is not None]
@@ -115,11 +97,10 @@ def load_set(
     name : str
         A name of the catalogue (``multimargin data list`` shows it).
     folder : path-like or None
-        Has a folder of that name, with ``train.libsvm`` and, where the set has test samples,
+        Has a folder of that name, with ``train.libsvm`` and, where there are test samples,
         ``test.libsvm``: LIBSVM text with features from 1, plain or with ``.xz``, ``.bz2`` or
-        ``.gz`` after its name. Files called ``train.txt`` and ``test.txt`` are in the format of
-        `load_lshtc`. WordNet is taken from the installed package, with its classes by name, if
-        it is not there; what the catalogue says is generated is made.
+        ``.gz`` after its name; or ``train.txt`` and ``test.txt``, as `load_lshtc` reads them.
+        WordNet, if it is not there, is taken from the package, and generated sets are made.
     dtype : dtype, default=numpy.float32
         Of the values: ``numpy.float32`` or ``numpy.float64``.
     n_threads : int, default=None
@@ -145,10 +126,9 @@ def load_set(
 
     Notes
     -----
-    Of LSHTC files, a document with several labels gets the first of them, in training and in
-    testing, and features that occur in neither file have no column. That is a choice: the paper
-    does not say what it did with the few such documents. Its LSHTC-2011 has nearly as many
-    training documents as the published file, so that they were not left out.
+    A document of an LSHTC file with several labels gets the first of them, and features that occur
+    in neither file have no column. That is a choice: the paper does not say, but its LSHTC-2011 has
+    nearly as many training documents as the published file, so such documents were not left out.
 
     Examples
     --------
@@ -162,7 +142,7 @@ def load_set(
         if name == SHIPPED:
             return _shipped(dtype)
         if entry.made:
-            return SetParts(*make_set(entry, dtype))
+            return _generated(entry, dtype)
         raise SetUnavailableError(_why_missing(entry, folder))
     if test is not None and _is_lshtc(train) != _is_lshtc(test):
         # One format counts columns from 1, the other from 0.
@@ -171,12 +151,8 @@ def load_set(
             "move one of them away, or bring both into the same format"
         )
     X, y = _read(entry, train, dtype, n_threads)
-    if test is None:
-        parts = SetParts(X, y, None, None)
-        _compare(parts, entry, train)
-        return _renumbered(parts, train)
-    X_test, y_test = _read(entry, test, dtype, n_threads)
-    if not np.isin(y_test, y).any():
+    X_test, y_test = (None, None) if test is None else _read(entry, test, dtype, n_threads)
+    if y_test is not None and not np.isin(y_test, y).any():
         raise SetUnavailableError(
             f"{test}: none of its labels is one of {train}, so that it cannot be tested on "
             f"(published LSHTC test files have the label 0 throughout); put the file with labels "
@@ -184,7 +160,7 @@ def load_set(
         )
     parts = SetParts(X, y, X_test, y_test)
     _compare(parts, entry, train)
-    return _renumbered(parts, train)
+    return _renumbered(parts) if _is_lshtc(train) else parts
 
 
 def _compare(parts: SetParts, entry: CatalogEntry, train: Path) -> None:
@@ -217,39 +193,54 @@ def _read(
     return load_svmlight(file, n_features=entry.n_features, dtype=dtype, n_threads=n_threads)
 
 
-def _renumbered(parts: SetParts, file: Path) -> SetParts:
-    """Leave out the columns without entries, where the numbers of features have gaps.
+def _renumbered(parts: SetParts) -> SetParts:
+    """Leave out the columns without entries.
 
     The numbers in LSHTC files go far beyond the number of features (1,199,847 for 29,726), and
     dense weights would take memory for each of them.
     """
-    if not _is_lshtc(file):
-        return parts
-    width = max(X.shape[1] for X in (parts.X, parts.X_test) if X is not None)
-    occurs = np.zeros(width, dtype=bool)
-    for X in (parts.X, parts.X_test):
-        if X is not None:
-            occurs[X.indices] = True
-    X_test = None if parts.X_test is None else _columns(parts.X_test, occurs)
-    return SetParts(_columns(parts.X, occurs), parts.y, X_test, parts.y_test)
-
-
-def _columns(X: csr_matrix[Any], kept: NDArray[np.bool_]) -> csr_matrix[Any]:
-    """Return the kept columns; the others have no entries."""
-    new_number = np.cumsum(kept, dtype=np.int32) - 1
-    shape = (X.shape[0], max(int(np.count_nonzero(kept)), 1))
-    return csr_matrix((X.data, new_number[X.indices], X.indptr), shape=shape)
+    matrices = [X for X in (parts.X, parts.X_test) if X is not None]
+    occurs = np.zeros(max(X.shape[1] for X in matrices), dtype=bool)
+    for X in matrices:
+        occurs[X.indices] = True
+    number, width = np.cumsum(occurs, dtype=np.int32) - 1, max(int(np.count_nonzero(occurs)), 1)
+    X, *X_test = (
+        csr_matrix((X.data, number[X.indices], X.indptr), shape=(X.shape[0], width))
+        for X in matrices
+    )
+    return SetParts(X, parts.y, X_test[0] if X_test else None, parts.y_test)
 
 
 def _why_missing(entry: CatalogEntry, folder: str | os.PathLike[str] | None) -> str:
-    if folder is None:
-        looked = "no data folder was given"
-    else:
+    looked = "no data folder was given"
+    if folder is not None:
         looked = f"{Path(folder) / entry.name} has no train.libsvm or train.txt"
     return (
         f"{entry.name} is not on this machine: {looked}; name the folder that holds it by --data "
         f"or MULTIMARGIN_DATA. To have it: {entry.remedy}"
     )
+
+
+def _generated(entry: CatalogEntry, dtype: DTypeLike) -> SetParts:
+    """Return data of the size of an LSHTC set, which needs a registration; always the same.
+
+    The words that tell the class are 10 % of a sample, so that about half of the test samples go to
+    a wrong class, as in the paper's tables; 90 different words per sample are LSHTC-2011's.
+    """
+    X, y = make_hierarchical_text(
+        entry.n_train + entry.n_test,
+        entry.n_features,
+        entry.n_classes,
+        words_per_sample=90,
+        topic_share=0.1,
+        random_state=0,
+        dtype=dtype,
+    )
+    # One sample of each class is for training.
+    first = np.unique(y, return_index=True)[1]
+    order = np.concatenate([first, np.setdiff1d(np.arange(len(y)), first)])
+    train, test = np.sort(order[: entry.n_train]), order[entry.n_train :]
+    return SetParts(X[train], y[train], X[test], y[test])
 
 
 def _shipped(dtype: DTypeLike) -> SetParts:

@@ -1,10 +1,10 @@
-"""Noun and verb definitions of WordNet, labelled with their hypernyms."""
+"""WordNet: definitions of nouns and verbs labelled with hypernyms, and the tree above these."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import defaultdict
 from importlib.resources import files
-from importlib.resources.abc import Traversable
-from numbers import Integral
 from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -13,13 +13,15 @@ from scipy.sparse import csr_matrix, vstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.utils import Bunch
 
+from multimargin.io._svmlight import float_type
+from multimargin.models._arguments import whole_number
+
 _Strings = npt.NDArray[np.str_]
 _Subset = Literal["train", "test", "all"]
+_Bucket = tuple[bool, str]  # whether it is for training, and the part of speech
+_Anchor = tuple[str, int]  # the offset of a synset, and its row in the file
 
-_TEXTS = "wordnet_hypernyms.tsv.xz"
-_LICENSE = "wordnet_LICENSE.txt"
-_DESCR = "wordnet.rst"
-_SUBSETS = ("train", "test", "all")
+_DATA = files(__package__) / "data"
 
 
 class _Definitions(NamedTuple):
@@ -32,6 +34,21 @@ class _Features(NamedTuple):
     definitions: _Definitions
     X: csr_matrix[Any]
     vectorizer: TfidfVectorizer
+
+    def of(self, subset: str) -> tuple[csr_matrix[Any], _Strings, list[str]]:
+        """Return the features, labels and texts of a subset."""
+        texts, labels, is_train = self.definitions
+        rows = np.flatnonzero((is_train == (subset == "train")) | (subset == "all"))
+        return self.X[rows], labels[rows], [texts[row] for row in rows]
+
+    def description(self) -> dict[str, Any]:
+        """Return the fields that the loaders of features share, beside the rows."""
+        return {
+            "target_names": np.unique(self.definitions.labels),
+            "feature_names": self.vectorizer.get_feature_names_out().astype(np.str_),
+            "vectorizer": self.vectorizer,
+            **_notice(),
+        }
 
 
 @overload
@@ -63,17 +80,16 @@ def load_wordnet_hypernyms(
 ) -> Bunch | tuple[csr_matrix[Any], _Strings]:
     """Load WordNet definitions, labelled with their hypernyms, as texts and tf-idf features.
 
-    The definitions are part of the package; nothing is downloaded. There are 65,025 training and
-    22,672 test definitions of 12,582 classes, most of them small. Words are weighted by
-    ``1 + log(tf)`` and by their inverse document frequency in the training definitions, and each
-    row has unit Euclidean length. A definition none of whose words is a feature has no such row
-    and is left out: with the default `min_df`, one test definition.
+    The definitions are part of the package: 65,025 for training and 22,672 for testing, of 12,582
+    classes, most of them small. Words are weighted by ``1 + log(tf)`` and by their inverse document
+    frequency in the training definitions, and each row has unit Euclidean length. A definition
+    without any feature is left out: with the default `min_df`, one test definition.
 
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="train"
-        Which definitions to return; "all" returns the training ones first, then the test ones.
-        The features are made from the training definitions in every case.
+        Which definitions to return; "all" has the training ones first. The features are made from
+        the training definitions in every case.
     return_X_y : bool, default=False
         Whether to return only ``(data, target)``.
     min_df : int, default=2
@@ -105,9 +121,8 @@ def load_wordnet_hypernyms(
 
     References
     ----------
-    G. A. Miller (1995). WordNet: A Lexical Database for English. Communications of the ACM
-    38(11), 39-41. WordNet 3.0 is Copyright 2006 by Princeton University, and is used under the
-    WordNet 3.0 licence.
+    G. A. Miller (1995). WordNet: A Lexical Database for English. Communications of the ACM 38(11),
+    39-41. WordNet 3.0 is Copyright 2006 by Princeton University.
 
     Examples
     --------
@@ -118,19 +133,13 @@ def load_wordnet_hypernyms(
     >>> wordnet.vectorizer.transform(["a dog that herds sheep"]).shape
     (1, 37436)
     """
-    if subset not in _SUBSETS:
+    if subset not in ("train", "test", "all"):
         raise ValueError(f"subset must be 'train', 'test' or 'all'; got {subset!r}.")
     features = _vectorize(min_df, dtype)
-    definitions = features.definitions
-    if subset == "all":
-        rows = np.arange(definitions.labels.size)
-    else:
-        rows = np.flatnonzero(definitions.is_train == (subset == "train"))
-    data, target = features.X[rows], definitions.labels[rows]
+    data, target, texts = features.of(subset)
     if return_X_y:
         return data, target
-    texts = [definitions.texts[row] for row in rows]
-    return Bunch(data=data, target=target, texts=texts, **_description(features))
+    return Bunch(data=data, target=target, texts=texts, **features.description())
 
 
 def load_wordnet_tfidf(*, min_df: int = 2, dtype: npt.DTypeLike = np.float32) -> Bunch:
@@ -141,9 +150,8 @@ def load_wordnet_tfidf(*, min_df: int = 2, dtype: npt.DTypeLike = np.float32) ->
     Parameters
     ----------
     min_df : int, default=2
-        A word is a feature if at least this many training definitions contain it.
     dtype : dtype, default=numpy.float32
-        Type of the features: float32 or float64.
+        As in `load_wordnet_hypernyms`.
 
     Returns
     -------
@@ -161,15 +169,9 @@ def load_wordnet_tfidf(*, min_df: int = 2, dtype: npt.DTypeLike = np.float32) ->
     ((65025, 37436), (22672, 37436))
     """
     features = _vectorize(min_df, dtype)
-    definitions = features.definitions
-    bunch = Bunch(**_description(features))
-    for part, rows in (
-        ("train", np.flatnonzero(definitions.is_train)),
-        ("test", np.flatnonzero(~definitions.is_train)),
-    ):
-        bunch[f"X_{part}"] = features.X[rows]
-        bunch[f"y_{part}"] = definitions.labels[rows]
-        bunch[f"texts_{part}"] = [definitions.texts[row] for row in rows]
+    bunch = Bunch(**features.description())
+    for part in ("train", "test"):
+        bunch[f"X_{part}"], bunch[f"y_{part}"], bunch[f"texts_{part}"] = features.of(part)
     return bunch
 
 
@@ -206,22 +208,8 @@ def load_wordnet_texts() -> Bunch:
 
 
 def _notice() -> dict[str, str]:
-    about, license_text = (_data_file(name).read_text("utf-8") for name in (_DESCR, _LICENSE))
-    return {"license": license_text, "DESCR": about + license_text}
-
-
-def _data_file(name: str) -> Traversable:
-    return files(__package__) / "data" / name
-
-
-def _description(features: _Features) -> dict[str, Any]:
-    """Return the fields that the loaders of features share, beside the rows."""
-    return {
-        "target_names": np.unique(features.definitions.labels),
-        "feature_names": features.vectorizer.get_feature_names_out().astype(np.str_),
-        "vectorizer": features.vectorizer,
-        **_notice(),
-    }
+    terms = (_DATA / "wordnet_LICENSE.txt").read_text("utf-8")
+    return {"license": terms, "DESCR": (_DATA / "wordnet.rst").read_text("utf-8") + terms}
 
 
 def _read_definitions() -> _Definitions:
@@ -229,8 +217,8 @@ def _read_definitions() -> _Definitions:
     # Some builds of Python lack lzma: then only this function fails, not the whole package.
     import lzma
 
-    with _data_file(_TEXTS).open("rb") as packed:
-        lines = lzma.decompress(packed.read()).decode("utf-8").splitlines()
+    packed = (_DATA / "wordnet_hypernyms.tsv.xz").read_bytes()
+    lines = lzma.decompress(packed).decode("utf-8").splitlines()
     # Tab-separated without quoting: quotation marks belong to the definitions.
     rows = [line.split("\t") for line in lines[1:]]
     rows.sort(key=lambda row: row[0] != "train")
@@ -243,14 +231,10 @@ def _read_definitions() -> _Definitions:
 
 def _vectorize(min_df: int, dtype: npt.DTypeLike) -> _Features:
     """Fit on the training definitions, transform all, and keep the rows that have a feature."""
-    if isinstance(min_df, bool) or not isinstance(min_df, Integral) or min_df < 1:
-        raise ValueError(f"min_df must be an integer of at least 1; got {min_df!r}.")
-    value_type = np.dtype(dtype)
-    if value_type not in (np.dtype(np.float32), np.dtype(np.float64)):
-        raise ValueError(f"dtype must be float32 or float64; got {value_type}.")
+    least, value_type = whole_number("min_df", min_df, 1), float_type(dtype)
     texts, labels, is_train = _read_definitions()
     n_train = int(np.count_nonzero(is_train))
-    vectorizer = TfidfVectorizer(min_df=int(min_df), sublinear_tf=True, dtype=value_type.type)
+    vectorizer = TfidfVectorizer(min_df=least, sublinear_tf=True, dtype=value_type.type)
     try:
         X_train = vectorizer.fit_transform(texts[:n_train])
     except ValueError as error:
@@ -267,3 +251,94 @@ def _vectorize(min_df: int, dtype: npt.DTypeLike) -> _Features:
         X[kept],
         vectorizer,
     )
+
+
+def wordnet_parents() -> dict[str, str]:
+    """Return the hypernym of each class of `load_wordnet_hypernyms`, if the definitions tell it.
+
+    A class is a synset, and most synsets are also among the definitions, labelled with a hypernym
+    of their own. Definitions bear no number: they are found by their first word and, where several
+    have it, by their order, which is the order of the numbers. Uncertain ones are left out.
+
+    Returns
+    -------
+    dict of str to str
+        From class to parent, which is one of the classes.
+
+    Examples
+    --------
+    >>> from multimargin.datasets import wordnet_parents
+    >>> parents = wordnet_parents()
+    >>> parents["hunting_dog.n#n02087122"]
+    'dog.n#n02084071'
+    """
+    labels, bucket, named = _numbered_definitions()
+    candidates = {
+        label: named.get((_part(label), _word(label)), []) for label in sorted(set(labels))
+    }
+    anchors: dict[_Bucket, list[_Anchor]] = defaultdict(list)
+    for label, rows in candidates.items():
+        if len(rows) == 1:
+            anchors[bucket[rows[0]]].append((_offset(label), rows[0]))
+    # A word that is found once may still be another synset's: such a one is out of order.
+    rising = {place: _longest_rising(sorted(found)) for place, found in anchors.items()}
+    parents = {}
+    for label, rows in candidates.items():
+        fitting = [row for row in rows if _fits(_offset(label), row, rising.get(bucket[row], []))]
+        found = {labels[row] for row in fitting}
+        if len(found) == 1 and label not in found:
+            parents[label] = found.pop()
+    # No two are above each other: one of them is not what it seems.
+    return {label: parent for label, parent in parents.items() if parents.get(parent) != label}
+
+
+def _numbered_definitions() -> tuple[list[str], list[_Bucket], dict[tuple[str, str], list[int]]]:
+    """Return labels and buckets of all definitions, and where each first word is found."""
+    texts, label_array, is_train = _read_definitions()
+    labels = label_array.tolist()
+    bucket = list(zip(is_train.tolist(), map(_part, labels), strict=True))
+    named: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for row, text in enumerate(texts):
+        word = text.partition(":")[0].split(",")[0].strip().casefold()
+        named[bucket[row][1], word].append(row)
+    return labels, bucket, named
+
+
+def _word(label: str) -> str:
+    return label.rpartition("#")[0].rpartition(".")[0].replace("_", " ").casefold()
+
+
+def _offset(label: str) -> str:
+    return label.rpartition("#")[2]
+
+
+def _part(label: str) -> str:
+    return _offset(label)[:1]
+
+
+def _longest_rising(anchors: list[_Anchor]) -> list[_Anchor]:
+    """Return the longest list of anchors whose rows rise with their offsets."""
+    ends: list[int] = []  # the lowest row that a series of this length can end in
+    at: list[int] = []
+    before: list[int] = []
+    for i, (_, row) in enumerate(anchors):
+        length = bisect_left(ends, row)
+        before.append(at[length - 1] if length else -1)
+        ends[length : length + 1] = [row]
+        at[length : length + 1] = [i]
+    series = []
+    i = at[-1] if at else -1
+    while i >= 0:
+        series.append(anchors[i])
+        i = before[i]
+    return series[::-1]
+
+
+def _fits(offset: str, row: int, anchors: list[_Anchor]) -> bool:
+    """Tell whether a synset of this offset can be in this row, between the known ones."""
+    i = bisect_left(anchors, (offset, -1))
+    if i < len(anchors) and anchors[i][0] == offset:
+        return anchors[i][1] == row
+    above = i == 0 or anchors[i - 1][1] < row
+    below = i == len(anchors) or row < anchors[i][1]
+    return above and below

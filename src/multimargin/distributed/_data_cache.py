@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin.io._array_file import read_arrays, write_arrays
-from multimargin.io._fingerprint import array_fingerprint, csr_arrays
-from multimargin.parallel._agreement import allgather_value, broadcast_value, raise_on_all
+from multimargin.io._checksums import array_fingerprint, csr_arrays
+from multimargin.parallel._collectives import allgather_value, broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.solvers._problem import as_core_csr
 

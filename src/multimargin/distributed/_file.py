@@ -16,7 +16,7 @@ from multimargin.models.file._coef import canonical, index_type
 from multimargin.models.file._content import metadata, pack_names
 from multimargin.models.file._disk_dtype import check_disk_dtype, to_disk
 from multimargin.models.file._strings import Arrays
-from multimargin.parallel._agreement import allgather_value, raise_on_all
+from multimargin.parallel._collectives import allgather_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 
 

@@ -21,13 +21,15 @@ from multimargin.estimator._fit import CheckpointFolder, Fit, take
 from multimargin.estimator._options import checked_options
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.io._svmlight import load_svmlight
+from multimargin.parallel._collectives import require_same
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world
-from multimargin.parallel._same_on_all import parameters, require_same
 from multimargin.parallel._threads import rank_thread_count
 from multimargin.solvers._problem import fingerprint
 
 NORMS = ("none", "l2")
+# How a run is carried out may differ between ranks; rank 0 draws the seed for all.
+_OWN = ("n_jobs", "verbose", "random_state")
 
 
 def load(
@@ -157,7 +159,7 @@ def fit(
     _check_local_only(model)
     template: MulticlassSVC = clone(model)
     options = checked_options(template)
-    require_same(comm, {**parameters(template), "checkpoint": _folder_name(checkpoint)})
+    require_same(comm, {**_parameters(template), "checkpoint": _folder_name(checkpoint)})
     threads = rank_thread_count(options.n_jobs, comm)
     fit = Fit.of(template, options, X, y, sample_weight)
     if comm.size > 1:
@@ -182,6 +184,12 @@ def fit(
 
 def _folder_name(folder: str | os.PathLike[str] | None) -> str:
     return "None" if folder is None else os.fsdecode(folder)
+
+
+def _parameters(model: MulticlassSVC) -> dict[str, str]:
+    """Return the parameters that have to be the same on all ranks, as text."""
+    given = model.get_params(deep=False)
+    return {name: repr(value) for name, value in sorted(given.items()) if name not in _OWN}
 
 
 def _check_local_only(model: MulticlassSVC) -> None:

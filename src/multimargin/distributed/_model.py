@@ -26,7 +26,7 @@ from multimargin.models._scores import (
     best_k_labels,
     best_labels,
 )
-from multimargin.parallel._agreement import broadcast_value, raise_on_all
+from multimargin.parallel._collectives import broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world
 from multimargin.parallel._threads import rank_thread_count

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from multimargin.io._array_file import Layout, chunks, plain_array
 from multimargin.io._atomic import Replacement
-from multimargin.io._crc32 import crc32_combine
-from multimargin.parallel._agreement import allgather_value, broadcast_value, raise_on_all
+from multimargin.io._checksums import crc32_combine
+from multimargin.parallel._collectives import allgather_value, broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator, Message
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from multimargin.checkpoints._folder import ManifestError, read_manifest, step_folder, steps
 from multimargin.estimator._options import FitOptions
-from multimargin.parallel._agreement import broadcast_value, raise_on_all
+from multimargin.parallel._collectives import broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.solvers._problem import Problem, fingerprint
 

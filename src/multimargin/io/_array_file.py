@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from multimargin.io._atomic import atomic_write
 from multimargin.io._text_table import elided
 
-__all__ = ["FORMAT_VERSION", "MAGIC", "ModelFileError", "read_arrays", "write_arrays"]
-
 # A byte above 127 and both line ends, so that a transfer as text is noticed at once.
 MAGIC = b"\x89MMARG\r\n"
 FORMAT_VERSION = 1
@@ -42,6 +40,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]{0,31}")
 # Plain numbers only: nothing in such a file can refer to code.
 _CODES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
 _DTYPES = {code: np.dtype(code) for code in _CODES}
+
+FilePath = str | os.PathLike[str]
 
 
 class ModelFileError(ValueError):
@@ -64,24 +64,16 @@ class Entry:
         return self.offset + self.nbytes
 
     def pack(self) -> bytes:
-        shape = self.shape + (0,) * (MAX_NDIM - len(self.shape))
-        return _ENTRY.pack(
-            self.name.encode(),
-            self.dtype.str.encode(),
-            len(self.shape),
-            *shape,
-            self.offset,
-            self.nbytes,
-            self.crc,
-            0,
-        )
+        name, dtype, ndim = self.name.encode(), self.dtype.str.encode(), len(self.shape)
+        shape = self.shape + (0,) * (MAX_NDIM - ndim)
+        return _ENTRY.pack(name, dtype, ndim, *shape, self.offset, self.nbytes, self.crc, 0)
 
 
-def _refuse(path: str | os.PathLike[str], reason: str) -> NoReturn:
+def _refuse(path: FilePath, reason: str) -> NoReturn:
     raise ModelFileError(f"{os.fspath(path)}: {reason}")
 
 
-def damaged(path: str | os.PathLike[str], reason: str) -> NoReturn:
+def damaged(path: FilePath, reason: str) -> NoReturn:
     """Refuse a file with wrong content."""
     # The reason may quote content of any length.
     _refuse(path, f"damaged: {elided(reason, 300)}")
@@ -95,7 +87,7 @@ def _aligned(offset: int) -> int:
 
 
 def write_arrays(
-    path: str | os.PathLike[str],
+    path: FilePath,
     meta: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
     *,
@@ -103,36 +95,24 @@ def write_arrays(
 ) -> None:
     """Write metadata and arrays to one file, atomically.
 
-    The bytes depend on the arguments alone: equal content gives equal files.
-
-    Parameters
-    ----------
-    path : path-like
-        The file to write; its folder must exist.
-    meta : dict of JSON values
-        No NaN and no infinity, which JSON does not have.
-    arrays : dict of str to ndarray
-        At most four dimensions, of a boolean, integer or float dtype up to 64 bits. Names are
-        ASCII identifiers (dots allowed) of at most 32 characters. The order is kept.
-    durable : bool, default=True
-        Return when the disk has it. False is for files that need not outlive the process.
-
-    Raises
-    ------
-    ModelFileError
-        If the content cannot be kept in this format.
-    OSError
-        If the file cannot be written; what was at `path` before is still there.
+    The bytes depend on the arguments alone: equal content gives equal files. `meta` has JSON
+    values, no NaN and no infinity. Arrays have at most four dimensions and a boolean, integer or
+    float dtype up to 64 bits; names are ASCII identifiers (dots allowed) of at most 32 characters.
+    `durable` as in `atomic_write`. ModelFileError if the content cannot be kept in this format.
     """
     plain = {name: plain_array(path, name, array) for name, array in arrays.items()}
     layout = Layout(path, meta, {name: (a.dtype, a.shape) for name, a in plain.items()})
     with atomic_write(path, durable=durable) as file:
-        # The checksums are known only after the arrays were written: a single pass over
-        # the arrays, then back to the start for the header.
+        # The checksums are known only after the arrays were written: a single pass over them,
+        # then back to the start for the header.
         checksums = []
         for entry, array in zip(layout.entries, plain.values(), strict=True):
             file.seek(entry.offset)
-            checksums.append(_write_array(file, array))
+            crc = 0
+            for chunk in chunks(array):
+                crc = zlib.crc32(chunk, crc)
+                file.write(chunk)
+            checksums.append(crc)
         # To the full length: gaps are read as zeros.
         file.truncate(layout.length)
         file.seek(0)
@@ -142,71 +122,44 @@ def write_arrays(
 class Layout:
     """The places of all parts of a file, computed before anything is written.
 
-    Parameters
-    ----------
-    path : path-like
-        For messages.
-    meta : dict of JSON values
-    arrays : dict of str to (dtype, shape)
-
-    Attributes
-    ----------
-    entries : list of Entry
-        Without checksums.
-    length : int
-        Of the file.
+    `arrays` has dtypes and shapes, `path` is for messages.
     """
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: FilePath,
         meta: Mapping[str, Any],
         arrays: Mapping[str, tuple[np.dtype[Any], tuple[int, ...]]],
     ) -> None:
         self._metadata = _encode_metadata(path, meta)
         self._begin = _aligned(_HEADER.size + len(self._metadata) + _ENTRY.size * len(arrays))
-        self.entries: list[Entry] = []
-        self.length = self._begin
+        self.entries: list[Entry] = []  # without checksums
+        self.length = self._begin  # of the file
         for name, (dtype, shape) in arrays.items():
-            if len(shape) > MAX_NDIM:
-                _refuse(
-                    path,
-                    f"array {name!r} has {len(shape)} dimensions, at most {MAX_NDIM} are allowed",
-                )
+            if (ndim := len(shape)) > MAX_NDIM:
+                _refuse(path, f"array {name!r} has {ndim} dimensions, more than {MAX_NDIM}")
             nbytes = math.prod(shape) * dtype.itemsize
             self.entries.append(Entry(name, dtype, shape, self.length, nbytes, 0))
             self.length += _aligned(nbytes)
 
     def prefix(self, checksums: Sequence[int]) -> bytes:
         """Return header, metadata and table for the checksums of the arrays."""
-        header = _HEADER.pack(
-            MAGIC,
-            FORMAT_VERSION,
-            len(self.entries),
-            self.length,
-            len(self._metadata),
-            self._begin,
-            bytes(20),
-            0,
-        )
-        table = (
-            replace(entry, crc=crc).pack()
-            for entry, crc in zip(self.entries, checksums, strict=True)
-        )
-        body = (self._metadata + b"".join(table)).ljust(self._begin - len(header), b"\0")
+        sizes = (len(self.entries), self.length, len(self._metadata), self._begin)
+        header = _HEADER.pack(MAGIC, FORMAT_VERSION, *sizes, bytes(20), 0)
+        entries = zip(self.entries, checksums, strict=True)
+        table = b"".join(replace(entry, crc=crc).pack() for entry, crc in entries)
+        body = (self._metadata + table).ljust(self._begin - len(header), b"\0")
         crc = zlib.crc32(body, zlib.crc32(header[:_CRC_AT]))
         return header[:_CRC_AT] + struct.pack("<I", crc) + body
 
 
-def _encode_metadata(path: str | os.PathLike[str], meta: Mapping[str, Any]) -> bytes:
+def _encode_metadata(path: FilePath, meta: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(
             dict(meta), sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False
         )
     except (TypeError, ValueError, RecursionError) as error:
-        raise ModelFileError(
-            f"{os.fspath(path)}: the metadata is not plain JSON: {error}"
-        ) from error
+        _refuse(path, f"the metadata is not plain JSON: {error}")
     if len(text) > MAX_METADATA:
         _refuse(path, f"the metadata takes {len(text)} bytes, at most {MAX_METADATA} are allowed")
     if _too_deep(meta):
@@ -223,17 +176,14 @@ def _too_deep(meta: Any) -> bool:
     return bool(level)
 
 
-def plain_array(path: str | os.PathLike[str], name: str, array: NDArray[Any]) -> NDArray[Any]:
+def plain_array(path: FilePath, name: str, array: NDArray[Any]) -> NDArray[Any]:
     """Return `array` itself or a C-contiguous little-endian copy of it."""
     if _NAME.fullmatch(name) is None:
         _refuse(path, f"{name!r} is no array name: use at most 32 ASCII letters, digits, '_', '.'")
     array = np.asarray(array)
     dtype = array.dtype.newbyteorder("<")
     if dtype.str not in _DTYPES or dtype.fields is not None:
-        _refuse(
-            path,
-            f"array {name!r} has dtype {array.dtype}; allowed are {', '.join(_DTYPES)}",
-        )
+        _refuse(path, f"array {name!r} has dtype {array.dtype}; allowed are {', '.join(_DTYPES)}")
     return np.asarray(array, dtype=dtype, order="C")
 
 
@@ -246,44 +196,18 @@ def chunks(array: NDArray[Any]) -> Iterator[memoryview]:
         yield view[start : start + _CHUNK]
 
 
-def _write_array(file: BinaryIO, array: NDArray[Any]) -> int:
-    crc = 0
-    for chunk in chunks(array):
-        crc = zlib.crc32(chunk, crc)
-        file.write(chunk)
-    return crc
-
-
 # ---------------------------------------------------------------- reading
 
 
 def read_arrays(
-    path: str | os.PathLike[str], *, verify: bool = False
+    path: FilePath, *, verify: bool = False
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Open a file written by `write_arrays`.
+    """Open a file written by `write_arrays`; return metadata and arrays.
 
-    The arrays are read-only views of one memory map: nothing is read before it is used,
-    so that opening takes the same few milliseconds for every size.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    verify : bool, default=False
-        Also read all arrays and compare their checksums. The header, the metadata and the
-        table of arrays are always checked.
-
-    Returns
-    -------
-    meta : dict
-    arrays : dict of str to ndarray
-
-    Raises
-    ------
-    ModelFileError
-        If this is no such file, a newer one, a truncated one or a damaged one.
-    OSError
-        If the file cannot be opened or read.
+    The arrays are read-only views of one memory map: nothing is read before it is used, so that
+    opening takes the same few milliseconds for every size. With `verify`, also read all arrays and
+    compare their checksums; header, metadata and table are always checked. ModelFileError if this
+    is no such file, a newer one, a truncated one or a damaged one.
     """
     # Before opening: to open a pipe would block.
     if not stat.S_ISREG(Path(path).stat().st_mode):
@@ -297,14 +221,16 @@ def read_arrays(
     # Not np.memmap, which is slow to slice, and whose file joblib's workers would open again: by
     # then it may be another file, or gone.
     flat: NDArray[np.uint8] = np.frombuffer(memoryview(memory), dtype=np.uint8)
-    arrays = {entry.name: _view(flat, entry) for entry in entries}
     if verify:
         _verify(path, flat, entries)
-    return metadata, arrays
+    return metadata, {
+        entry.name: flat[entry.offset : entry.end].view(entry.dtype).reshape(entry.shape)
+        for entry in entries
+    }
 
 
 def _read_prefix(
-    path: str | os.PathLike[str], file: BinaryIO, size: int
+    path: FilePath, file: BinaryIO, size: int
 ) -> tuple[dict[str, Any], list[Entry], int]:
     header = file.read(_HEADER.size)
     if header[: len(MAGIC)] != MAGIC[: len(header)]:
@@ -312,7 +238,14 @@ def _read_prefix(
     if len(header) < _HEADER.size:
         _refuse(path, f"truncated: {len(header)} bytes are there, a header has {_HEADER.size}")
     _, version, count, length, n_meta, data_offset, reserved, crc = _HEADER.unpack(header)
-    _check_version(path, version)
+    if version > FORMAT_VERSION:
+        _refuse(
+            path,
+            f"written by a newer multimargin: format {version}, this one reads up to "
+            f"{FORMAT_VERSION}",
+        )
+    if version < 1:
+        _refuse(path, f"damaged: there is no format {version}")
     if size != length:
         what = "truncated" if size < length else "damaged"
         _refuse(path, f"{what}: the file has {size} bytes, its header says {length}")
@@ -332,26 +265,15 @@ def _read_prefix(
     return metadata, _decode_table(path, table, data_offset, length), length
 
 
-def _check_version(path: str | os.PathLike[str], version: int) -> None:
-    if version > FORMAT_VERSION:
-        _refuse(
-            path,
-            f"written by a newer multimargin: format {version}, "
-            f"this one reads up to {FORMAT_VERSION}",
-        )
-    if version < 1:
-        _refuse(path, f"damaged: there is no format {version}")
-
-
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _decode_metadata(path: str | os.PathLike[str], raw: bytes) -> dict[str, Any]:
+def _decode_metadata(path: FilePath, raw: bytes) -> dict[str, Any]:
     try:
         metadata = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{os.fspath(path)}: damaged: bad metadata: {error}") from error
+        _refuse(path, f"damaged: bad metadata: {error}")
     if not isinstance(metadata, dict):
         _refuse(path, "damaged: the metadata is not a JSON object")
     if _too_deep(metadata):
@@ -359,9 +281,7 @@ def _decode_metadata(path: str | os.PathLike[str], raw: bytes) -> dict[str, Any]
     return metadata
 
 
-def _decode_table(
-    path: str | os.PathLike[str], table: bytes, data_offset: int, length: int
-) -> list[Entry]:
+def _decode_table(path: FilePath, table: bytes, data_offset: int, length: int) -> list[Entry]:
     """Decode and check the table: each array lies exactly where the one before it ends."""
     entries: dict[str, Entry] = {}
     expected = data_offset
@@ -382,7 +302,7 @@ def _decode_table(
     return list(entries.values())
 
 
-def _decode_entry(path: str | os.PathLike[str], i: int, fields: tuple[Any, ...]) -> Entry:
+def _decode_entry(path: FilePath, i: int, fields: tuple[Any, ...]) -> Entry:
     raw_name, raw_dtype, ndim, *numbers = fields
     shape, (offset, nbytes, crc, reserved) = numbers[:MAX_NDIM], numbers[MAX_NDIM:]
     name = raw_name.rstrip(b"\0").decode("latin-1")
@@ -403,16 +323,11 @@ def _decode_entry(path: str | os.PathLike[str], i: int, fields: tuple[Any, ...])
     return Entry(name, dtype, tuple(shape), offset, nbytes, crc)
 
 
-def _view(flat: NDArray[np.uint8], entry: Entry) -> NDArray[Any]:
-    array: NDArray[Any] = flat[entry.offset : entry.end].view(entry.dtype).reshape(entry.shape)
-    return array
-
-
-def _verify(path: str | os.PathLike[str], flat: NDArray[np.uint8], entries: list[Entry]) -> None:
+def _verify(path: FilePath, flat: NDArray[np.uint8], entries: list[Entry]) -> None:
     for entry in entries:
         crc = 0
-        for start in range(entry.offset, entry.end, _CHUNK):
-            crc = zlib.crc32(flat[start : min(start + _CHUNK, entry.end)].data, crc)
+        for chunk in chunks(flat[entry.offset : entry.end]):
+            crc = zlib.crc32(chunk, crc)
         if crc != entry.crc:
             _refuse(path, f"damaged: the checksum of array {entry.name!r} is wrong")
         if flat[entry.end : _aligned(entry.end)].any():

@@ -11,26 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["Replacement", "atomic_write", "check_writable", "sync_folder"]
-
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # which calls do not say the file of
-
-
-def _target(path: str | os.PathLike[str]) -> Path:
-    # Through a symbolic link: the link stays and the file it names is replaced,
-    # and the temporary file lies on the same file system as that file.
-    return Path(os.path.realpath(path))
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise the `OSError` that `atomic_write` would raise at its start, leaving nothing behind.
 
     For long computations, to fail before rather than after them.
-
-    Parameters
-    ----------
-    path : path-like
-        The file that will be written.
     """
     Replacement(path).discard()
 
@@ -38,21 +25,14 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 class Replacement:
     """A temporary file that is to take the place of another one.
 
-    Parameters
-    ----------
-    path : path-like
-        The file to write; its folder must exist. An existing file keeps its permissions.
-
-    Attributes
-    ----------
-    temporary : Path
-        In the same folder, of a name that nothing else has.
-    fd : int
-        Open for writing until `commit` or `discard`.
+    The folder must exist; an existing file keeps its permissions. `temporary` lies in the same
+    folder, by a name that nothing else has, and `fd` is open until `commit` or `discard`.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._target = _target(path)
+        # Through a symbolic link: the link stays and the file it names is replaced,
+        # and the temporary file lies on the same file system as that file.
+        self._target = Path(os.path.realpath(path))
         _check_replaceable(self._target)
         self.temporary, self.fd = _open_temporary(self._target)
 
@@ -85,19 +65,9 @@ class Replacement:
 def atomic_write(path: str | os.PathLike[str], *, durable: bool = True) -> Iterator[BinaryIO]:
     """Open a temporary file that replaces `path` when the block ends without an exception.
 
-    The data is flushed to the disk before the rename, so after a crash the name holds
-    either the old content or the new one. On any exception the temporary file is removed.
-
-    Parameters
-    ----------
-    path : path-like
-        The file to write; its folder must exist. An existing file keeps its permissions.
-    durable : bool, default=True
-        False spares the wait for the disk, for files that are not meant to outlive the process.
-
-    Yields
-    ------
-    file : binary file, open for writing and seekable
+    The data is flushed to the disk before the rename, so after a crash the name holds either the
+    old content or the new one; ``durable=False`` spares that wait, for files that need not outlive
+    the process. On any exception the temporary file is removed.
     """
     replacement = Replacement(path)
     try:
@@ -123,8 +93,8 @@ def _check_replaceable(target: Path) -> None:
 
 
 def _open_temporary(target: Path) -> tuple[Path, int]:
-    # Not tempfile.mkstemp: that makes files private (0600), and models are meant to be
-    # readable by whomever the umask allows. The name is cut so that it stays within 255 bytes.
+    # Not tempfile.mkstemp: that makes files private (0600), and models are meant to be readable
+    # by whomever the umask allows. The name is cut so that it stays within 255 bytes.
     stem = os.fsencode(target.name)[:200].decode(errors="ignore")
     temporary = target.with_name(f".{stem}.{secrets.token_hex(8)}.tmp")
     try:
@@ -137,8 +107,7 @@ def _open_temporary(target: Path) -> tuple[Path, int]:
 
 def sync_folder(folder: Path) -> None:
     """Make renames and new names in a folder durable, where the file system can."""
-    # The file is complete by now, so a file system that
-    # cannot synchronise folders is no reason to report a failure.
+    # The file is complete by now: a file system without such a call is no reason to fail.
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

@@ -6,6 +6,8 @@ import bz2
 import gzip
 import io
 import lzma
+import os
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,14 +28,7 @@ class DataFileError(ValueError):
 
 
 def compression(name: str, start: bytes) -> str | None:
-    """Return the suffix of the compression in use, None for plain text.
-
-    Parameters
-    ----------
-    name : str
-    start : bytes
-        The first `MAGIC_BYTES` of the file.
-    """
+    """Return the suffix of the compression by the first `MAGIC_BYTES`, None for plain text."""
     for suffix, magic in MAGIC.items():
         if _has_magic(start, magic):
             return suffix
@@ -54,6 +49,21 @@ def _has_magic(start: bytes, magic: bytes) -> bool:
     return start[: len(magic)] == magic
 
 
+@contextmanager
+def rewindable(name: str) -> Iterator[tuple[IO[bytes], str | None]]:
+    """Open a file at its beginning, and tell its compression; a pipe is read into memory."""
+    with Path(name).open("rb") as file:
+        stream: IO[bytes] = file
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            stream = io.BytesIO(file.read())
+        start = stream.read(MAGIC_BYTES)
+        stream.seek(0)
+        suffix = compression(name, start)
+        if not start and suffix is None:
+            raise DataFileError(f"{name}: the file is empty")
+        yield stream, suffix
+
+
 def packed(file: IO[bytes], suffix: str, mode: Literal["rb", "wb"]) -> IO[bytes]:
     """Wrap a file so that reading decompresses, or writing compresses."""
     if suffix == ".gz":
@@ -70,18 +80,12 @@ def unpacked(
 ) -> Iterator[IO[bytes]]:
     """Open the decompressed content of a file; errors while reading are `DataFileError`s.
 
-    Parameters
-    ----------
-    name : str
-        For messages.
-    file : binary file
-        At its beginning.
-    suffix : {".gz", ".bz2", ".xz"}
-    memory : int, default=None
-        Bytes that the content may take in memory; None: no limit.
+    `name` is for messages; `memory` limits the bytes of the content.
     """
     size = file.seek(0, io.SEEK_END)
     file.seek(0)
+    if size < len(MAGIC[suffix]):
+        raise DataFileError(f"{name}: truncated: the file ends inside its first bytes")
     most = max(_ALWAYS, _MOST_TIMES * size)
     why = f"more than {_MOST_TIMES} times as much, which is unusual for text"
     if memory is not None and memory < most:

@@ -6,11 +6,10 @@ import io
 import mmap
 import os
 import shutil
-import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,14 +17,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from multimargin import _core
 from multimargin.io._atomic import atomic_write
-from multimargin.io._compressed import (
-    MAGIC,
-    MAGIC_BYTES,
-    DataFileError,
-    compression,
-    packed,
-    unpacked,
-)
+from multimargin.io._compressed import MAGIC, DataFileError, packed, rewindable, unpacked
 from multimargin.io._memory import available
 
 __all__ = ["DataFileError", "dump_svmlight", "load_svmlight"]
@@ -45,41 +37,37 @@ def load_svmlight(
 ) -> tuple[sp.csr_matrix[Any], NDArray[Any]]:
     """Read a LIBSVM / SVMlight file.
 
-    Each line is ``label index:value index:value ... # comment``. Blank lines
-    and comment lines are skipped, ``qid:`` tokens are ignored, features may
-    come in any order. A label is any token without whitespace, comma or
-    ``#``, at most 1024 bytes of UTF-8.
+    Each line is ``label index:value index:value ... # comment``. Blank lines and comment lines are
+    skipped, ``qid:`` tokens are ignored, features may come in any order. A label is any token
+    without whitespace, comma or ``#``, at most 1024 bytes of UTF-8.
 
     Parameters
     ----------
     path : str or path-like
-        A plain file (which is memory-mapped) or one compressed by gzip, bzip2
-        or xz; the content decides, not the name.
+        A plain file (which is memory-mapped) or one compressed by gzip, bzip2 or xz; the content
+        decides, not the name.
     n_features : int, optional
-        Number of columns of the result. By default the highest feature of the
-        file; pass it for test files, whose highest feature often differs from
-        that of the training file.
+        Number of columns of the result; by default the highest feature of the file. Pass it for
+        test files, which often lack the last features of the training file.
     dtype : dtype, default=numpy.float32
-        ``numpy.float32`` or ``numpy.float64``. Each value is the nearest one
-        of that type to the decimal number in the file.
+        ``numpy.float32`` or ``numpy.float64``. Each value is the nearest one of that type to the
+        decimal number in the file.
     zero_based : bool, default=False
-        Whether feature indices start at 0. By default they start at 1 and an
-        index 0 is an error.
+        Whether feature indices start at 0. By default they start at 1 and an index 0 is an error.
     n_threads : int, optional
-        Threads to parse with; by default one per available processor. The
-        result does not depend on it.
+        Threads to parse with; by default one per available processor. The result does not depend
+        on it.
     ignore_extra_features : bool, default=False
-        Whether to drop features beyond ``n_features``, which is then required.
-        By default they are an error.
+        Whether to drop features beyond ``n_features``, which is then required. By default they
+        are an error.
 
     Returns
     -------
     X : scipy.sparse.csr_matrix of shape (n_examples, n_features)
-        Rows with sorted indices and without duplicates. Zeros written in the
-        file are stored.
+        Rows with sorted indices and without duplicates. Zeros written in the file are stored.
     y : ndarray of shape (n_examples,)
-        ``int64`` if every label has an integral value (``3``, ``+3`` and
-        ``3.0`` are all 3), otherwise the text of every label.
+        ``int64`` if every label has an integral value (``3``, ``+3`` and ``3.0`` are all 3),
+        otherwise the text of every label.
 
     Raises
     ------
@@ -97,7 +85,7 @@ def load_svmlight(
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0], [0.0, 2.0]], ['cat', 'dog'])
     """
-    double = is_double(dtype)
+    double = float_type(dtype) == np.float64
     columns = _check_n_features(n_features, ignore_extra_features)
     threads = check_n_threads(n_threads)
     name = os.fspath(path)
@@ -117,26 +105,32 @@ def load_svmlight(
             raise DataFileError(f"{name}:{line}: column {column}: {message}{hint}") from None
     if len(labels) == 0:
         raise DataFileError(
-            f"{name}: no examples; expected lines like '3 1:0.5 7:1.25', found "
-            "nothing but blank lines and comments"
+            f"{name}: no examples; expected lines like '3 1:0.5 7:1.25', found nothing but blank "
+            "lines and comments"
         )
     if labels.ndim == 2:
         labels = labels.view(f"U{labels.shape[1]}").ravel()
     else:  # NumPy has two types of 64 bits: hand out the one that users get elsewhere
         labels = labels.view(np.int64)
-    shape = (len(labels), width if columns < 0 else columns)
-    X = sp.csr_matrix((data, indices, indptr), shape=shape, copy=False)
-    # The parser guarantees both: spare scipy the scan.
-    X.has_sorted_indices = True
-    X.has_canonical_format = True
-    return X, labels
+    return canonical_csr(data, indices, indptr, width if columns < 0 else columns), labels
 
 
-def is_double(dtype: DTypeLike) -> bool:
+def float_type(dtype: DTypeLike) -> np.dtype[Any]:
     asked = np.dtype(dtype)
     if asked not in (np.dtype(np.float32), np.dtype(np.float64)):
         raise ValueError(f"dtype must be numpy.float32 or numpy.float64, got {asked}")
-    return asked == np.dtype(np.float64)
+    return asked
+
+
+def canonical_csr(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], width: int
+) -> sp.csr_matrix[Any]:
+    """Make a matrix whose rows are known to be sorted, without duplicates; no scan, no copy."""
+    shape = (len(indptr) - 1, width)
+    X = sp.csr_matrix((data, indices, indptr), shape=shape, copy=False)
+    X.has_sorted_indices = True
+    X.has_canonical_format = True
+    return X
 
 
 def _check_n_features(n_features: int | None, ignore_extra_features: bool) -> int:
@@ -164,39 +158,21 @@ def check_n_threads(n_threads: int | None) -> int:
     return min(int(n_threads), 1024)
 
 
-# ---- Opening ----------------------------------------------------------------
-
-
 @contextmanager
 def open_bytes(name: str) -> Iterator[bytes | mmap.mmap]:
     """Yield the decompressed content of a file, mapped if it is plain."""
-    with Path(name).open("rb") as stream:
-        file: IO[bytes] = stream
-        regular = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-        if not regular:  # a pipe can neither be mapped nor rewound
-            file = io.BytesIO(stream.read())
-        start = file.read(MAGIC_BYTES)
-        file.seek(0)
-        packing = compression(name, start)
-        if packing is not None:
-            yield _decompress(name, file, packing)
-        elif not start:
-            raise DataFileError(f"{name}: the file is empty")
-        elif regular:
-            with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-                yield mapped
+    with rewindable(name) as (file, suffix):
+        if suffix is not None:
+            text = io.BytesIO()
+            # The other half is for the samples in it; the text of a plain file takes none.
+            with unpacked(name, file, suffix, memory=available() // 2) as content:
+                shutil.copyfileobj(content, text, _CHUNK)
+            yield text.getvalue()
+        elif isinstance(file, io.BytesIO):
+            yield file.getvalue()
         else:
-            yield file.read()
-
-
-def _decompress(name: str, file: IO[bytes], suffix: str) -> bytes:
-    if file.seek(0, io.SEEK_END) < len(MAGIC[suffix]):
-        raise DataFileError(f"{name}: truncated: the file ends inside its first bytes")
-    text = io.BytesIO()
-    # The other half is for the samples in it; the text of a plain file takes none.
-    with unpacked(name, file, suffix, memory=available() // 2) as content:
-        shutil.copyfileobj(content, text, _CHUNK)
-    return text.getvalue()
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+                yield mapped
 
 
 def _suffix_hint(name: str, source: bytes | mmap.mmap) -> str:
@@ -206,28 +182,22 @@ def _suffix_hint(name: str, source: bytes | mmap.mmap) -> str:
     return ""
 
 
-# ---- Writing ----------------------------------------------------------------
-
-
 def dump_svmlight(path: str | os.PathLike[str], X: Any, y: ArrayLike) -> None:
     """Write a LIBSVM / SVMlight file, with feature indices from 1.
 
-    The file appears complete or not at all: an existing one is replaced only
-    after everything has been written.
+    An existing file is replaced only after everything has been written.
 
     Parameters
     ----------
     path : str or path-like
         Where to write. The suffixes ``.gz``, ``.bz2`` and ``.xz`` compress.
     X : array-like or sparse matrix of shape (n_examples, n_features)
-        Finite real values. Each is written with the fewest digits that
-        read back as the same value of its type. Stored zeros of a sparse
-        matrix are written.
+        Finite real values. Each is written with the fewest digits that read back as the same value
+        of its type. Stored zeros of a sparse matrix are written.
     y : array-like of shape (n_examples,)
-        Labels, written as ``str`` shows them. Text labels must be such that
-        `load_svmlight` reads them back: no whitespace, control character,
-        comma or ``#``, no ``qid:`` or ``number:`` at the start. If all of them
-        spell integers, they are read back as integers.
+        Labels, written as ``str`` shows them. Text labels must be such that `load_svmlight` reads
+        them back: no whitespace, control character, comma or ``#``, no ``qid:`` or ``number:`` at
+        the start. If all of them spell integers, they are read back as integers.
 
     Raises
     ------
@@ -253,8 +223,7 @@ def dump_svmlight(path: str | os.PathLike[str], X: Any, y: ArrayLike) -> None:
     with atomic_write(path) as file, ExitStack() as stack:
         compress = suffix in MAGIC
         out = stack.enter_context(packed(file, suffix, "wb")) if compress else file
-        for lines in _text_blocks(matrix, labels):
-            out.write(lines)
+        out.writelines(_text_blocks(matrix, labels))
 
 
 def _check_matrix(X: Any) -> sp.csr_matrix[Any]:
@@ -309,9 +278,8 @@ def _check_label(text: str) -> None:
 
 def _text_blocks(matrix: sp.csr_matrix[Any], labels: list[str]) -> Iterator[bytes]:
     """Yield the lines of a file, some hundreds at a time."""
-    step = 512
-    for begin in range(0, len(labels), step):
-        end = min(begin + step, len(labels))
+    for begin in range(0, len(labels), 512):
+        end = min(begin + 512, len(labels))
         first, last = int(matrix.indptr[begin]), int(matrix.indptr[end])
         columns = (matrix.indices[first:last].astype(np.int64) + 1).tolist()
         texts = _value_texts(matrix.data[first:last])

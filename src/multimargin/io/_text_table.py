@@ -26,16 +26,7 @@ def shown(text: str) -> str:
 def text_table(
     titles: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (0,)
 ) -> str:
-    """Return a table: names aligned to the left, numbers to the right.
-
-    Parameters
-    ----------
-    titles : sequence of str
-    rows : sequence of sequence of str
-        As long as the titles.
-    left : collection of int, default=(0,)
-        The columns of names.
-    """
+    """Return a table: names, in the columns `left`, aligned to the left, numbers to the right."""
     table = [[shown(cell) for cell in row] for row in (titles, *rows)]
     widths = [max(len(row[j]) for row in table) for j in range(len(titles))]
     return "\n".join(

@@ -19,12 +19,7 @@ from threadpoolctl import ThreadpoolController
 
 
 class _Library:
-    """The number of threads that one library uses.
-
-    Parameters
-    ----------
-    controller : threadpoolctl.LibController
-    """
+    """The number of threads that one library uses, by its `threadpoolctl.LibController`."""
 
     def __init__(self, controller: Any) -> None:
         self._controller = controller
@@ -36,7 +31,6 @@ class _Library:
         return found
 
     def set(self, threads: int) -> None:
-        """Change the number, for the calling thread or for the process."""
         # Recent versions of threadpoolctl let only one thread change OpenBLAS and silently ignore
         # the others; here another thread may restore the number than changed it.
         give_up = getattr(self._controller, "clear_controlling_thread", lambda force: None)
@@ -50,18 +44,24 @@ class _Library:
         other = threading.Thread(target=lambda: seen.append(self.seen()))
         try:
             other.start()
+            other.join()
+            self.is_shared = seen == [1]
         except RuntimeError:  # no more threads can be started: then it does not matter
             self.is_shared = True
-            return
-        other.join()
-        self.is_shared = seen == [1]
+
+
+class _Own(threading.local):
+    """Of each thread: the numbers to be restored."""
+
+    def __init__(self) -> None:
+        self.before: dict[_Library, int] = {}
 
 
 # Held briefly. Reentrant, since signals and the garbage collector may end a context anywhere.
 _lock = threading.RLock()
 _blocks: dict[object, int] = {}  # open contexts, and the thread of each
 _shared: dict[_Library, int] = {}  # numbers of the process, to be restored
-_own = threading.local()  # `before`: numbers of the thread, to be restored
+_own = _Own()
 
 
 @functools.cache
@@ -82,13 +82,18 @@ def one_blas_thread() -> Iterator[None]:
         _begin(block)
         yield
     finally:
-        _end(block)
+        with _lock:
+            _blocks.pop(block, None)
+            if threading.get_ident() not in _blocks.values():
+                _restore(_own.before)
+            if not _blocks:
+                _restore(_shared)
 
 
 def _begin(block: object) -> None:
     with _lock:
         _blocks[block] = threading.get_ident()
-        own = _before()
+        own = _own.before
         for library in _libraries():
             threads = library.seen()
             if threads is None or threads == 1:
@@ -100,22 +105,6 @@ def _begin(block: object) -> None:
                 library.find_out_if_shared()
                 if not library.is_shared:
                     own[library] = _shared.pop(library)
-
-
-def _end(block: object) -> None:
-    with _lock:
-        _blocks.pop(block, None)
-        if threading.get_ident() not in _blocks.values():
-            _restore(_before())
-        if not _blocks:
-            _restore(_shared)
-
-
-def _before() -> dict[_Library, int]:
-    if not hasattr(_own, "before"):
-        _own.before = {}
-    before: dict[_Library, int] = _own.before
-    return before
 
 
 def _restore(kept: dict[_Library, int]) -> None:

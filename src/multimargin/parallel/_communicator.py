@@ -26,19 +26,11 @@ class Sending(Protocol):
 
 
 class Communicator(ABC):
-    """The ranks of a run. All methods but `send`, `receive` and `abort` are called by all ranks.
+    """The ranks of a run. All methods but `send`, `receive` and `abort` are called by all ranks."""
 
-    Attributes
-    ----------
-    rank, size : int
-        The number of this rank, and the number of ranks (p below).
-    bytes_sent : int
-        Bytes sent to other ranks so far, collective calls included.
-    """
-
-    rank: int
-    size: int
-    bytes_sent: int
+    rank: int  # the number of this one
+    size: int  # p below
+    bytes_sent: int  # to other ranks so far, collective calls included
 
     @property
     @abstractmethod
@@ -66,10 +58,7 @@ class Communicator(ABC):
 
     @abstractmethod
     def alltoall(self, messages: Sequence[Message]) -> list[list[NDArray[Any]]]:
-        """Send ``messages[r]`` to rank r; return what the ranks sent to this one, by rank.
-
-        Each rank sends p - 1 messages.
-        """
+        """Send ``messages[r]`` to rank r; return the messages to this one. p - 1 messages each."""
 
     @abstractmethod
     def allreduce(self, values: NDArray[Any], how: Literal["max", "min", "sum"]) -> NDArray[Any]:
@@ -85,6 +74,10 @@ class Communicator(ABC):
     @abstractmethod
     def abort(self, status: int = 1) -> NoReturn:
         """End all ranks at once."""
+
+    def _check_rank(self, rank: int) -> None:
+        if not 0 <= rank < self.size:
+            raise ValueError(f"there is no rank {rank} among {self.size}")
 
 
 class _Sent:
@@ -104,18 +97,18 @@ class SerialCommunicator(Communicator):
         return self
 
     def send(self, message: Message, to: int) -> Sending:
-        _check_rank(self, to)
+        self._check_rank(to)
         self._sent.append([array.copy() for array in message])
         return _Sent()
 
     def receive(self, source: int) -> list[NDArray[Any]]:
-        _check_rank(self, source)
+        self._check_rank(source)
         if not self._sent:
             raise RuntimeError("receive was called before send, and there is no other rank")
         return self._sent.pop(0)
 
     def broadcast(self, message: Message | None, root: int = 0) -> list[NDArray[Any]]:
-        _check_rank(self, root)
+        self._check_rank(root)
         if message is None:
             raise ValueError("the root of a broadcast needs a message")
         return list(message)
@@ -137,11 +130,6 @@ class SerialCommunicator(Communicator):
 
     def abort(self, status: int = 1) -> NoReturn:
         os._exit(status)
-
-
-def _check_rank(comm: Communicator, rank: int) -> None:
-    if not 0 <= rank < comm.size:
-        raise ValueError(f"there is no rank {rank} among {comm.size}")
 
 
 def check_reduction(values: NDArray[Any], how: str) -> None:

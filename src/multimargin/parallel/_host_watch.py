@@ -21,8 +21,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
+from multimargin.parallel._collectives import allgather_value, broadcast_value
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._launch import say
 
@@ -38,18 +37,17 @@ def watch_hosts(comm: Communicator) -> None:
 
     Ranks on the host of rank 0 need no connection: the launcher sees them end.
     """
-    name = np.frombuffer(socket.gethostname().encode(), dtype=np.uint8)
-    names = [message[0].tobytes().decode() for message in comm.allgather([name])]
-    near = bool(comm.host.broadcast([np.array([comm.rank == 0])])[0][0])
-    if not comm.allreduce(np.array([not near]), "max")[0]:
+    near = broadcast_value(comm.host, comm.rank == 0)
+    ranks = allgather_value(comm, [socket.gethostname(), near])
+    if all(beside_rank_0 for _, beside_rank_0 in ranks):
         return
+    names = [name for name, _ in ranks]
     if comm.rank == 0:
         _Watch(comm, names, _patience()).invite()
     else:
-        seconds, port, token, addresses = comm.broadcast(None)
+        seconds, port, token, addresses = broadcast_value(comm, None)
         if not near and seconds > 0:
-            where = addresses.tobytes().decode().split()
-            _Watch(comm, names, float(seconds)).join(where, int(port), token.tobytes())
+            _Watch(comm, names, seconds).join(addresses, port, bytes.fromhex(token))
 
 
 def _patience() -> float:
@@ -77,23 +75,14 @@ class _Watch:
         """Rank 0: broadcast its addresses, and accept connections in a thread."""
         token = secrets.token_bytes(16)
         listener = _listen() if self._seconds else None
-        message = [
-            np.array(self._seconds),
-            np.array(listener.getsockname()[1] if listener else 0),
-            np.frombuffer(token, dtype=np.uint8),
-            np.frombuffer(" ".join(_addresses()).encode(), dtype=np.uint8),
-        ]
-        self._comm.broadcast(message)
+        port = listener.getsockname()[1] if listener else 0
+        broadcast_value(self._comm, [self._seconds, port, token.hex(), _addresses()])
         if listener:
-            self._start(self._accept, listener, token)
+            _start(self._accept, listener, token)
 
     def join(self, addresses: list[str], port: int, token: bytes) -> None:
         """Other ranks: connect, in a thread, to the first address of rank 0 that answers."""
-        self._start(self._call, addresses, port, token)
-
-    @staticmethod
-    def _start(function: Callable[..., None], *args: object) -> None:
-        threading.Thread(target=function, args=args, daemon=True).start()
+        _start(self._call, addresses, port, token)
 
     def _accept(self, listener: socket.socket, token: bytes) -> None:
         while True:
@@ -103,7 +92,7 @@ class _Watch:
                 given, rank = _HELLO.unpack(line.recv(_HELLO.size, socket.MSG_WAITALL))
                 if secrets.compare_digest(given, token):
                     line.sendall(token)
-                    self._start(self._hold, line, rank)
+                    _start(self._hold, line, rank)
                     continue
             line.close()
 
@@ -112,7 +101,7 @@ class _Watch:
             with contextlib.suppress(OSError):
                 line = socket.create_connection((address, port), timeout=5)
                 line.sendall(_HELLO.pack(token, self._comm.rank))
-                # Another machine may have the same private address.
+                # Another host may have the same private address.
                 if line.recv(len(token), socket.MSG_WAITALL) == token:
                     self._hold(line, 0)
                     return
@@ -127,10 +116,8 @@ class _Watch:
         try:
             if line.recv(1) == _BYE:
                 return
-        except ConnectionError:
-            pass
-        except OSError:
-            silent = True
+        except OSError as error:
+            silent = not isinstance(error, ConnectionError)
         if self._first.acquire(blocking=False):
             self._end(other, silent)
 
@@ -153,6 +140,10 @@ class _Watch:
         os._exit(1)  # every rank of this host notices by itself
 
 
+def _start(function: Callable[..., None], *args: object) -> None:
+    threading.Thread(target=function, args=args, daemon=True).start()
+
+
 def _end_launcher() -> None:
     """Kill Open MPI's launcher, if this rank is its child, and the ranks it can still reach.
 
@@ -173,14 +164,14 @@ def _say_bye(line: socket.socket) -> None:
 
 def _keep_alive(line: socket.socket, seconds: float) -> None:
     probes, interval = 4, max(1, int(seconds / 8))
+    idle = max(1, int(seconds) - probes * interval)
     line.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    values = {
-        "TCP_KEEPIDLE": max(1, int(seconds) - probes * interval),
-        "TCP_KEEPALIVE": max(1, int(seconds) - probes * interval),  # its name on macOS
-        "TCP_KEEPINTVL": interval,
-        "TCP_KEEPCNT": probes,
-    }
-    for option, value in values.items():
+    for option, value in (
+        ("TCP_KEEPIDLE", idle),
+        ("TCP_KEEPALIVE", idle),  # its name on macOS
+        ("TCP_KEEPINTVL", interval),
+        ("TCP_KEEPCNT", probes),
+    ):
         if hasattr(socket, option):
             line.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 

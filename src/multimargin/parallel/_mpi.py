@@ -18,7 +18,7 @@ import sys
 import time
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,18 +58,19 @@ def launched_size() -> int | None:
     """Return the number of ranks that the launcher started; None if it does not say."""
     # Slurm says so for any step, but only one with PMI is a run of MPI.
     slurm = ("SLURM_STEP_NUM_TASKS",) if any(name in os.environ for name in _RANKS) else ()
-    for name in (*_SIZES, *slurm):
-        with contextlib.suppress(KeyError, ValueError):
-            return int(os.environ[name])
-    return None
+    return _first_number((*_SIZES, *slurm))
 
 
 def launched_rank() -> int:
     """Return the rank of this process by its launcher, 0 without one. Does not load MPI."""
-    for name in _RANKS:
+    return _first_number(_RANKS) or 0
+
+
+def _first_number(variables: Sequence[str]) -> int | None:
+    for name in variables:
         with contextlib.suppress(KeyError, ValueError):
             return int(os.environ[name])
-    return 0
+    return None
 
 
 @functools.cache
@@ -119,14 +120,9 @@ class MpiCommunicator(Communicator):
     """The ranks of an mpi4py communicator. All of them make it at the same time.
 
     A rank that waits, for whatever, receives the messages that arrive meanwhile. So no order of
-    sends and receives that would work with unlimited buffers can deadlock.
-
-    Parameters
-    ----------
-    comm : mpi4py.MPI.Comm
-        It is duplicated: other messages over it cannot be confused with ours.
-    chunk : int, default=2**29
-        Most bytes given to MPI at once.
+    sends and receives that would work with unlimited buffers can deadlock. `comm` is duplicated,
+    so that other messages over it cannot be confused with ours; MPI gets at most `chunk` bytes at
+    once.
     """
 
     def __init__(self, comm: MPI.Comm, *, chunk: int = _CHUNK) -> None:
@@ -149,10 +145,7 @@ class MpiCommunicator(Communicator):
             part.Free()
         return self._host
 
-    def send(self, message: Message, to: int) -> Sending:
-        return self._send(message, to, _OWN)
-
-    def _send(self, message: Message, to: int, kind: int) -> Sending:
+    def send(self, message: Message, to: int, kind: int = _OWN) -> Sending:
         self._check_rank(to)
         arrays = [_plain(array) for array in message]
         if to == self.rank:
@@ -170,10 +163,7 @@ class MpiCommunicator(Communicator):
         self.bytes_sent += envelope.nbytes + sum(arrays[i].nbytes for i in apart)
         return _Outgoing(self, requests, [envelope, *arrays])
 
-    def receive(self, source: int) -> list[NDArray[Any]]:
-        return self._receive(source, _OWN)
-
-    def _receive(self, source: int, kind: int) -> list[NDArray[Any]]:
+    def receive(self, source: int, kind: int = _OWN) -> list[NDArray[Any]]:
         self._check_rank(source)
         mail, patience = self._inbox[source, kind], _Patience()
         while not mail:
@@ -192,8 +182,8 @@ class MpiCommunicator(Communicator):
                 raise ValueError("the root of a broadcast needs a message")
             result = list(message)
         else:
-            result = self._receive(self._parent(root), _SHARED)
-        self._wait_for([self._send(result, to, _SHARED) for to in reversed(self._children(root))])
+            result = self.receive(self._parent(root), _SHARED)
+        _wait_for([self.send(result, to, _SHARED) for to in reversed(self._children(root))])
         return result
 
     def allgather(self, message: Message) -> list[list[NDArray[Any]]]:
@@ -206,19 +196,18 @@ class MpiCommunicator(Communicator):
             )
         # Rank r starts with r + 1, or all would send to rank 0 first.
         ring = [(self.rank + step) % self.size for step in range(1, self.size)]
-        sendings = [self._send(messages[to], to, _SHARED) for to in ring]
-        received: list[list[NDArray[Any]]] = [[] for _ in range(self.size)]
-        received[self.rank] = list(messages[self.rank])
+        sendings = [self.send(messages[to], to, _SHARED) for to in ring]
+        received = {self.rank: list(messages[self.rank])}
         for source in reversed(ring):
-            received[source] = self._receive(source, _SHARED)
-        self._wait_for(sendings)
-        return received
+            received[source] = self.receive(source, _SHARED)
+        _wait_for(sendings)
+        return [received[source] for source in range(self.size)]
 
     def allreduce(self, values: NDArray[Any], how: Literal["max", "min", "sum"]) -> NDArray[Any]:
         check_reduction(values, how)
         total = values.copy()
         for child in self._children(0):
-            (part,) = self._receive(child, _SHARED)
+            (part,) = self.receive(child, _SHARED)
             if part.shape != total.shape or part.dtype != total.dtype:
                 raise ValueError(
                     f"all ranks reduce arrays of one type and shape; rank {self.rank} has "
@@ -226,7 +215,7 @@ class MpiCommunicator(Communicator):
                 )
             total = np.asarray(_COMBINE[how](total, part))
         if self.rank:
-            self._send([total], self._parent(0), _SHARED).wait()
+            self.send([total], self._parent(0), _SHARED).wait()
         return self.broadcast([total] if self.rank == 0 else None)[0]
 
     def barrier(self) -> None:
@@ -249,31 +238,24 @@ class MpiCommunicator(Communicator):
             return  # a forked child, which takes no part in MPI; or MPI was finalized already
         comms = [self] if self._host is None else [self, self._host]
         for comm in comms:
-            others = [rank for rank in range(comm.size) if rank != comm.rank]
-            sendings = [comm._send([], rank, _BYE) for rank in others]
-            comm._wait_for(sendings)
+            _wait_for([comm.send([], rank, _BYE) for rank in comm._others()])
         patience = _Patience()
-        while not all(comm._all_leave() for comm in comms):
+        while not all(comm._inbox[rank, _BYE] for comm in comms for rank in comm._others()):
             if not any(comm._take_in() for comm in comms):
                 patience.wait()
 
-    def _all_leave(self) -> bool:
-        return all(self._inbox[rank, _BYE] for rank in range(self.size) if rank != self.rank)
+    def _others(self) -> list[int]:
+        return [rank for rank in range(self.size) if rank != self.rank]
 
     def _end_without(self, gone: int) -> NoReturn:
         everybody = _import_mpi().COMM_WORLD  # by whose numbers users know the ranks
         (name,) = self._comm.Get_group().Translate_ranks([gone], everybody.Get_group())
-        message = (
-            f"error: rank {name} has ended while this one waits for it; all ranks must make the "
-            "same calls"
-        )
         wait_for_rank_0(everybody.rank)
-        say(f"multimargin: rank {everybody.rank} of {everybody.size}: {message}\n")
+        say(
+            f"multimargin: rank {everybody.rank} of {everybody.size}: error: rank {name} has ended "
+            "while this one waits for it; all ranks must make the same calls\n"
+        )
         self.abort(1)
-
-    def _check_rank(self, rank: int) -> None:
-        if not 0 <= rank < self.size:
-            raise ValueError(f"there is no rank {rank} among {self.size}")
 
     # ------------------------------------------------------------ trees for broadcast and reduce
 
@@ -316,23 +298,22 @@ class MpiCommunicator(Communicator):
         return True
 
     def _finish(self, requests: list[MPI.Request]) -> None:
-        if not requests:
-            return
-        test, patience = _import_mpi().Request.Testall, _Patience()
-        while not test(requests):
+        patience = _Patience()
+        while requests and not _import_mpi().Request.Testall(requests):
             if not self._take_in():
                 patience.wait()
 
-    def _wait_for(self, sendings: Sequence[Sending]) -> None:
-        for sending in sendings:
-            sending.wait()
+
+def _wait_for(sendings: Sequence[Sending]) -> None:
+    for sending in sendings:
+        sending.wait()
 
 
-class _Incoming:
+class _Incoming(NamedTuple):
     """A message whose envelope has arrived; its large arrays may still be under way."""
 
-    def __init__(self, arrays: list[NDArray[Any]], requests: list[MPI.Request]) -> None:
-        self.arrays, self.requests = arrays, requests
+    arrays: list[NDArray[Any]]
+    requests: list[MPI.Request]
 
 
 class _Outgoing:

@@ -1,12 +1,12 @@
 """Partitions of classes into bundles, and of ranges among ranks.
 
-The compiled core trains a cache line of classes at a time (`src/core/lines/line.hpp`); the result
-of a line does not depend on other lines. So classes that are trained by lines are divided between
-lines only.
+The compiled core trains a cache line of classes at a time (`src/core/lines/line.hpp`), and no line
+depends on another: so classes are divided between lines only.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -47,13 +47,7 @@ def bundle_cuts(n_classes: int, lanes: int, bundles: int) -> list[int]:
 
 def stretches(lines: Iterable[int]) -> Iterator[tuple[int, int]]:
     """Yield the ranges ``begin, end`` of consecutive numbers among ascending ones."""
-    begin = end = None
-    for line in lines:
-        if begin is not None and line == end:
-            end = line + 1
-            continue
-        if begin is not None and end is not None:
-            yield begin, end
-        begin, end = line, line + 1
-    if begin is not None and end is not None:
-        yield begin, end
+    # In a run of consecutive numbers, number and position rise alike.
+    for _, run in itertools.groupby(enumerate(lines), lambda pair: pair[1] - pair[0]):
+        numbers = [line for _, line in run]
+        yield numbers[0], numbers[-1] + 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from multimargin import _core
 from multimargin.checkpoints._store import Checkpoint, Checkpoints, Part
-from multimargin.parallel._agreement import broadcast_value
+from multimargin.parallel._collectives import broadcast_value
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.solvers._best_so_far import ZERO, BestSoFar
 from multimargin.solvers._interior_point import InteriorPoint

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from multimargin import _core
 from multimargin.formulations import FORMULATIONS, Formulation
-from multimargin.io._fingerprint import array_fingerprint, csr_arrays
+from multimargin.io._checksums import array_fingerprint, csr_arrays
 from multimargin.solvers._core_types import Samples
 
 

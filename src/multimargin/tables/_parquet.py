@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from multimargin.io._compressed import DataFileError
-from multimargin.tables._records import require_columns
-from multimargin.tables._table import Table
+from multimargin.tables._table import Table, require_columns
 
 
 def read_parquet(name: str, columns: Sequence[str] | None) -> Table:

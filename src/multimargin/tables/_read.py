@@ -6,31 +6,22 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from multimargin.tables._delimited import read_delimited
-from multimargin.tables._json_lines import read_json_lines
+from multimargin.io._compressed import MAGIC
 from multimargin.tables._parquet import read_parquet
 from multimargin.tables._table import Table
+from multimargin.tables._text_formats import read_delimited, read_json_lines
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
-_SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-_COMPRESSED = (".gz", ".bz2", ".xz")
+_ALIASES = {"tab": "tsv", "ndjson": "jsonl", "json": "jsonl", "pq": "parquet"}
 
 
 def table_format(path: str | os.PathLike[str]) -> str | None:
     """Return the format by the name of a file, without the suffix of a compression; or None."""
     file = Path(path)
-    if file.suffix.lower() in _COMPRESSED:
+    if file.suffix.lower() in MAGIC:
         file = file.with_suffix("")
-    return _SUFFIXES.get(file.suffix.lower())
+    ending = file.suffix.lower().removeprefix(".")
+    return ending if ending in FORMATS else _ALIASES.get(ending)
 
 
 def read_table(

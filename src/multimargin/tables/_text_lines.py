@@ -5,13 +5,10 @@ from __future__ import annotations
 import codecs
 import contextlib
 import io
-import os
-import stat
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO
 
-from multimargin.io._compressed import MAGIC_BYTES, DataFileError, compression, unpacked
+from multimargin.io._compressed import DataFileError, rewindable, unpacked
 
 # A line of more is no line: the file is binary, or has no line ends.
 LONGEST_LINE = 1 << 26
@@ -27,37 +24,17 @@ _ZEROS = {
 
 
 @contextlib.contextmanager
-def opened(name: str) -> Iterator[IO[bytes]]:
-    """Open the decompressed bytes of a file; errors of the compression are `DataFileError`."""
-    with Path(name).open("rb") as file:
-        stream: IO[bytes] = file
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):  # a pipe cannot be read twice
-            stream = io.BytesIO(file.read())
-        start = stream.read(MAGIC_BYTES)
-        if not start:
-            raise DataFileError(f"{name}: the file is empty")
-        stream.seek(0)
-        kind = compression(name, start)
-        if kind is None:
-            yield stream
-        else:
-            with unpacked(name, stream, kind) as content:
-                yield content
-
-
-@contextlib.contextmanager
 def text_lines(name: str, encoding: str) -> Iterator[Iterator[str]]:
     """Yield the lines of a file, with their line ends.
 
-    Raises
-    ------
-    DataFileError
-        With file and line: bytes that are not of this encoding, a NUL, a line without end.
-    ValueError
-        If Python knows no such encoding.
+    DataFileError, with file and line: bytes that are not of this encoding, a NUL, a line without
+    end. ValueError if Python knows no such encoding.
     """
     encoding = _known(encoding)
-    with opened(name) as stream:
+    with contextlib.ExitStack() as stack:
+        stream, suffix = stack.enter_context(rewindable(name))
+        if suffix is not None:
+            stream = stack.enter_context(unpacked(name, stream, suffix))
         text = io.TextIOWrapper(stream, encoding=encoding, newline="")
         try:
             yield _checked(name, text)
@@ -104,6 +81,7 @@ def _undecodable(name: str, stream: IO[bytes], encoding: str) -> DataFileError:
     """Find the byte that cannot be decoded, for the error; this reads the file again."""
     stream.seek(0)
     guess = _guess(stream.read(4))
+    remedy = f"give the encoding of the file (--encoding, or encoding= in Python), {guess}"
     stream.seek(0)
     decoder = codecs.getincrementaldecoder(encoding)("strict")
     shown = "utf-8" if encoding == "utf-8-sig" else encoding
@@ -116,15 +94,10 @@ def _undecodable(name: str, stream: IO[bytes], encoding: str) -> DataFileError:
         except UnicodeDecodeError as error:
             lines += error.object[: error.start].decode(encoding, "replace").count("\n")
             place, byte = begin - waiting + error.start, error.object[error.start]
-            return DataFileError(
-                f"{name}:{lines}: byte {place} (0x{byte:02x}) is not {shown}: give the encoding of "
-                f"the file (--encoding, or encoding= in Python), {guess}"
-            )
+            found = f"byte {place} (0x{byte:02x}) is not {shown}"
+            return DataFileError(f"{name}:{lines}: {found}: {remedy}")
         except UnicodeError as error:  # of a file as a whole: a missing byte order mark
-            return DataFileError(
-                f"{name}: {error}: give the encoding of the file (--encoding, or encoding= in "
-                f"Python), {guess}"
-            )
+            return DataFileError(f"{name}: {error}: {remedy}")
         if not chunk:
             return DataFileError(f"{name}: the file is not {shown}")
         begin += len(chunk)

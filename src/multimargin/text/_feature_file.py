@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
 
-from multimargin.io._array_file import damaged
+from multimargin.io._array_file import FilePath, damaged
 from multimargin.models.file._strings import Arrays, pack_strings, unpack_strings
-from multimargin.text._category_column import CategoryColumn
+from multimargin.text._columns import CategoryColumn, NumberColumns, TextColumn, TextOptions
 from multimargin.text._features import TextFeatures
-from multimargin.text._number_columns import NumberColumns
 from multimargin.text._options import check_options
-from multimargin.text._text_column import TextColumn, TextOptions
 from multimargin.text._words import Words
 
-_OPTIONS = (
-    "analyzer",
-    "ngram_range",
-    "lowercase",
-    "strip_accents",
-    "stop_words",
-    "sublinear_tf",
-)
+_OPTIONS = tuple(field.name for field in fields(TextOptions))
 
 
 def pack_features(features: TextFeatures, arrays: Arrays) -> dict[str, Any]:
@@ -33,8 +25,8 @@ def pack_features(features: TextFeatures, arrays: Arrays) -> dict[str, Any]:
         pack_strings(f"features.text{i}", column.words.pack(), arrays)
         if column.idf is not None:
             arrays[f"features.text{i}.idf"] = column.idf
-        options: dict[str, Any] = {name: getattr(column.options, name) for name in _OPTIONS}
-        texts.append({"column": column.name, "use_idf": column.idf is not None, **options})
+        about = {"column": column.name, "use_idf": column.idf is not None}
+        texts.append(about | asdict(column.options))
     numbers = features._numbers
     if numbers is not None:
         arrays["features.mean"], arrays["features.scale"] = numbers.mean, numbers.scale
@@ -47,10 +39,8 @@ def pack_features(features: TextFeatures, arrays: Arrays) -> dict[str, Any]:
     }
 
 
-def unpack_features(
-    path: str | os.PathLike[str], about: Any, arrays: Arrays, *, verify: bool
-) -> TextFeatures:
-    """The features that `pack_features` added, with everything in them checked.
+def unpack_features(path: FilePath, about: Any, arrays: Arrays, *, verify: bool) -> TextFeatures:
+    """Return the features that `pack_features` added, with everything in them checked.
 
     Words are read if `verify` is set; otherwise they are checked when they are first used.
     """
@@ -78,16 +68,13 @@ def unpack_features(
 
 
 def _described(
-    path: str | os.PathLike[str],
-    texts: list[TextColumn],
-    numeric: list[str],
-    categorical: list[str],
+    path: FilePath, texts: list[TextColumn], numeric: list[str], categorical: list[str]
 ) -> TextFeatures:
-    """Unfitted features with these columns, and with the parameters of the first text."""
+    """Return unfitted features with these columns, and with the parameters of the first text."""
     options = texts[0].options if texts else TextOptions()
     named = [column.name for column in texts if column.name is not None]
     features = TextFeatures(
-        **{name: getattr(options, name) for name in _OPTIONS},
+        **asdict(options),
         use_idf=not texts or texts[0].idf is not None,
         text=(named[0] if len(named) == 1 else named) if named else None,
         numeric=tuple(numeric),
@@ -100,24 +87,21 @@ def _described(
     return features
 
 
-# ---------------------------------------------------------------- columns
-
-
-def _list(path: str | os.PathLike[str], about: dict[str, Any], name: str) -> list[Any]:
+def _list(path: FilePath, about: dict[str, Any], name: str) -> list[Any]:
     value = about.get(name)
     if not isinstance(value, list):
         damaged(path, f"features: {name} is not a list")
     return value
 
 
-def _names(path: str | os.PathLike[str], about: dict[str, Any], name: str) -> list[str]:
+def _names(path: FilePath, about: dict[str, Any], name: str) -> list[str]:
     names = _list(path, about, name)
     if not all(isinstance(each, str) for each in names):
         damaged(path, f"features: {name} holds something else than names of columns")
     return names
 
 
-def _unpack_text(path: str | os.PathLike[str], i: int, about: Any, arrays: Arrays) -> TextColumn:
+def _unpack_text(path: FilePath, i: int, about: Any, arrays: Arrays) -> TextColumn:
     if not isinstance(about, dict):
         damaged(path, f"features: text {i} is not a JSON object")
     column, use_idf = about["column"], about["use_idf"]
@@ -131,7 +115,7 @@ def _unpack_text(path: str | os.PathLike[str], i: int, about: Any, arrays: Array
         damaged(path, f"features: text {i}: {error}")
     if isinstance(given["stop_words"], list):
         given["stop_words"] = tuple(given["stop_words"])
-    low, high = given.pop("ngram_range")
+    given["ngram_range"] = tuple(given["ngram_range"])
     words = _words(path, f"features.text{i}", arrays)
     idf = None
     if use_idf:
@@ -140,22 +124,19 @@ def _unpack_text(path: str | os.PathLike[str], i: int, about: Any, arrays: Array
             damaged(path, f"features: {idf.dtype} idf of shape {idf.shape} for {len(words)} words")
         if not (np.isfinite(idf).all() and (idf > 0).all()):
             damaged(path, "features: an idf is not a positive number")
-    return TextColumn(column, TextOptions(ngram_range=(low, high), **given), words, idf)
+    return TextColumn(column, TextOptions(**given), words, idf)
 
 
-def _unpack_numbers(
-    path: str | os.PathLike[str], names: list[str], arrays: Arrays
-) -> NumberColumns:
+def _unpack_numbers(path: FilePath, names: list[str], arrays: Arrays) -> NumberColumns:
     mean, scale = arrays["features.mean"], arrays["features.scale"]
     for array in (mean, scale):
+        found = f"{array.dtype} of shape {array.shape}"
         if array.shape != (len(names),) or array.dtype != np.float64:
-            damaged(
-                path, f"features: {array.dtype} of shape {array.shape} for {len(names)} columns"
-            )
+            damaged(path, f"features: {found} for {len(names)} columns")
     if not (np.isfinite(mean).all() and np.isfinite(scale).all() and (scale > 0).all()):
         damaged(path, "features: the mean or the scale of a column is not a number")
     return NumberColumns(tuple(names), mean, scale)
 
 
-def _words(path: str | os.PathLike[str], name: str, arrays: Arrays) -> Words:
+def _words(path: FilePath, name: str, arrays: Arrays) -> Words:
     return Words.packed(unpack_strings(path, name, arrays), os.fspath(path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence, Sized
 from typing import Any
 
@@ -11,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from multimargin.text._category_column import CategoryColumn
-from multimargin.text._number_columns import NumberColumns
+from multimargin.text._columns import CategoryColumn, NumberColumns, TextColumn, TextOptions
 from multimargin.text._options import check_options
 from multimargin.text._raw_columns import (
     column_of,
@@ -22,7 +22,6 @@ from multimargin.text._raw_columns import (
     same_length,
     texts_of,
 )
-from multimargin.text._text_column import TextColumn, TextOptions
 
 
 class TextFeatures(TransformerMixin, BaseEstimator):
@@ -86,8 +85,6 @@ sublinear_tf, use_idf, text, numeric, categorical
         self.numeric = numeric
         self.categorical = categorical
 
-    # ------------------------------------------------------------ learning
-
     def fit(self, X: Any, y: Any = None) -> TextFeatures:
         """Learn the features.
 
@@ -124,23 +121,15 @@ sublinear_tf, use_idf, text, numeric, categorical
         categorical = names_of(self.categorical)
         bare = not (texts or numeric or categorical)
         columns = _columns(X, texts, numeric, categorical)
-        blocks: list[sp.csr_matrix] = []
-        text_columns = []
-        for name in (None,) if bare else texts:
-            fitted, block = self._fit_text(name, columns)
-            text_columns.append(fitted)
-            blocks.append(block)
-        numbers = None
+        fitted = [self._fit_text(name, columns) for name in ((None,) if bare else texts)]
+        numbers, number_blocks = None, []
         if numeric:
             numbers, block = NumberColumns.fitted(numeric, [columns[name] for name in numeric])
-            blocks.append(block)
-        categories = []
-        for name in categorical:
-            category, block = CategoryColumn.fitted(name, columns[name])
-            categories.append(category)
-            blocks.append(block)
-        self._set_columns(text_columns, numbers, categories)
-        return _joined(blocks)
+            number_blocks = [block]
+        categories = [CategoryColumn.fitted(name, columns[name]) for name in categorical]
+        self._set_columns([text for text, _ in fitted], numbers, [one for one, _ in categories])
+        blocks = [block for _, block in fitted], number_blocks, [block for _, block in categories]
+        return _joined(list(itertools.chain(*blocks)))
 
     def _fit_text(
         self, name: str | None, columns: dict[str, list[Any]]
@@ -174,10 +163,8 @@ sublinear_tf, use_idf, text, numeric, categorical
         parts: list[Sized] = [*texts, *([numbers] if numbers else []), *categories]
         self.n_features_out_ = sum(len(part) for part in parts)
 
-    # ------------------------------------------------------------ using
-
     def transform(self, X: Any) -> sp.csr_matrix:
-        """Features of new samples; words and values that training lacked have none.
+        """Return the features of new samples; words and values that training lacked have none.
 
         Parameters
         ----------
@@ -193,27 +180,20 @@ sublinear_tf, use_idf, text, numeric, categorical
         texts, numeric, categorical = self.column_names()
         columns = _columns(X, texts, numeric, categorical)
         with placed(X):
-            return self._transformed(columns)
-
-    def _transformed(self, columns: dict[str, list[Any]]) -> sp.csr_matrix:
-        blocks = [column.transform(columns[column.name or ""]) for column in self._texts]
-        if self._numbers is not None:
-            blocks.append(self._numbers.transform([columns[name] for name in self._numbers.names]))
-        blocks.extend(category.transform(columns[category.name]) for category in self._categories)
+            blocks = [column.transform(columns[column.name or ""]) for column in self._texts]
+            if self._numbers is not None:
+                blocks.append(self._numbers.transform([columns[name] for name in numeric]))
+            blocks.extend(each.transform(columns[each.name]) for each in self._categories)
         return _joined(blocks)
 
     def column_names(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-        """The columns that `transform` needs: of texts, of numbers and of categories.
-
-        All are empty where ``X`` is a sequence of texts.
-        """
+        """Return the columns that `transform` needs: texts, numbers, categories; none for texts."""
         texts = tuple(column.name for column in self._texts if column.name is not None)
         numeric = () if self._numbers is None else self._numbers.names
         return texts, numeric, tuple(category.name for category in self._categories)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Names of the features: words, ``column:word`` for several columns of texts, the names
-        of numeric columns, and ``column=value``.
+        """Return words, ``column:word`` (several columns), numeric columns and ``column=value``.
 
         Parameters
         ----------
@@ -245,7 +225,7 @@ sublinear_tf, use_idf, text, numeric, categorical
 def _columns(
     X: Any, texts: tuple[str, ...], numeric: tuple[str, ...], categorical: tuple[str, ...]
 ) -> dict[str, list[Any]]:
-    """The columns by their names; texts without columns are named by the empty string."""
+    """Return the columns by name; texts without columns are named by the empty string."""
     columns = named_columns(X, texts, (*texts, *numeric, *categorical))
     if not same_length(columns):
         raise ValueError("X has no samples: found 0 sample(s) while a minimum of 1 is required.")
@@ -253,13 +233,13 @@ def _columns(
 
 
 def named_columns(X: Any, texts: tuple[str, ...], names: tuple[str, ...]) -> dict[str, list[Any]]:
-    """The columns of these names, which include `texts`; without names, `X` is texts itself."""
+    """Return the columns of these names, `texts` among them; without names, `X` is the texts."""
     if not names:
         return {"": texts_of(X)}
     if not has_columns(X):
         if names == texts and len(texts) == 1:
             return {texts[0]: texts_of(X)}
-        listed = ", ".join(repr(name) for name in names)
+        listed = ", ".join(map(repr, names))
         raise ValueError(
             f"X must be a data frame or a mapping with the columns {listed}, got {type(X).__name__}"
         )

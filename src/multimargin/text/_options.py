@@ -42,10 +42,8 @@ def _check_frequencies(given: Any) -> None:
         share = isinstance(value, Real) and not isinstance(value, Integral)
         ok = is_whole(value) or (share and 0 <= float(value) <= 1)
         require(given, ok, name, allowed)
-    most = given.max_features
-    require(
-        given, most is None or is_whole(most), "max_features", "None or an integer of at least 1"
-    )
+    ok = given.max_features is None or is_whole(given.max_features)
+    require(given, ok, "max_features", "None or an integer of at least 1")
 
 
 def _are_names(value: Any) -> bool:

@@ -11,9 +11,9 @@ import scipy.sparse as sp
 
 from multimargin.io._compressed import DataFileError
 from multimargin.tables import Table
-from multimargin.tables._records import require_columns
+from multimargin.tables._table import require_columns
 
-# What a field of a table says when it has no value.
+# A field of a table that has no value says one of these.
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
 
@@ -43,14 +43,14 @@ def placed(X: Any) -> Iterator[None]:
 
 
 def names_of(given: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Names of columns as a tuple: a string is one name."""
+    """Return names of columns as a tuple: a string is one name."""
     if given is None:
         return ()
     return (given,) if isinstance(given, str) else tuple(given)
 
 
 def is_missing(value: Any) -> bool:
-    """Whether this is None, NaN or pandas' NA."""
+    """Return whether this is None, NaN or pandas' NA."""
     if value is None:
         return True
     if isinstance(value, str):
@@ -62,45 +62,36 @@ def is_missing(value: Any) -> bool:
 
 
 def value_text(value: Any) -> str:
-    """A value as text, empty if it is missing: 3, 3.0 and "3" are the same."""
+    """Return a value as text, empty if it is missing: 3, 3.0 and "3" are the same."""
     if isinstance(value, str):
         return value
     if is_missing(value):
         return ""
-    if (
-        isinstance(value, float | np.floating)
-        and float(value).is_integer()
-        and abs(float(value)) < 2**53
-    ):
+    floating = isinstance(value, float | np.floating)
+    if floating and float(value).is_integer() and abs(float(value)) < 2**53:
         return str(int(value))  # pandas turns a column of integers with a gap into floats
     return str(value)
 
 
 def says_missing(text: str) -> bool:
-    """Whether a field without a number says so, such as "" or "NA"."""
+    """Return whether a field says that it has no number, such as "" or "NA"."""
     return text.strip().lower() in _MISSING
 
 
 def has_columns(X: Any) -> bool:
-    """Whether `X` has columns by names: a data frame, a table or a mapping."""
+    """Return whether `X` has columns by names: a data frame, a table or a mapping."""
     return isinstance(X, Mapping) or (hasattr(X, "columns") and hasattr(X, "__getitem__"))
 
 
 def column_of(X: Any, name: str) -> list[Any]:
-    """The values of one column.
-
-    Raises
-    ------
-    ValueError
-        If there is no such column; says which there are.
-    """
+    """Return the values of one column; if there is none, the error says which there are."""
     there = [str(each) for each in (X.keys() if isinstance(X, Mapping) else X.columns)]
     require_columns("X", [name], there)
     return _listed(X[name], f"column {name!r}")
 
 
 def texts_of(X: Any) -> list[Any]:
-    """The texts of a plain sequence of them."""
+    """Return the texts of a plain sequence of them."""
     if isinstance(X, str | bytes):
         raise ValueError("X must be a sequence of texts, got one text: write [text]")
     if sp.issparse(X):
@@ -122,12 +113,9 @@ def _listed(values: Any, what: str) -> list[Any]:
 
 
 def same_length(columns: Mapping[str, Sequence[Any]]) -> int:
-    """The number of rows, which must be the same in all columns."""
-    lengths = {name: len(values) for name, values in columns.items()}
-    first = next(iter(lengths))
-    for name, length in lengths.items():
-        if length != lengths[first]:
-            raise ValueError(
-                f"column {first!r} has {lengths[first]} rows, column {name!r} has {length}"
-            )
-    return lengths[first]
+    """Return the number of rows, which must be the same in all columns."""
+    (first, length), *others = ((name, len(values)) for name, values in columns.items())
+    for name, other in others:
+        if other != length:
+            raise ValueError(f"column {first!r} has {length} rows, column {name!r} has {other}")
+    return length

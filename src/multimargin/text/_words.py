@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from multimargin.io._array_file import ModelFileError
 from multimargin.models.file._strings import Packed, decoded_strings, encoded_strings
 
 
+@dataclass(eq=False, repr=False)
 class Words:
     """Distinct strings in rising order, each with its place.
 
@@ -16,25 +18,20 @@ class Words:
     opening a model of a million words costs nothing.
     """
 
-    def __init__(self) -> None:
-        self._strings: list[str] | None = None
-        self._packed: Packed | None = None
-        self._places: dict[str, int] | None = None
-        self._source = ""
+    _strings: list[str] | None = None
+    _packed: Packed | None = None
+    _source: str = ""
+    _places: dict[str, int] | None = None
 
     @classmethod
     def of(cls, strings: Iterable[str]) -> Words:
         """From strings that are distinct and in rising order."""
-        words = cls()
-        words._strings = list(strings)
-        return words
+        return cls(list(strings))
 
     @classmethod
     def packed(cls, packed: Packed, source: str) -> Words:
         """From the strings of a model file, which was checked; `source` names it in messages."""
-        words = cls()
-        words._packed, words._source = packed, source
-        return words
+        return cls(None, packed, source)
 
     def __len__(self) -> int:
         if self._strings is not None:
@@ -47,20 +44,13 @@ class Words:
 
     @property
     def strings(self) -> list[str]:
-        """All strings.
-
-        Raises
-        ------
-        ModelFileError
-            If strings of a file are no UTF-8, or not distinct and in rising order.
-        """
+        """All strings; ModelFileError if those of a file are no UTF-8, or not in rising order."""
         if self._strings is None:
             self._strings = self._decoded()
         return self._strings
 
     @property
     def places(self) -> dict[str, int]:
-        """The place of each string."""
         if self._places is None:
             self._places = {word: place for place, word in enumerate(self.strings)}
         return self._places

@@ -14,7 +14,7 @@ from multimargin.cli.support._arguments import n_jobs
 from multimargin.cli.support._labels import note_skipped, read_columns, read_labelled
 from multimargin.cli.support._messages import note
 from multimargin.distributed._fit import NORMS
-from multimargin.parallel._agreement import raise_on_all
+from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.tables._read import FORMATS, table_format
 

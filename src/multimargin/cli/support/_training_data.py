@@ -12,7 +12,7 @@ from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._labels import check_two_classes, note_skipped, read_labelled
 from multimargin.distributed._fit import NORMS
 from multimargin.estimator._svc import MulticlassSVC
-from multimargin.parallel._agreement import raise_on_all
+from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.tables import Table
 from multimargin.tables._read import FORMATS, table_format

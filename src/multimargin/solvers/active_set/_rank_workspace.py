@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from multimargin import _core
 from multimargin.checkpoints._store import Checkpoint, Part
-from multimargin.parallel._agreement import broadcast_value
+from multimargin.parallel._collectives import broadcast_value, sum_parts
 from multimargin.parallel._communicator import Communicator, Message
 from multimargin.parallel._partition import divided
-from multimargin.parallel._reduction import sum_parts
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Weights
 from multimargin.solvers._solution import csr_weights, stacked_weights

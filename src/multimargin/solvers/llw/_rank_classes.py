@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from multimargin import _core
 from multimargin.checkpoints._store import Part
+from multimargin.parallel._collectives import sum_parts
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._partition import bundle_cuts, divided, line_lanes
-from multimargin.parallel._reduction import sum_parts
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._stopping import PassSummary
 

@@ -1,25 +1,28 @@
-"""What all ranks must know alike: small facts, and whether something failed on any of them."""
+"""Collective calls on values: made by all ranks, with results that do not depend on their number.
+
+Costs are for p ranks; `Communicator` has the steps of each call.
+"""
 
 from __future__ import annotations
 
 import builtins
 import contextlib
+import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from multimargin.parallel._communicator import Communicator
+from multimargin.parallel._partition import divided
 
 
 def plain(value: object) -> Any:
     """For ``json.dumps(default=plain)``: NumPy's numbers are numbers, its arrays lists."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
@@ -33,18 +36,18 @@ def _decode(message: list[NDArray[Any]]) -> Any:
 
 
 def broadcast_value(comm: Communicator, value: Any, root: int = 0) -> Any:
-    """The JSON value of ``root``, on all ranks. What other ranks give is not looked at."""
+    """Return the JSON value of ``root``; other ranks' values are ignored. Cost: one broadcast."""
     return _decode(comm.broadcast(_encode(value) if comm.rank == root else None, root))
 
 
 def allgather_value(comm: Communicator, value: Any) -> list[Any]:
-    """The JSON values of all ranks in their order, on all ranks."""
+    """Return the JSON values of all ranks in their order. Cost: one allgather."""
     return [_decode(message) for message in comm.allgather(_encode(value))]
 
 
 @contextlib.contextmanager
 def raise_on_all(comm: Communicator) -> Iterator[None]:
-    """Do the block on every rank; if it failed on any, raise that error on all of them.
+    """Do the block on every rank; if it failed on any, raise that error on all. One allgather.
 
     Without it one rank would leave with its exception while the others wait for it for ever.
     The block must not talk to other ranks: those that failed would not be there to answer.
@@ -79,10 +82,9 @@ def _describe(error: Exception) -> dict[str, Any]:
 
 
 def _rebuild(failure: dict[str, Any]) -> Exception:
-    """The same exception, or the nearest one that can be made from a message alone."""
+    """Return the same exception, or the nearest one that can be made from a message alone."""
     if "os" in failure:
-        number, text, filename = failure["os"]
-        return OSError(number, text) if filename is None else OSError(number, text, filename)
+        return OSError(*failure["os"])
     # All ranks run the same program, so the class is here too if it has been imported.
     known = getattr(sys.modules.get(failure["module"]), failure["name"], None)
     # Some, such as UnicodeDecodeError, want more than a message.
@@ -95,3 +97,45 @@ def _rebuild(failure: dict[str, Any]) -> Exception:
         base: type[Exception] = getattr(builtins, failure["base"])
         return base(failure["message"])
     return RuntimeError(f"{failure['name']}: {failure['message']}")
+
+
+def require_same(comm: Communicator, values: Mapping[str, str]) -> None:
+    """Raise ValueError at the first value that a rank has otherwise than rank 0. One allgather.
+
+    The names are shown to users, and are the same on all ranks.
+    """
+    if comm.size == 1:
+        return
+    given = allgather_value(comm, dict(values))
+    for rank, theirs in enumerate(given):
+        for name, value in given[0].items():
+            if theirs.get(name) != value:
+                raise ValueError(
+                    f"rank {rank} was given {name} {theirs.get(name)}, and rank 0 {value}: give "
+                    "all ranks the same data and parameters"
+                )
+
+
+def sum_parts(
+    comm: Communicator, parts: Mapping[int, NDArray[Any]], length: int, dtype: DTypeLike
+) -> NDArray[Any]:
+    """Add up the vectors of all ranks in the order of their numbers, which are all different.
+
+    Every rank adds one stretch of the vectors: an alltoall brings each number there once, and an
+    allgather each sum back once.
+    """
+    numbers = np.array(sorted(parts), dtype=np.int64)
+    cut = divided(length, comm.size)
+    outgoing = [
+        [numbers, *(np.ascontiguousarray(parts[int(k)][a:b], dtype=dtype) for k in numbers)]
+        for a, b in itertools.pairwise(cut)
+    ]
+    stretches = {
+        int(number): piece
+        for held, *pieces in comm.alltoall(outgoing)
+        for number, piece in zip(held, pieces, strict=True)
+    }
+    total = np.zeros(cut[comm.rank + 1] - cut[comm.rank], dtype=dtype)
+    for number in sorted(stretches):
+        total += stretches[number]
+    return np.concatenate([piece for (piece,) in comm.allgather([total])])

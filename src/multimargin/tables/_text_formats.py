@@ -1,15 +1,16 @@
-"""CSV and TSV files."""
+"""Tables in text files: CSV, TSV, and JSON objects on lines."""
 
 from __future__ import annotations
 
 import csv
+import itertools
+import json
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from multimargin.io._compressed import DataFileError
-from multimargin.tables._records import Gathered, require_columns
-from multimargin.tables._table import Table
+from multimargin.tables._table import Gathered, Table, require_columns
 from multimargin.tables._text_lines import text_lines
 
 LONGEST_FIELD = 1 << 24
@@ -23,11 +24,8 @@ def read_delimited(
 ) -> Table:
     """Read a file whose first line names the columns.
 
-    Parameters
-    ----------
-    delimiter : str
-        "," also reads files with semicolons, as spreadsheets of many countries write them: if the
-        first line has a semicolon and no comma.
+    "," also reads files with semicolons, as spreadsheets of many countries write them: if the first
+    line has a semicolon and no comma.
     """
     with text_lines(name, encoding) as lines, _LIMIT:
         before = csv.field_size_limit(LONGEST_FIELD)
@@ -41,7 +39,7 @@ def _read(name: str, lines: Iterator[str], columns: Sequence[str] | None, delimi
     first = next(lines, "")
     if delimiter == "," and "," not in first and ";" in first:
         delimiter = ";"
-    reader = csv.reader(_with(first, lines), delimiter=delimiter, strict=True)
+    reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
     records = _records(name, reader)
     line, header = next(records, (1, []))
     if not any(header):
@@ -60,11 +58,6 @@ def _read(name: str, lines: Iterator[str], columns: Sequence[str] | None, delimi
             )
         gathered.add(line, [fields[place] for place in places])
     return gathered.table()
-
-
-def _with(first: str, lines: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from lines
 
 
 def _records(name: str, reader: Any) -> Iterator[tuple[int, list[str]]]:
@@ -92,3 +85,64 @@ def _reason(message: str) -> str:
     if "expected after" in message:
         return "text behind a closing quote; a quote within quotes is written twice"
     return message
+
+
+def read_json_lines(name: str, columns: Sequence[str] | None, *, encoding: str) -> Table:
+    """Read a file of objects; a name that an object lacks has no value (None) in its row."""
+    gathered = Gathered(name)
+    gathered.begin(columns or [])
+    seen: dict[str, None] = {}
+    with text_lines(name, encoding) as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            record = _record(f"{name}:{number}", line)
+            seen.update(dict.fromkeys(record))
+            if columns is None:
+                gathered.begin(list(record))
+            values = [record.get(column) for column in gathered.names]
+            _check_plain(f"{name}:{number}", gathered.names, values)
+            gathered.add(number, values)
+    if not gathered:
+        raise DataFileError(f"{name}: no rows; every line is blank")
+    if columns is not None:
+        require_columns(name, columns, list(seen))
+    return gathered.table()
+
+
+def _record(place: str, line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise DataFileError(
+            f"{place}: no JSON: {error.msg} at character {error.pos + 1}; each line is one object"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise DataFileError(f"{place}: no JSON that can be read: {error}") from None
+    if not isinstance(record, dict):
+        raise DataFileError(
+            f"{place}: {_kind(record)}, not an object; expected lines such as "
+            '{"text": "...", "label": "..."}'
+        )
+    return record
+
+
+def _check_plain(place: str, names: Sequence[str], values: Sequence[Any]) -> None:
+    for name, value in zip(names, values, strict=True):
+        if isinstance(value, dict | list):
+            raise DataFileError(
+                f"{place}: {name!r} is {_kind(value)}; texts, numbers, true, false and null can "
+                "be used"
+            )
+        if isinstance(value, str) and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                raise DataFileError(
+                    f"{place}: {name!r} holds half of a surrogate pair, which is no character"
+                ) from None
+
+
+def _kind(value: Any) -> str:
+    kinds = {dict: "an object", list: "a list", str: "a text", type(None): "null"}
+    return kinds.get(type(value), "a number")
