@@ -39,7 +39,7 @@ class Certificate:
 
 
 def certified(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Certificate:
-    """What `MulticlassSVC.certify` returns."""
+    """Certify a model: `MulticlassSVC.certify`."""
     X = list(X) if isinstance(X, Iterator) else X  # read twice
     features = as_core_csr(model._checked(X)).astype(np.float64, copy=False)
     y = column_or_1d(y)

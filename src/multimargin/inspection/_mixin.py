@@ -9,14 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from multimargin.inspection._certificate import Certificate, certified
-from multimargin.inspection._explain import explanation, one_sample, two_classes
-from multimargin.inspection._explanation import Explanation
+from multimargin.inspection._explanation import (
+    Explanation,
+    explanation,
+    one_sample,
+    two_classes,
+)
 from multimargin.inspection._labels import class_index, native
 from multimargin.inspection._top_features import TopFeatures, top_features
 from multimargin.models._arguments import whole_number
-
-_RANKS = ("for", "size")
-_NOT_KEPT = ("_listed_names",)
 
 
 class InspectionMixin:
@@ -80,7 +81,7 @@ class InspectionMixin:
         """
         check_is_fitted(self, "coef_")
         k, n_best = whole_number("k", k, 0), whole_number("n_best", n_best, 0)
-        if rank not in _RANKS:
+        if rank not in ("for", "size"):
             raise ValueError(f"rank must be 'for' or 'size', got {rank!r}")
         sample = one_sample(self, x)
         best: NDArray[Any] = np.empty(0, dtype=np.intp)
@@ -170,4 +171,4 @@ class InspectionMixin:
     def __getstate__(self) -> Any:
         # Large, and quickly made again.
         state: Any = super().__getstate__()  # type: ignore[misc,unused-ignore]
-        return {name: value for name, value in state.items() if name not in _NOT_KEPT}
+        return {name: value for name, value in state.items() if name != "_listed_names"}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from multimargin.inspection._class_weights import ClassWeights
 from multimargin.inspection._html_table import html_table
 from multimargin.inspection._labels import native
+from multimargin.inspection._plots import plot_bars, short
 from multimargin.io._text_table import elided, text_table
 from multimargin.models._feature_names import names_of
 
@@ -41,19 +42,18 @@ class TopFeatures:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        return {
-            "label": self.label,
-            "positive": [{"feature": name, "weight": weight} for name, weight in self.positive],
-            "negative": [{"feature": name, "weight": weight} for name, weight in self.negative],
-            "intercept": self.intercept,
-            "n_weights": self.n_weights,
+        listed = {
+            side: [{"feature": name, "weight": weight} for name, weight in getattr(self, side)]
+            for side in ("positive", "negative")
         }
+        return {**vars(self), **listed}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the weights as bars, on `ax` or a new figure; return the axes."""
-        from multimargin.inspection._plots import plot_top_features
-
-        return plot_top_features(self, ax)
+        ax = plot_bars(ax, [*self.positive, *reversed(self.negative)])
+        ax.set_xlabel("weight")
+        ax.set_title(short(self.label, 60), fontsize="medium")
+        return ax
 
     def __str__(self) -> str:
         rows = [[elided(cell, 40) for cell in row] for row in self._rows()]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from multimargin.serving._schema import Refusal
 
 
+@dataclass(eq=False)
 class RequestError(Exception):
     """A request that is refused.
 
@@ -16,21 +18,11 @@ class RequestError(Exception):
     answer.
     """
 
-    def __init__(
-        self,
-        status: int,
-        code: str,
-        message: str,
-        *,
-        field: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.field = field
-        self.headers = dict(headers or {})
+    status: int
+    code: str
+    message: str
+    field: str | None = None
+    headers: Mapping[str, str] | None = None
 
     def body(self) -> bytes:
         """Return the answer as JSON."""

@@ -112,7 +112,7 @@ async def send_error(error: RequestError, send: Send) -> None:
         "content-type": "application/json",
         "content-length": str(len(body)),
         "cache-control": "no-store",
-        **error.headers,
+        **(error.headers or {}),
     }
     encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": error.status, "headers": encoded})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import types
+from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
@@ -17,13 +17,7 @@ from typing import (
 
 from multimargin.serving import _schema as schema
 
-_TYPES = {
-    str: "string",
-    int: "integer",
-    float: "number",
-    bool: "boolean",
-    types.NoneType: "null",
-}
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 _REFUSALS = {
     400: "The body is not JSON in UTF-8, or the server is called by a name it does not know.",
     408: "The body did not arrive in time.",
@@ -41,13 +35,14 @@ def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document of the server."""
     schemas = {kind.__name__: _object(kind) for kind in schema.ALL}
     schemas["Question"]["oneOf"] = [{"required": ["text"]}, {"required": ["texts"]}]
-    refusals = {str(status): _response(text, schema.Error) for status, text in _REFUSALS.items()}
     question = {"application/json": {"schema": _ref(schema.Question), "example": _EXAMPLE}}
-    predict = {
-        "summary": "The best classes of texts",
-        "requestBody": {"required": True, "content": question},
-        "responses": {**_success(schema.Answer), **refusals},
-    }
+    predict = _operation(
+        "The best classes of texts",
+        schema.Answer,
+        requestBody={"required": True, "content": question},
+    )
+    for status, text in _REFUSALS.items():
+        predict["responses"][str(status)] = _response(text, schema.Error)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -58,26 +53,19 @@ def openapi_document() -> dict[str, Any]:
         },
         "paths": {
             "/predict": {"post": predict},
-            "/model": {"get": _get("The model that is served", schema.Model)},
-            "/health": {"get": _get("Whether the server is up", schema.Health)},
+            "/model": {"get": _operation("The model that is served", schema.Model)},
+            "/health": {"get": _operation("Whether the server is up", schema.Health)},
         },
         "components": {"schemas": schemas},
     }
 
 
-def _get(summary: str, kind: Any) -> dict[str, Any]:
-    return {"summary": summary, "responses": _success(kind)}
-
-
-def _success(kind: Any) -> dict[str, Any]:
-    return {"200": _response(kind.__doc__, kind)}
+def _operation(summary: str, kind: Any, **more: Any) -> dict[str, Any]:
+    return {"summary": summary, **more, "responses": {"200": _response(kind.__doc__, kind)}}
 
 
 def _response(description: str, kind: Any) -> dict[str, Any]:
-    return {
-        "description": description,
-        "content": {"application/json": {"schema": _ref(kind)}},
-    }
+    return {"description": description, "content": {"application/json": {"schema": _ref(kind)}}}
 
 
 def _ref(kind: Any) -> dict[str, Any]:
@@ -87,11 +75,7 @@ def _ref(kind: Any) -> dict[str, Any]:
 def _object(kind: Any) -> dict[str, Any]:
     """Return the schema of a TypedDict."""
     members = get_type_hints(kind, include_extras=True)
-    required = [
-        name
-        for name, member in members.items()
-        if kind.__total__ and get_origin(member) is not NotRequired
-    ]
+    required = [name for name in members if name in kind.__required_keys__]
     return {
         "type": "object",
         "description": kind.__doc__,
@@ -118,9 +102,8 @@ def _schema(kind: Any) -> dict[str, Any]:
     if origin is list:
         return {"type": "array", "items": _schema(arguments[0])}
     if origin is tuple:  # of members of one type
-        count = len(arguments)
-        items = _schema(arguments[0])
-        return {"type": "array", "minItems": count, "maxItems": count, "items": items}
-    if origin in (Union, types.UnionType):
+        count = {"minItems": len(arguments), "maxItems": len(arguments)}
+        return {"type": "array", **count, "items": _schema(arguments[0])}
+    if origin in (Union, UnionType):
         return {"type": [_TYPES[part] for part in arguments]}
     return {"type": _TYPES[kind]}

@@ -5,8 +5,6 @@ Type checkers hold the code that builds answers to these types, and `_openapi` w
 JSON Schema.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 DEFAULT_K = 5

@@ -18,7 +18,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from multimargin.models._feature_major import weights_by_feature
-from multimargin.serving._build import application, require_serving, served_model
+from multimargin.serving._build import about_model, require_serving, served_model
 from multimargin.serving._guard import HOST_NAME
 from multimargin.serving._limits import Limits
 
@@ -93,21 +93,15 @@ class Server:
         return is_local(self.host)
 
     def _app(self, weights: str | None = None, parent: int | None = None) -> Any:
-        by_feature = None
-        if weights is not None:
-            from multimargin.serving._processes import read_weights
+        from multimargin.serving._answers import Answers
+        from multimargin.serving._processes import read_weights
+        from multimargin.serving._routes import build
 
-            by_feature = read_weights(weights, self.model)
-        return application(
-            served_model(self.model),
-            name=Path(self.model).name,
-            by_feature=by_feature,
-            threads=self.threads,
-            limits=self.limits,
-            hosts=self._hosts(),
-            examples=self.examples,
-            parent=parent,
-        )
+        model = served_model(self.model)
+        by_feature = None if weights is None else read_weights(weights, self.model)
+        about = about_model(model, Path(self.model).name, self.limits, self.examples)
+        answers = Answers(model, by_feature, self.threads)
+        return build(answers, about, self.limits, self._hosts(), parent)
 
     def _hosts(self) -> frozenset[str] | None:
         given = {name.lower() for name in self.allow_hosts}
