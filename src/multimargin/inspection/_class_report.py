@@ -233,7 +233,9 @@ class ClassReport:
 
 
 def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
-    return np.divide(part, whole, out=np.full(len(whole), np.nan), where=whole > 0)
+    ratio = np.full(len(whole), np.nan)
+    np.divide(part, whole, out=ratio, where=whole > 0)
+    return ratio
 
 
 def _running_mean(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -250,11 +250,8 @@ def _parents(labels: NDArray[Any], groups: Groups | None) -> NDArray[np.object_]
     """Return the parent of each label; None for labels without."""
     if groups is None:
         return None
-    if isinstance(groups, Mapping):
-        ask: Callable[[Any], Hashable] = groups.get
-    elif callable(groups):
-        ask = groups
-    else:
+    ask = groups.get if isinstance(groups, Mapping) else groups
+    if not callable(ask):
         raise TypeError(
             f"groups must be a mapping from label to parent, or a function, got {type(groups)}"
         )
@@ -268,7 +265,8 @@ def _siblings(errors: Codes, parents: NDArray[np.object_] | None) -> NDArray[np.
     if parents is not None:
         numbers = _numbered(parents)
         true = numbers[errors.truth]
-        return (true >= 0) & (true == numbers[errors.predicted])
+        same: NDArray[np.bool_] = (true >= 0) & (true == numbers[errors.predicted])
+        return same
     if errors.model is None:
         return None
     akin = np.zeros(len(errors.truth), dtype=bool)
@@ -313,13 +311,18 @@ def _pairs(
     likeness = _likeness(errors, low[first[chosen]], high[first[chosen]])
     pairs = []
     for at, similarity in zip(chosen, likeness, strict=True):
-        sides = [(low[first[at]], int(upward[at])), (high[first[at]], int(total[at] - upward[at]))]
-        sides.sort(key=lambda side: -side[1])
+        a, b = int(low[first[at]]), int(high[first[at]])
+        a_as_b, b_as_a = int(upward[at]), int(total[at] - upward[at])
+        if b_as_a > a_as_b:
+            a, b, a_as_b, b_as_a = b, a, b_as_a, a_as_b
         pairs.append(
             ConfusedPair(
-                *(native(errors.labels[c]) for c, _ in sides),
-                *(count for _, count in sides),
-                *(count / max(1, int(support[c])) for c, count in sides),
+                a=native(errors.labels[a]),
+                b=native(errors.labels[b]),
+                a_as_b=a_as_b,
+                b_as_a=b_as_a,
+                a_as_b_rate=a_as_b / max(1, int(support[a])),
+                b_as_a_rate=b_as_a / max(1, int(support[b])),
                 siblings=None if siblings is None else bool(siblings[which == at].any()),
                 similarity=similarity,
             )

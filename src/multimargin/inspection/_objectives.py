@@ -59,8 +59,10 @@ def dual_objective(alpha: Alpha | DenseAlpha, origin: NDArray[np.int64], problem
     Values that exceed their bounds, by rounding or because the bounds are others, are cut off.
     """
     empty = _empty_rows(problem)
-    summed: Any = _ragged if isinstance(alpha, Alpha) else _dense
-    gain, norm2 = summed(alpha, origin, empty, problem)
+    if isinstance(alpha, Alpha):
+        gain, norm2 = _ragged(alpha, origin, empty, problem)
+    else:
+        gain, norm2 = _dense(alpha, origin, empty, problem)
     # No weights change the loss of these: their variables are as large as they may be.
     lost = problem.facts.zero_loss(problem.n_classes) * float(problem.box[empty].sum())
     return gain + lost - 0.5 * norm2

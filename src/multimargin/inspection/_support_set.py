@@ -209,15 +209,14 @@ def support_set(
     if not 0 <= tol < 1:
         raise ValueError(f"tol must be at least 0 and below 1, got {tol!r}")
     row, own, other, value = _pairs(alpha, tol)
-    n = len(alpha.box)
-    place = _trained_on(model, alpha, n, y, sample_weight)
+    place = _trained_on(model, alpha, y, sample_weight)
     return SupportSet(
         sample=place[row],
         label=model.classes_[own],
         against=model.classes_[other],
         alpha=value,
         at_bound=_at_bound(alpha, row, value, tol),
-        n_samples=n if y is None else len(np.asarray(y)),
+        n_samples=len(place) if y is None else len(np.asarray(y)),
         classes=model.classes_,
         _formulation=alpha.formulation,
     )
@@ -233,10 +232,9 @@ def _pairs(alpha: Any, tol: float) -> tuple[NDArray[Any], ...]:
         row, other = np.repeat(np.arange(len(first)), size)[used], alpha.cls[used]
         return row, alpha.labels()[row], other, alpha.value[used].astype(float)
     row, column = np.nonzero(alpha.value > least[:, None])
-    own = alpha.labels()[row]
+    own, value = alpha.labels()[row], alpha.value[row, column].astype(float)
     # One binary problem for two classes tells each from the other.
-    other = 1 - own if alpha.value.shape[1] == 1 else column
-    return row, own, other, alpha.value[row, column].astype(float)
+    return row, own, 1 - own if alpha.value.shape[1] == 1 else column, value
 
 
 def _bounds(alpha: Any, largest: float = np.inf) -> NDArray[np.float64]:
@@ -260,19 +258,18 @@ def _at_bound(
 
 
 def _trained_on(
-    model: Any, alpha: Any, n: int, y: ArrayLike | None, sample_weight: ArrayLike | None
+    model: Any, alpha: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> NDArray[np.intp]:
     """Return the places of the samples that took part, in the data given to fit."""
+    n = len(alpha.box)
     if y is None:
         if sample_weight is not None:
             raise ValueError("sample_weight was given without y: pass the labels as well")
         return np.arange(n)
     labels = np.asarray(y)
-    used = np.ones(len(labels), dtype=bool)
+    used = np.isin(labels, model.classes_)  # a class of weight zero is none of the model's
     if sample_weight is not None:
         used &= np.asarray(sample_weight) > 0
-    # A class of weight zero is none of the model's.
-    used &= np.isin(labels, model.classes_)
     place = np.flatnonzero(used)
     if len(place) != n or not np.array_equal(labels[place], model.classes_[alpha.labels()]):
         raise ValueError(

@@ -56,13 +56,10 @@ class TopFeatures:
         return ax
 
     def __str__(self) -> str:
-        rows = [[elided(cell, 40) for cell in row] for row in self._rows()]
-        # Two tables side by side: numbers to the right, names to the left.
-        left = text_table(["for", "weight"], [row[:2] for row in rows]).split("\n")
-        right = text_table(["against", "weight"], [row[2:] for row in rows]).split("\n")
-        width = max(map(len, left))
-        lines = [f"{a:<{width}}    {b}" for a, b in zip(left, right, strict=True)]
-        return "\n".join([self._caption(), *lines])
+        # An empty column keeps the two sides apart.
+        rows = [[elided(cell, 40) for cell in (*row[:2], "", *row[2:])] for row in self._rows()]
+        table = text_table(["for", "weight", "", "against", "weight"], rows, left=(0, 3))
+        return f"{self._caption()}\n{table}"
 
     def _repr_html_(self) -> str:
         return html_table(["for", "weight", "against", "weight"], self._rows(), self._caption())
@@ -72,8 +69,11 @@ class TopFeatures:
         return f"{label}: {self.n_weights:,} weights, intercept {self.intercept:+.4f}"
 
     def _rows(self) -> list[list[str]]:
-        pairs = zip_longest(self.positive, self.negative)
-        return [[*_cells(a), *_cells(b)] for a, b in pairs]
+        sides = (
+            [(name, f"{weight:+.4f}") for name, weight in side]
+            for side in (self.positive, self.negative)
+        )
+        return [[*a, *b] for a, b in zip_longest(*sides, fillvalue=("", ""))]
 
 
 def top_features(model: Any, place: int, k: int) -> TopFeatures:
@@ -93,7 +93,3 @@ def top_features(model: Any, place: int, k: int) -> TopFeatures:
         intercept=weights.intercept(place),
         n_weights=int(np.count_nonzero(weight)),
     )
-
-
-def _cells(feature: tuple[str, float] | None) -> tuple[str, str]:
-    return ("", "") if feature is None else (feature[0], f"{feature[1]:+.4f}")

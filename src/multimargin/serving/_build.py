@@ -117,8 +117,7 @@ def create_app(
     check_served(model, name)
     limits = limits or Limits()
     about = about_model(model, name, limits, examples)
-    app: Starlette = build(Answers(model, threads=threads), about, limits, hosts)
-    return app
+    return build(Answers(model, threads=threads), about, limits, hosts)
 
 
 def about_model(model: Any, name: str, limits: Limits, examples: Sequence[str]) -> schema.Model:

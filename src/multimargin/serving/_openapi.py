@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
+import typing
 from types import NoneType, UnionType
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NotRequired,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+from typing import Any, get_args, get_origin
 
 from multimargin.serving import _schema as schema
 
@@ -74,7 +65,7 @@ def _ref(kind: Any) -> dict[str, Any]:
 
 def _object(kind: Any) -> dict[str, Any]:
     """Return the schema of a TypedDict."""
-    members = get_type_hints(kind, include_extras=True)
+    members = typing.get_type_hints(kind, include_extras=True)
     required = [name for name in members if name in kind.__required_keys__]
     return {
         "type": "object",
@@ -87,23 +78,23 @@ def _object(kind: Any) -> dict[str, Any]:
 
 def _schema(kind: Any) -> dict[str, Any]:
     """Return the schema of a type."""
-    if is_typeddict(kind):
+    if typing.is_typeddict(kind):
         return _ref(kind)
     origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Annotated:
+    if origin is typing.Annotated:
         found = _schema(arguments[0])
         for note in kind.__metadata__:
             found.update({"description": note} if isinstance(note, str) else note)
         return found
-    if origin is NotRequired:
+    if origin is typing.NotRequired:
         return _schema(arguments[0])
-    if origin is Literal:
+    if origin is typing.Literal:
         return {"type": "string", "enum": list(arguments)}
     if origin is list:
         return {"type": "array", "items": _schema(arguments[0])}
     if origin is tuple:  # of members of one type
         count = {"minItems": len(arguments), "maxItems": len(arguments)}
         return {"type": "array", **count, "items": _schema(arguments[0])}
-    if origin in (Union, UnionType):
+    if origin in (typing.Union, UnionType):
         return {"type": [_TYPES[part] for part in arguments]}
     return {"type": _TYPES[kind]}

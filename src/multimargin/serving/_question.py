@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from starlette.requests import ClientDisconnect
+
 from multimargin.serving import _schema as schema
 from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._limits import Limits
@@ -46,8 +48,6 @@ async def read_body(request: Any, limits: Limits) -> bytes:
     announced = request.headers.get("content-length", "")
     if announced.isascii() and announced.isdigit() and int(announced[:20]) > limits.max_bytes:
         raise _too_large(limits)
-    from starlette.requests import ClientDisconnect
-
     body = bytearray()  # not a list: a body can come in as many parts as it has bytes
     try:
         async with asyncio.timeout(limits.body_seconds):

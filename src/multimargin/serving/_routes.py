@@ -1,4 +1,7 @@
-"""The paths of the server: the page, the JSON endpoints and their description."""
+"""The paths of the server: the page, the JSON endpoints and their description.
+
+Imports Starlette, so import this late, as `_question`.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,16 @@ import json
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.responses import Response
+from starlette.routing import Route
 
 from multimargin.serving import _schema as schema
 from multimargin.serving._answers import Answers
@@ -22,7 +31,7 @@ from multimargin.serving._openapi import openapi_document
 from multimargin.serving._question import Question, read_body, read_question
 
 _JSON = "application/json"
-# Path, file in the package, type: nothing else is sent.
+# Files of the package by path: nothing else is sent.
 _FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/style.css": ("style.css", "text/css; charset=utf-8"),
@@ -35,44 +44,33 @@ _FEW_TEXTS = 4
 _FEW_CHARS = 5_000
 _BIG_REQUESTS = 2
 _PATHS = "/, /predict, /model, /health, /openapi.json"
+_NO_STORE = {"cache-control": "no-store"}
 # Asked for again each time, so that the page never meets the script of another version.
 _NO_CACHE = {"cache-control": "no-cache"}
 
 
-class _Endpoints:
-    """The handlers of the JSON paths."""
+class _Predict:
+    """The endpoint ``/predict``."""
 
-    def __init__(self, answers: Answers, about: schema.Model, limits: Limits) -> None:
+    def __init__(self, answers: Answers, analyzer: str, limits: Limits) -> None:
         self._answers = answers
-        self._about = json.dumps(about, allow_nan=False).encode()
         self._limits = limits
         # A text has ten times as many features of characters as of words.
-        self._few_chars = _FEW_CHARS if about["analyzer"] == "word" else _FEW_CHARS // 10
+        self._few_chars = _FEW_CHARS if analyzer == "word" else _FEW_CHARS // 10
         self._pool = ThreadPoolExecutor(_BIG_REQUESTS, "multimargin-serve")
 
-    async def predict(self, request: Any) -> Any:
+    async def answer(self, request: Any) -> Any:
         body = await read_body(request, self._limits)
         question = read_question(body, self._limits, self._answers.n_classes)
-        if self._is_small(question):
-            answer = self._encoded(question)
-        else:
-            loop = asyncio.get_running_loop()
-            answer = await loop.run_in_executor(self._pool, self._encoded, question)
-        return _response(answer)
-
-    def _is_small(self, question: Question) -> bool:
         chars = sum(map(len, question.texts))
-        return len(question.texts) <= _FEW_TEXTS and chars <= self._few_chars
+        if len(question.texts) <= _FEW_TEXTS and chars <= self._few_chars:
+            return _response(self._encoded(question))
+        loop = asyncio.get_running_loop()
+        return _response(await loop.run_in_executor(self._pool, self._encoded, question))
 
     def _encoded(self, question: Question) -> bytes:
         answer = self._answers.answer(question)
         return json.dumps(answer, separators=(",", ":"), allow_nan=False).encode()
-
-    async def model(self, _request: Any) -> Any:
-        return _response(self._about)
-
-    async def health(self, _request: Any) -> Any:
-        return _response(b'{"status": "ok"}')
 
 
 def build(
@@ -81,16 +79,12 @@ def build(
     limits: Limits,
     hosts: Collection[str] | None,
     parent: int | None = None,
-) -> Any:
+) -> Starlette:
     """Return the ASGI application.
 
     ``about`` is the answer of ``/model``, ``hosts`` are for the `Guard`, and this process ends with
     the process ``parent``.
     """
-    from starlette.applications import Starlette
-    from starlette.exceptions import HTTPException
-    from starlette.middleware import Middleware
-    from starlette.routing import Route
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Any) -> AsyncIterator[None]:
@@ -99,18 +93,20 @@ def build(
         if watch is not None:
             watch.cancel()
 
-    endpoints = _Endpoints(answers, about, limits)
-    description = json.dumps(openapi_document(), indent=2).encode()
+    described = json.dumps(openapi_document(), indent=2).encode()
+    fixed = {
+        "/model": (json.dumps(about, allow_nan=False).encode(), _NO_STORE, _JSON),
+        "/health": (b'{"status": "ok"}', _NO_STORE, _JSON),
+        "/openapi.json": (described, _NO_CACHE, _JSON),
+    }
+    page = files("multimargin.serving") / "page"
+    for path, (name, media_type) in _FILES.items():
+        fixed[path] = ((page / name).read_bytes(), _NO_CACHE, media_type)
+    predict = _Predict(answers, about["analyzer"], limits)
     app = Starlette(
         routes=[
-            Route("/predict", endpoints.predict, methods=["POST"]),
-            Route("/model", endpoints.model, methods=["GET"]),
-            Route("/health", endpoints.health, methods=["GET"]),
-            Route("/openapi.json", _sender(description, _JSON), methods=["GET"]),
-            *(
-                Route(path, _sender(*_file(*about)), methods=["GET"])
-                for path, about in _FILES.items()
-            ),
+            Route("/predict", predict.answer, methods=["POST"]),
+            *(Route(path, _sender(*what), methods=["GET"]) for path, what in fixed.items()),
         ],
         middleware=[Middleware(Guard, limits=limits, hosts=hosts)],
         exception_handlers={
@@ -124,23 +120,15 @@ def build(
     return app
 
 
-def _response(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Any:
-    from starlette.responses import Response
-
-    return Response(
-        body, status, headers={"cache-control": "no-store", **(headers or {})}, media_type=_JSON
-    )
+def _response(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Any:
+    return Response(body, status, headers={**_NO_STORE, **(headers or {})}, media_type=_JSON)
 
 
-def _file(name: str, media_type: str) -> tuple[bytes, str]:
-    return files("multimargin.serving").joinpath("page", name).read_bytes(), media_type
-
-
-def _sender(content: bytes, media_type: str) -> Callable[[Any], Awaitable[Any]]:
-    from starlette.responses import Response
-
+def _sender(
+    content: bytes, headers: Mapping[str, str], media_type: str
+) -> Callable[[Any], Awaitable[Any]]:
     async def send(_request: Any) -> Any:
-        return Response(content, headers=_NO_CACHE, media_type=media_type)
+        return Response(content, headers=headers, media_type=media_type)
 
     return send
 

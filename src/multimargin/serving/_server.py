@@ -79,7 +79,7 @@ class Server:
         """
         require_serving()
         with bound(self.host, self.port) as listening:
-            url = _url(self.host, listening)
+            url = f"http://{_bracketed(self.host)}:{listening.getsockname()[1]}/"
             if self.processes == 1:
                 app = self._app()
                 started(url)
@@ -90,7 +90,10 @@ class Server:
     @property
     def is_local(self) -> bool:
         """Whether only this machine can connect."""
-        return is_local(self.host)
+        try:
+            return ipaddress.ip_address(self.host.strip("[]")).is_loopback
+        except ValueError:
+            return self.host.lower() == "localhost"
 
     def _app(self, weights: str | None = None, parent: int | None = None) -> Any:
         from multimargin.serving._answers import Answers
@@ -169,14 +172,6 @@ class Server:
             run_processes(self._config(app, factory=True), listening)
 
 
-def is_local(host: str) -> bool:
-    """Return whether only this machine can reach a server at this address."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
 def bound(host: str, port: int) -> socket.socket:
     """Return a listening socket at an address, or raise a ValueError that says what to do."""
     try:
@@ -204,24 +199,16 @@ def bound(host: str, port: int) -> socket.socket:
 
 def _explained(error: OSError, host: str, port: int) -> Exception:
     where = f"{_bracketed(host)}:{port}"
-    if error.errno == errno.EADDRINUSE:
-        return ValueError(
-            f"{where} is in use by another program: choose another port with --port, or 0 for a "
-            "free one"
-        )
-    if error.errno == errno.EACCES:
-        return ValueError(
-            f"no permission to listen at {where}: ports below 1024 are for the administrator; "
-            "choose another with --port"
-        )
-    if error.errno == errno.EADDRNOTAVAIL:
-        return ValueError(f"--host {host} is not an address of this machine")
-    return ValueError(f"cannot listen at {where}: {error.strerror or error}")
+    known = {
+        errno.EADDRINUSE: f"{where} is in use by another program: choose another port with --port, "
+        "or 0 for a free one",
+        errno.EACCES: f"no permission to listen at {where}: ports below 1024 are for the "
+        "administrator; choose another with --port",
+        errno.EADDRNOTAVAIL: f"--host {host} is not an address of this machine",
+    }
+    unknown = f"cannot listen at {where}: {error.strerror or error}"
+    return ValueError(known.get(error.errno or 0, unknown))
 
 
 def _bracketed(host: str) -> str:
     return f"[{host.strip('[]')}]" if ":" in host else host
-
-
-def _url(host: str, listening: socket.socket) -> str:
-    return f"http://{_bracketed(host)}:{listening.getsockname()[1]}/"
