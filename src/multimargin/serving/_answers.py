@@ -76,9 +76,8 @@ class Answers:
         # True is 1 in Python, and not in JSON.
         place = self._place.get(label)
         if place is None or isinstance(self._labels[place], bool) != isinstance(label, bool):
-            raise RequestError(
-                422, "unknown_class", f"the model has no class {shown(label)}", field="against"
-            )
+            text = f"the model has no class {shown(label)}"
+            raise RequestError(422, "unknown_class", text, "against")
         return place
 
     def _explanation(

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from starlette.responses import Response
+
 from multimargin.serving._schema import Refusal
 
 
@@ -24,12 +26,13 @@ class RequestError(Exception):
     field: str | None = None
     headers: Mapping[str, str] | None = None
 
-    def body(self) -> bytes:
-        """Return the answer as JSON."""
+    def response(self) -> Response:
+        """Return the answer to the request."""
         error: Refusal = {"status": self.status, "code": self.code, "message": self.message}
         if self.field is not None:
             error["field"] = self.field
-        return json.dumps({"error": error}).encode()
+        headers = {"cache-control": "no-store", **(self.headers or {})}
+        return Response(json.dumps({"error": error}), self.status, headers, "application/json")
 
 
 def shown(value: object, most: int = 60) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from ipaddress import IPv6Address, ip_address
 
 # How many seconds of its rate a client may save up: a page that loads asks several times at once.
 _RESERVE_SECONDS = 2.0
+HOST_NAME = re.compile(r"\[[0-9a-f:.]+\]|[^:/@\s]+")  # or an address, lower case
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The paths of the server: the page, the JSON endpoints and their description.
 
-Imports Starlette, so import this late, as `_question`.
+Imports Starlette, so `_build` and `_server` import this late.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Collection
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any
@@ -59,18 +59,19 @@ class _Predict:
         self._few_chars = _FEW_CHARS if analyzer == "word" else _FEW_CHARS // 10
         self._pool = ThreadPoolExecutor(_BIG_REQUESTS, "multimargin-serve")
 
-    async def answer(self, request: Any) -> Any:
+    async def answer(self, request: Any) -> Response:
         body = await read_body(request, self._limits)
         question = read_question(body, self._limits, self._answers.n_classes)
         chars = sum(map(len, question.texts))
         if len(question.texts) <= _FEW_TEXTS and chars <= self._few_chars:
-            return _response(self._encoded(question))
+            return self._response(question)
         loop = asyncio.get_running_loop()
-        return _response(await loop.run_in_executor(self._pool, self._encoded, question))
+        return await loop.run_in_executor(self._pool, self._response, question)
 
-    def _encoded(self, question: Question) -> bytes:
+    def _response(self, question: Question) -> Response:
         answer = self._answers.answer(question)
-        return json.dumps(answer, separators=(",", ":"), allow_nan=False).encode()
+        body = json.dumps(answer, separators=(",", ":"), allow_nan=False)
+        return Response(body, headers=_NO_STORE, media_type=_JSON)
 
 
 def build(
@@ -93,20 +94,20 @@ def build(
         if watch is not None:
             watch.cancel()
 
-    described = json.dumps(openapi_document(), indent=2).encode()
+    described = json.dumps(openapi_document(), indent=2)
     fixed = {
-        "/model": (json.dumps(about, allow_nan=False).encode(), _NO_STORE, _JSON),
-        "/health": (b'{"status": "ok"}', _NO_STORE, _JSON),
-        "/openapi.json": (described, _NO_CACHE, _JSON),
+        "/model": Response(json.dumps(about, allow_nan=False), 200, _NO_STORE, _JSON),
+        "/health": Response(b'{"status": "ok"}', 200, _NO_STORE, _JSON),
+        "/openapi.json": Response(described, 200, _NO_CACHE, _JSON),
     }
     page = files("multimargin.serving") / "page"
     for path, (name, media_type) in _FILES.items():
-        fixed[path] = ((page / name).read_bytes(), _NO_CACHE, media_type)
+        fixed[path] = Response((page / name).read_bytes(), 200, _NO_CACHE, media_type)
     predict = _Predict(answers, about["analyzer"], limits)
     app = Starlette(
         routes=[
             Route("/predict", predict.answer, methods=["POST"]),
-            *(Route(path, _sender(*what), methods=["GET"]) for path, what in fixed.items()),
+            *(Route(path, response, methods=["GET"]) for path, response in fixed.items()),
         ],
         middleware=[Middleware(Guard, limits=limits, hosts=hosts)],
         exception_handlers={
@@ -120,24 +121,11 @@ def build(
     return app
 
 
-def _response(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Any:
-    return Response(body, status, headers={**_NO_STORE, **(headers or {})}, media_type=_JSON)
-
-
-def _sender(
-    content: bytes, headers: Mapping[str, str], media_type: str
-) -> Callable[[Any], Awaitable[Any]]:
-    async def send(_request: Any) -> Any:
-        return Response(content, headers=headers, media_type=media_type)
-
-    return send
-
-
 async def _refused(_request: Any, error: Any) -> Any:
-    return _response(error.body(), error.status, error.headers)
+    return error.response()
 
 
-async def _no_such_thing(request: Any, error: Any) -> Any:
+async def _no_such_thing(request: Any, error: Any) -> Response:
     """Answer for what Starlette refuses: unknown paths and methods."""
     status = int(error.status_code)
     if status == 405:
@@ -148,16 +136,15 @@ async def _no_such_thing(request: Any, error: Any) -> Any:
         code, text = "not_found", f"there is nothing here; there are {_PATHS}"
     else:
         code, text = "refused", str(error.detail)
-    refused = RequestError(status, code, text, headers=error.headers)
-    return _response(refused.body(), status, refused.headers)
+    return RequestError(status, code, text, headers=error.headers).response()
 
 
-async def _failed(_request: Any, error: Exception) -> Any:
+async def _failed(_request: Any, error: Exception) -> Response:
     logging.getLogger("uvicorn.error").debug("request failed", exc_info=error)
     text = "the server could not answer this; its log says why"
     # Starlette answers these outside of the guard, which adds its headers to all others.
     headers = {name.decode(): value.decode() for name, value in HEADERS}
-    return _response(RequestError(500, "internal_error", text).body(), 500, headers)
+    return RequestError(500, "internal_error", text, headers=headers).response()
 
 
 async def _end_with(parent: int) -> None:

@@ -19,8 +19,7 @@ import scipy.sparse as sp
 
 from multimargin.models._feature_major import weights_by_feature
 from multimargin.serving._build import about_model, require_serving, served_model
-from multimargin.serving._guard import HOST_NAME
-from multimargin.serving._limits import Limits
+from multimargin.serving._limits import HOST_NAME, Limits
 
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 # Idle connections end after this; requests that are under way at the end get as long.
