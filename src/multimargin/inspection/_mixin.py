@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from multimargin.inspection._certificate import Certificate, certified
+from multimargin.inspection._class_weights import TopFeatures, top_features
 from multimargin.inspection._explanation import (
     Explanation,
     explanation,
@@ -16,7 +17,6 @@ from multimargin.inspection._explanation import (
     two_classes,
 )
 from multimargin.inspection._labels import class_index, native
-from multimargin.inspection._top_features import TopFeatures, top_features
 from multimargin.models._arguments import whole_number
 
 
@@ -24,8 +24,6 @@ class InspectionMixin:
     """`explain`, `top_features` and `certify`, for estimators with weights."""
 
     classes_: NDArray[Any]
-    coef_: Any
-    intercept_: NDArray[Any]
 
     def explain(
         self,
