@@ -155,7 +155,7 @@ class Explanation:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the contributions as bars, on `ax` or a new figure; return the axes."""
-        bars = [(name, part.contribution) for name, part in self._parts()[:-1]]
+        bars = [(name, difference) for name, _, _, difference in self._parts()[:-1]]
         ax = plot_bars(ax, bars, quiet=len(bars) - len(self.contributions))
         sides = f"for {short(self.runner_up, 18)}  ←  contribution  →  for {short(self.label, 18)}"
         ax.set_xlabel(sides, fontsize="small")
@@ -184,23 +184,16 @@ class Explanation:
         return html_table(titles, self._rows(), caption)
 
     def _rows(self) -> list[list[str]]:
-        return [
-            [
-                name,
-                f"{part.score:+.4f}",
-                f"{part.runner_up_score:+.4f}",
-                f"{part.contribution:+.4f}",
-            ]
-            for name, part in self._parts()
-        ]
+        return [[name, *(f"{one:+.4f}" for one in numbers)] for name, *numbers in self._parts()]
 
-    def _parts(self) -> list[tuple[str, Contribution | Part]]:
+    def _parts(self) -> list[tuple[str, float, float, float]]:
         parts: list[tuple[str, Contribution | Part]] = [(c.feature, c) for c in self.contributions]
         if self.n_rest:
             name = "1 other feature" if self.n_rest == 1 else f"{self.n_rest:,} other features"
             parts.append((name, self.rest_part))
         whole = Part(self.score, self.runner_up_score)
-        return [*parts, ("intercept", self.intercept_part), ("sum", whole)]
+        parts += [("intercept", self.intercept_part), ("sum", whole)]
+        return [(name, p.score, p.runner_up_score, p.contribution) for name, p in parts]
 
 
 class Comparison(NamedTuple):
@@ -254,10 +247,16 @@ def largest(contributions: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     return np.argsort(-np.abs(contributions), kind="stable")[:k]
 
 
-def explanation(
-    model: Any, sample: Any, own: int, other: int, k: int, rank: str, best: list[tuple[Any, float]]
+def explain(
+    model: Any, x: Any, k: int, label: Any, against: Any, rank: str, n_best: int
 ) -> Explanation:
-    """Explain the scores of two classes, given by their places, on a `one_sample`."""
+    """Explain a sample: `MulticlassSVC.explain`, its arguments checked."""
+    sample = _one_sample(model, x)
+    classes, places, scores = model.classes_, [], []
+    if label is None or against is None or n_best > 0:
+        (places,), (scores,) = model._scores().top(sample, max(2, min(n_best, len(classes))))
+    own, other = _two_classes(classes, places, label, against)
+    ranked = zip(places[:n_best], scores[:n_best], strict=True)
     compared = compare(ClassWeights(model), sample.indices, sample.data, own, other)
     listed = compared.ranked(k, rank)
     unlisted = np.ones(len(compared.features), dtype=bool)
@@ -266,26 +265,20 @@ def explanation(
     columns = (column[listed].tolist() for column in compared[:5])
     names = names_of(model, compared.features[listed])
     return Explanation(
-        label=native(model.classes_[own]),
-        runner_up=native(model.classes_[other]),
+        label=native(classes[own]),
+        runner_up=native(classes[other]),
         score=whole.score + intercept.score,
         runner_up_score=whole.runner_up_score + intercept.runner_up_score,
         contributions=[Contribution(*row) for row in zip(names, *columns, strict=True)],
         intercept_part=intercept,
         rest_part=compared.part(unlisted),
         n_known=len(compared.features),
-        best=best,
+        best=[(native(classes[place]), float(score)) for place, score in ranked],
     )
 
 
-def two_classes(
-    classes: NDArray[Any], best: NDArray[Any], label: Any, against: Any
-) -> tuple[int, int]:
-    """Return the places of the class to explain and of the class to compare it with.
-
-    ``best`` are the places of the best classes. ``label`` None is the best class, ``against`` None
-    the best other one.
-    """
+def _two_classes(classes: NDArray[Any], best: Any, label: Any, against: Any) -> tuple[int, int]:
+    """Return the places of the class to explain and of its rival; None is the best there is."""
     own = int(best[0]) if label is None else class_index(classes, label)
     if against is None:
         return own, int(best[1] if best[0] == own else best[0])
@@ -298,7 +291,7 @@ def two_classes(
     return own, other
 
 
-def one_sample(model: Any, x: Any) -> Any:
+def _one_sample(model: Any, x: Any) -> Any:
     """Return the sample as a CSR matrix of one row, its columns rising and without zeros."""
     X = model._checked(_as_rows(model, x))
     if X.shape[0] != 1:

@@ -24,7 +24,8 @@ _EXAMPLE = {"text": "a stringed instrument that is played with a bow", "k": 2, "
 
 def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document of the server."""
-    schemas = {kind.__name__: _object(kind) for kind in schema.ALL}
+    kinds = filter(typing.is_typeddict, vars(schema).values())
+    schemas = {kind.__name__: _object(kind) for kind in kinds}
     schemas["Question"]["oneOf"] = [{"required": ["text"]}, {"required": ["texts"]}]
     question = {"application/json": {"schema": _ref(schema.Question), "example": _EXAMPLE}}
     predict = _operation(
