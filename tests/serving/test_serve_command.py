@@ -25,7 +25,7 @@ from multimargin import MulticlassSVC, save_model
 from multimargin.cli import main
 from multimargin.serving import Server
 from multimargin.serving._routes import _end_with
-from multimargin.serving._server import _explained, bound, is_local
+from multimargin.serving._server import _explained, bound
 from tests.support.served import TEXTS, eventually, serving, small_model
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="no /proc")
@@ -239,10 +239,10 @@ def test_unknown_hosts():
 
 
 def test_who_can_connect(model_file, monkeypatch, capsys):
-    assert [is_local(h) for h in ("127.0.0.1", "localhost", "::1", "[::1]", "127.9.9.9")] == [
-        True
-    ] * 5
-    assert [is_local(h) for h in ("0.0.0.0", "::", "10.0.0.1", "example.org")] == [False] * 4
+    local = ("127.0.0.1", "localhost", "::1", "[::1]", "127.9.9.9")
+    assert all(Server("model", host=host).is_local for host in local)
+    others = ("0.0.0.0", "::", "10.0.0.1", "example.org")
+    assert not any(Server("model", host=host).is_local for host in others)
     monkeypatch.setattr(Server, "run", lambda self, started: started("http://0.0.0.0:80/"))
     assert main(["serve", str(model_file), "--host", "0.0.0.0"]) == 0
     assert "other machines can connect" in capsys.readouterr().err

@@ -6,12 +6,12 @@
 
 from multimargin.inspection._certificate import Certificate
 from multimargin.inspection._class_report import ClassReport, class_report
+from multimargin.inspection._class_weights import TopFeatures
 from multimargin.inspection._confusions import ConfusedPair, Confusions, Family, confusions
 from multimargin.inspection._explanation import Contribution, Explanation, Part
 from multimargin.inspection._margins import Margins, margins
 from multimargin.inspection._similar import similar_classes
 from multimargin.inspection._support_set import SupportSet, support_set
-from multimargin.inspection._top_features import TopFeatures
 
 __all__ = [
     "Certificate",

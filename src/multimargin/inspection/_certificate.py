@@ -39,7 +39,7 @@ class Certificate:
 
 
 def certified(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Certificate:
-    """What `MulticlassSVC.certify` returns."""
+    """Certify a model: `MulticlassSVC.certify`."""
     X = list(X) if isinstance(X, Iterator) else X  # read twice
     features = as_core_csr(model._checked(X)).astype(np.float64, copy=False)
     y = column_or_1d(y)
@@ -63,7 +63,9 @@ def certified(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None)
             "the model has no dual objective and no dual variables: train it here, or save it "
             "with dual=True"
         )
-    return Certificate(primal, dual, _gap(primal, dual), alpha is not None)
+    scale = max(abs(primal), abs(dual))
+    gap = 1.0 if np.isinf(scale) else (primal - dual) / (scale or 1.0)
+    return Certificate(primal, dual, gap, alpha is not None)
 
 
 def _origin(
@@ -80,10 +82,3 @@ def _origin(
             "those of weight zero not at all)"
         )
     return origin
-
-
-def _gap(primal: float, dual: float) -> float:
-    scale = max(abs(primal), abs(dual))
-    if np.isinf(scale):
-        return 1.0
-    return (primal - dual) / scale if scale > 0 else 0.0

@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin.inspection._html_table import html_table
-from multimargin.inspection._labels import class_index, codes, native, predicted_labels
+from multimargin.inspection._labels import class_index, codes, native
+from multimargin.inspection._plots import AGAINST, FOR
 from multimargin.io._atomic import atomic_write
+from multimargin.io._figure_file import axes_or_new
 from multimargin.io._text_table import elided, text_table
 from multimargin.tables._write import table_lines
 
 _COLUMNS = ("label", "precision", "recall", "f1", "support", "predicted")
 _SHOWN = 30
-Row = tuple[Any, ...]  # cells of _COLUMNS
+_FEWEST_IN_A_MEAN = 5
 
 
 def class_report(given: Any, *rest: Any) -> ClassReport:
@@ -53,12 +55,9 @@ def class_report(given: Any, *rest: Any) -> ClassReport:
     >>> report.sorted_by("recall").labels.tolist()
     ['c', 'a', 'b']
     """
-    y_true, y_pred, classes = predicted_labels(given, *rest)
-    found = codes(y_true, y_pred, classes)
-    n = len(found.labels)
-    support = np.bincount(found.truth, minlength=n)
-    predicted = np.bincount(found.predicted, minlength=n)
-    hits = np.bincount(found.truth[found.truth == found.predicted], minlength=n)
+    found = codes(given, *rest)
+    support, predicted = found.count(found.truth), found.count(found.predicted)
+    hits = found.count(found.truth[found.truth == found.predicted])
     f1 = _ratio(2 * hits, support + predicted)
     return ClassReport(
         labels=found.labels,
@@ -73,12 +72,6 @@ def class_report(given: Any, *rest: Any) -> ClassReport:
         n_samples=int(support.sum()),
         n_met=int((~np.isnan(f1)).sum()),
     )
-
-
-def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
-    ratio = np.full(len(whole), np.nan)
-    np.divide(part, whole, out=ratio, where=whole > 0)
-    return ratio
 
 
 @dataclass(frozen=True)
@@ -128,9 +121,9 @@ class ClassReport:
         return len(self.labels)
 
     def __getitem__(self, label: Any) -> dict[str, Any]:
-        """Return the row of a label."""
+        """Return the row of a label, None for NaN."""
         order = np.argsort(self.labels, kind="stable")
-        return _named(self._row(int(order[class_index(self.labels[order], label)])))
+        return self._row(order[class_index(self.labels[order], label)])
 
     def sorted_by(self, column: str = "f1", *, descending: bool = False) -> ClassReport:
         """Return a report of the rows in the order of a column; NaN comes last.
@@ -157,13 +150,13 @@ class ClassReport:
             "macro_f1": self.macro_f1,
             "weighted_f1": self.weighted_f1,
             "samples": self.n_samples,
-            "classes": [_named(row) for row in self._rows()],
+            "classes": list(self._rows()),
         }
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write one line per class, atomically; NaN is empty."""
         with atomic_write(path) as file:
-            rows = (list(_named(row).values()) for row in self._rows())
+            rows = (list(row.values()) for row in self._rows())
             file.writelines(line.encode() for line in table_lines("csv", _COLUMNS, rows))
 
     def to_frame(self) -> Any:
@@ -180,13 +173,31 @@ class ClassReport:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw F1 over support, a dot for each class, on `ax` or a new figure; return the axes."""
-        from multimargin.inspection._plots import plot_class_report
-
-        return plot_class_report(self, ax)
+        ax = axes_or_new(ax)
+        met = self.support > 0
+        support, f1 = self.support[met], self.f1[met]
+        # Supports are whole numbers and F1 of few samples has few values: spread coinciding dots.
+        random = np.random.default_rng(0)
+        spread = np.exp(random.uniform(-0.06, 0.06, len(support)) * (len(support) > 100))
+        alpha = float(np.clip(30 / np.sqrt(max(1, len(support))), 0.08, 0.8))
+        ax.scatter(support * spread, f1, s=14, color=FOR, alpha=alpha, linewidths=0)
+        sizes, means = _running_mean(support, f1)
+        if len(sizes) > 1:
+            label = "mean of classes of about this size"
+            ax.plot(sizes, means, color=AGAINST, linewidth=2, label=label)
+            ax.legend(frameon=False, fontsize="small", loc="lower right")
+        ax.set_xlim(support.min() / 1.25, support.max() * 1.25)
+        if support.max() >= 10 * support.min():
+            ax.set_xscale("log")
+            ax.xaxis.set_major_formatter("{x:,.0f}")
+        ax.set(ylim=(-0.03, 1.03), xlabel="samples of the class", ylabel="F1")
+        title = f"accuracy {self.accuracy:.3f}, macro-F1 {self.macro_f1:.3f}"
+        ax.set_title(title, fontsize="medium")
+        return ax
 
     def __str__(self) -> str:
         titles, rows, note = self._table()
-        rows = [[elided(row[0], 40), *row[1:]] for row in rows]
+        rows = [[elided(label, 40), *cells] for label, *cells in rows]
         return f"{text_table(titles, rows)}\n{note}\n{self._summary()}"
 
     def _repr_html_(self) -> str:
@@ -194,12 +205,11 @@ class ClassReport:
         return html_table(titles, rows, f"{self._summary()}. {note}")
 
     def _table(self) -> tuple[list[str], list[list[str]], str]:
-        shown = self.head(_SHOWN)
         rows = [
             [str(label), *map(_share, shares), f"{support:,}", f"{predicted:,}"]
-            for label, *shares, support, predicted in shown._rows()
+            for label, *shares, support, predicted in (row.values() for row in self._rows(_SHOWN))
         ]
-        left = len(self) - len(shown)
+        left = len(self) - len(rows)
         note = f"... and {left:,} more: see sorted_by, to_csv, to_frame" if left else ""
         return ["label", "precision", "recall", "F1", "support", "predicted"], rows, note
 
@@ -210,24 +220,32 @@ class ClassReport:
         )
 
     def _taken(self, order: NDArray[Any]) -> ClassReport:
-        return replace(
-            self,
-            labels=self.labels[order],
-            **{name: getattr(self, name)[order] for name in _COLUMNS[1:]},
-        )
+        columns = ("labels", *_COLUMNS[1:])
+        return replace(self, **{name: getattr(self, name)[order] for name in columns})
 
-    def _rows(self) -> Iterator[Row]:
-        return (self._row(i) for i in range(len(self)))
+    def _rows(self, most: int | None = None) -> Iterator[dict[str, Any]]:
+        return map(self._row, range(len(self))[:most])
 
-    def _row(self, i: int) -> Row:
-        label, *cells = (native(getattr(self, name)[i]) for name in ("labels", *_COLUMNS[1:]))
-        return (label, *cells)
+    def _row(self, i: int) -> dict[str, Any]:
+        cells = (native(getattr(self, name)[i]) for name in _COLUMNS[1:])
+        known = (None if math.isnan(cell) else cell for cell in cells)
+        return dict(zip(_COLUMNS, (native(self.labels[i]), *known), strict=True))
 
 
-def _named(row: Row) -> dict[str, Any]:
-    cells = (None if isinstance(cell, float) and math.isnan(cell) else cell for cell in row[1:])
-    return dict(zip(_COLUMNS, (row[0], *cells), strict=True))
+def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> NDArray[np.float64]:
+    ratio = np.full(len(whole), np.nan)
+    np.divide(part, whole, out=ratio, where=whole > 0)
+    return ratio
 
 
-def _share(number: float) -> str:
-    return "–" if math.isnan(number) else f"{number:.4f}"
+def _running_mean(x: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return means of points of about the same ``x``, two to a doubling, none of few points."""
+    part = np.floor(2 * np.log2(x)).astype(np.intp)
+    count = np.bincount(part)
+    many = count >= _FEWEST_IN_A_MEAN
+    middle = np.exp(np.bincount(part, np.log(x))[many] / count[many])
+    return middle, np.bincount(part, y)[many] / count[many]
+
+
+def _share(number: float | None) -> str:
+    return "–" if number is None else f"{number:.4f}"

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin.inspection._html_table import html_table
-from multimargin.inspection._labels import (
-    Codes,
-    class_index,
-    codes,
-    native,
-    places_of,
-    predicted_labels,
-)
+from multimargin.inspection._labels import Codes, class_index, codes, native, places_of
+from multimargin.inspection._plots import plot_confusions
 from multimargin.inspection._similar import cosines, nearest
 from multimargin.io._text_table import elided, text_table
 from multimargin.models._arguments import whole_number
@@ -122,23 +117,23 @@ def confusions(given: Any, *rest: Any, groups: Groups | None = None, k: int = 20
     0.75
     """
     k = whole_number("k", k, 1)
-    y_true, y_pred, classes = predicted_labels(given, *rest)
-    found = codes(y_true, y_pred, classes)
-    model = None if classes is None else given
+    found = codes(given, *rest)
+    n = len(found.labels)
     parents = _parents(found.labels, groups)
     wrong = found.truth != found.predicted
-    errors = Codes(found.labels, found.truth[wrong], found.predicted[wrong])
-    akin = _siblings(errors, parents, model)
-    support = np.bincount(found.truth, minlength=len(found.labels))
+    errors = replace(found, truth=found.truth[wrong], predicted=found.predicted[wrong])
+    siblings = _siblings(errors, parents)
+    support = found.count(found.truth)
+    once = np.ones(len(wrong), dtype=np.int64)
     return Confusions(
-        n_samples=len(found.truth),
-        n_errors=int(wrong.sum()),
-        n_sibling_errors=None if akin is None else int(akin.sum()),
+        n_samples=len(wrong),
+        n_errors=len(errors.truth),
+        n_sibling_errors=None if siblings is None else int(siblings.sum()),
         n_parent_errors=None if parents is None else _with_parents(errors, parents),
-        pairs=_pairs(errors, support, parents, akin, model, k),
-        families=[] if parents is None else _families(found, errors, parents, support),
+        pairs=_pairs(errors, support, siblings, k),
+        families=[] if parents is None else _families(errors, parents, support),
         labels=found.labels,
-        counts=found.pairs(),
+        counts=sp.csr_matrix((once, (found.truth, found.predicted)), shape=(n, n)),
     )
 
 
@@ -191,10 +186,10 @@ class Confusions:
             if family.parent == parent:
                 return family
         some = ", ".join(repr(family.parent) for family in self.families[:5])
-        hint = (
+        known = (
             f"{len(self.families):,}: {some}, ..." if some else "none: give groups= to confusions"
         )
-        raise ValueError(f"no family has the parent {parent!r}; there are {hint}")
+        raise ValueError(f"no family has the parent {parent!r}; there are {known}")
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything but the counts as JSON can hold it."""
@@ -205,9 +200,7 @@ class Confusions:
             "sibling_share": self.sibling_share,
             "parent_errors": self.n_parent_errors,
             "pairs": [{**vars(pair), "total": pair.total} for pair in self.pairs],
-            "families": [
-                {**vars(family), "share_within": family.share_within} for family in self.families
-            ],
+            "families": [{**vars(f), "share_within": f.share_within} for f in self.families],
         }
 
     def plot(self, labels: Any = None, ax: Any = None) -> Any:
@@ -216,8 +209,6 @@ class Confusions:
         ``labels`` is a list or a `Family`; by default the family with the most errors within, or
         else the classes of the most confused pairs.
         """
-        from multimargin.inspection._plots import plot_confusions
-
         return plot_confusions(self, labels, ax)
 
     def __str__(self) -> str:
@@ -259,11 +250,8 @@ def _parents(labels: NDArray[Any], groups: Groups | None) -> NDArray[np.object_]
     """Return the parent of each label; None for labels without."""
     if groups is None:
         return None
-    if isinstance(groups, Mapping):
-        ask: Callable[[Any], Hashable] = groups.get
-    elif callable(groups):
-        ask = groups
-    else:
+    ask = groups.get if isinstance(groups, Mapping) else groups
+    if not callable(ask):
         raise TypeError(
             f"groups must be a mapping from label to parent, or a function, got {type(groups)}"
         )
@@ -272,23 +260,21 @@ def _parents(labels: NDArray[Any], groups: Groups | None) -> NDArray[np.object_]
     return parents
 
 
-def _siblings(
-    errors: Codes, parents: NDArray[np.object_] | None, model: Any
-) -> NDArray[np.bool_] | None:
-    """Return for each error whether a sibling was predicted."""
+def _siblings(errors: Codes, parents: NDArray[np.object_] | None) -> NDArray[np.bool_] | None:
+    """Return for each error whether a sibling was predicted; None where that is not known."""
     if parents is not None:
         numbers = _numbered(parents)
         true = numbers[errors.truth]
         same: NDArray[np.bool_] = (true >= 0) & (true == numbers[errors.predicted])
         return same
-    if model is None:
+    if errors.model is None:
         return None
-    row = places_of(model.classes_, errors.labels)
     akin = np.zeros(len(errors.truth), dtype=bool)
+    row = places_of(errors.model.classes_, errors.labels)
     known = np.flatnonzero((row[errors.truth] >= 0) & (row[errors.predicted] >= 0))
     if len(known):
         asked, which = np.unique(row[errors.truth[known]], return_inverse=True)
-        order, _ = nearest(model, asked, _NEAREST)
+        order, _ = nearest(errors.model, asked, _NEAREST)
         akin[known] = (order[which] == row[errors.predicted[known]][:, None]).any(axis=1)
     return akin
 
@@ -303,41 +289,32 @@ def _with_parents(errors: Codes, parents: NDArray[np.object_]) -> int:
 
 
 def _numbered(parents: NDArray[np.object_]) -> NDArray[np.intp]:
-    numbers: dict[Any, int] = {}
-    return np.array(
-        [-1 if p is None else numbers.setdefault(p, len(numbers)) for p in parents], dtype=np.intp
-    )
+    """Return a number for each parent, -1 for None."""
+    numbers: dict[Any, int] = {None: -1}
+    return np.array([numbers.setdefault(p, len(numbers) - 1) for p in parents], dtype=np.intp)
 
 
 def _pairs(
-    errors: Codes,
-    support: NDArray[np.intp],
-    parents: NDArray[np.object_] | None,
-    akin: NDArray[np.bool_] | None,
-    model: Any,
-    k: int,
+    errors: Codes, support: NDArray[np.intp], siblings: NDArray[np.bool_] | None, k: int
 ) -> list[ConfusedPair]:
     """Return the most confused pairs."""
     low = np.minimum(errors.truth, errors.predicted)
     high = np.maximum(errors.truth, errors.predicted)
-    keys, first, which = np.unique(
-        low.astype(np.int64) * len(errors.labels) + high, return_index=True, return_inverse=True
+    keys, first, which, total = np.unique(
+        low * len(errors.labels) + high,
+        return_index=True,
+        return_inverse=True,
+        return_counts=True,
     )
-    total = np.bincount(which, minlength=len(keys))
     upward = np.bincount(which, errors.truth == low, minlength=len(keys)).astype(np.int64)
     chosen = np.lexsort((keys, -total))[:k]
-    likeness = _likeness(model, errors.labels, low[first[chosen]], high[first[chosen]])
+    likeness = _likeness(errors, low[first[chosen]], high[first[chosen]])
     pairs = []
     for at, similarity in zip(chosen, likeness, strict=True):
         a, b = int(low[first[at]]), int(high[first[at]])
         a_as_b, b_as_a = int(upward[at]), int(total[at] - upward[at])
         if b_as_a > a_as_b:
             a, b, a_as_b, b_as_a = b, a, b_as_a, a_as_b
-        siblings = None
-        if parents is not None:
-            siblings = bool(parents[a] is not None and parents[a] == parents[b])
-        elif akin is not None:
-            siblings = bool(akin[which == at].any())
         pairs.append(
             ConfusedPair(
                 a=native(errors.labels[a]),
@@ -346,49 +323,43 @@ def _pairs(
                 b_as_a=b_as_a,
                 a_as_b_rate=a_as_b / max(1, int(support[a])),
                 b_as_a_rate=b_as_a / max(1, int(support[b])),
-                siblings=siblings,
+                siblings=None if siblings is None else bool(siblings[which == at].any()),
                 similarity=similarity,
             )
         )
     return pairs
 
 
-def _likeness(
-    model: Any, labels: NDArray[Any], low: NDArray[np.intp], high: NDArray[np.intp]
-) -> list[float | None]:
+def _likeness(errors: Codes, a: NDArray[np.intp], b: NDArray[np.intp]) -> list[float | None]:
     """Return the similarity of each pair of labels; None for labels that are no class."""
-    likeness: list[float | None] = [None] * len(low)
-    if model is None:
-        return likeness
-    a, b = places_of(model.classes_, labels[low]), places_of(model.classes_, labels[high])
-    known = np.flatnonzero((a >= 0) & (b >= 0))
-    if len(known):
-        for i, value in zip(known, cosines(model, a[known], b[known]), strict=True):
-            likeness[i] = float(value)
-    return likeness
+    likeness = np.full(len(a), None)
+    if errors.model is not None:
+        a, b = (places_of(errors.model.classes_, errors.labels[side]) for side in (a, b))
+        known = np.flatnonzero((a >= 0) & (b >= 0))
+        if len(known):
+            likeness[known] = cosines(errors.model, a[known], b[known])
+    return likeness.tolist()
 
 
 def _families(
-    found: Codes, errors: Codes, parents: NDArray[np.object_], support: NDArray[np.intp]
+    errors: Codes, parents: NDArray[np.object_], support: NDArray[np.intp]
 ) -> list[Family]:
     numbers = _numbered(parents)
     n = int(numbers.max(initial=-1)) + 1
-    member = np.flatnonzero(numbers >= 0)
-    samples = np.bincount(numbers[member], support[member], minlength=n).astype(np.int64)
-    true, predicted = numbers[errors.truth], numbers[errors.predicted]
+    true = numbers[errors.truth]
     wrong = np.bincount(true[true >= 0], minlength=n)
-    within = np.bincount(true[(true >= 0) & (true == predicted)], minlength=n)
-    order = member[np.argsort(numbers[member], kind="stable")]
-    parts = np.split(order, np.cumsum(np.bincount(numbers[member], minlength=n))[:-1]) if n else []
+    within = np.bincount(true[(true >= 0) & (true == numbers[errors.predicted])], minlength=n)
+    order = np.argsort(numbers, kind="stable")
+    members = np.split(order, np.searchsorted(numbers[order], np.arange(n)))[1:]
     families = [
         Family(
-            parent=native(parents[part[0]]),
-            labels=[native(label) for label in found.labels[part]],
-            n_samples=int(samples[g]),
-            n_errors=int(wrong[g]),
-            n_within=int(within[g]),
+            parent=native(parents[some[0]]),
+            labels=[native(label) for label in errors.labels[some]],
+            n_samples=int(support[some].sum()),
+            n_errors=int(wrong[number]),
+            n_within=int(within[number]),
         )
-        for g, part in enumerate(parts)
-        if len(part) > 1
+        for number, some in enumerate(members)
+        if len(some) > 1
     ]
     return sorted(families, key=lambda f: (-f.n_within, -f.n_errors, str(f.parent)))

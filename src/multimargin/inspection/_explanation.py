@@ -1,13 +1,24 @@
-"""The features that spoke for the class of a sample and against another."""
+"""Explain one prediction: compare the scores of two classes on a sample, feature by feature."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from multimargin.inspection._class_weights import ClassWeights
 from multimargin.inspection._html_table import html_table
+from multimargin.inspection._labels import class_index, native
+from multimargin.inspection._plots import plot_bars, short
 from multimargin.io._text_table import elided, text_table
+from multimargin.models._feature_names import names_of
+from multimargin.solvers._problem import as_core_csr
+
+_NOTHING_KNOWN = "No feature of this sample is known to the model: the intercepts alone decide."
 
 
 @dataclass(frozen=True)
@@ -47,16 +58,9 @@ class Contribution:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        return {
-            "feature": self.feature,
-            "index": self.index,
-            "value": self.value,
-            "weight": self.weight,
-            "runner_up_weight": self.runner_up_weight,
-            "score": self.score,
-            "runner_up_score": self.runner_up_score,
-            "contribution": self.contribution,
-        }
+        scores = {"score": self.score, "runner_up_score": self.runner_up_score}
+        *given, contribution = vars(self).items()
+        return dict([*given, *scores.items(), contribution])
 
 
 @dataclass(frozen=True)
@@ -151,9 +155,14 @@ class Explanation:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the contributions as bars, on `ax` or a new figure; return the axes."""
-        from multimargin.inspection._plots import plot_explanation
-
-        return plot_explanation(self, ax)
+        bars = [(name, difference) for name, _, _, difference in self._parts()[:-1]]
+        ax = plot_bars(ax, bars, quiet=len(bars) - len(self.contributions))
+        sides = f"for {short(self.runner_up, 18)}  ←  contribution  →  for {short(self.label, 18)}"
+        ax.set_xlabel(sides, fontsize="small")
+        title = f"{short(self.label, 40)}, {self.standing} {short(self.runner_up, 40)}"
+        title += f" by {abs(self.difference):.3f}"
+        ax.set_title(title, fontsize="medium", wrap=True)
+        return ax
 
     def __str__(self) -> str:
         label, runner_up = elided(str(self.label), 60), elided(str(self.runner_up), 60)
@@ -162,35 +171,153 @@ class Explanation:
             f"{self.runner_up_score:+.4f} by {abs(self.difference):.4f}"
         )
         if not self.n_known:
-            head += f"\n{self._nothing_known()}"
-        rows = [[elided(name, 40), *map(_signed, numbers)] for name, *numbers in self._rows()]
+            head += f"\n{_NOTHING_KNOWN}"
+        rows = [[elided(name, 40), *numbers] for name, *numbers in self._rows()]
         titles = ["feature", elided(str(self.label)), elided(str(self.runner_up)), "difference"]
         return f"{head}\n{text_table(titles, rows)}"
 
     def _repr_html_(self) -> str:
-        rows = [[name, *map(_signed, numbers)] for name, *numbers in self._rows()]
         titles = ["feature", str(self.label), str(self.runner_up), "difference"]
         caption = f"{self.label}, {self.standing} {self.runner_up} by {abs(self.difference):.4f}"
         if not self.n_known:
-            caption += f". {self._nothing_known()}"
-        return html_table(titles, rows, caption)
+            caption += f". {_NOTHING_KNOWN}"
+        return html_table(titles, self._rows(), caption)
 
-    def _nothing_known(self) -> str:
-        return "No feature of this sample is known to the model: the intercepts alone decide."
+    def _rows(self) -> list[list[str]]:
+        return [[name, *(f"{one:+.4f}" for one in numbers)] for name, *numbers in self._parts()]
 
-    def _rows(self) -> Iterator[tuple[str, float, float, float]]:
-        for c in self.contributions:
-            yield c.feature, c.score, c.runner_up_score, c.contribution
+    def _parts(self) -> list[tuple[str, float, float, float]]:
+        parts: list[tuple[str, Contribution | Part]] = [(c.feature, c) for c in self.contributions]
         if self.n_rest:
             name = "1 other feature" if self.n_rest == 1 else f"{self.n_rest:,} other features"
-            yield self._row(name, self.rest_part)
-        yield self._row("intercept", self.intercept_part)
-        yield self._row("sum", Part(self.score, self.runner_up_score))
-
-    @staticmethod
-    def _row(name: str, part: Part) -> tuple[str, float, float, float]:
-        return name, part.score, part.runner_up_score, part.contribution
+            parts.append((name, self.rest_part))
+        whole = Part(self.score, self.runner_up_score)
+        parts += [("intercept", self.intercept_part), ("sum", whole)]
+        return [(name, p.score, p.runner_up_score, p.contribution) for name, p in parts]
 
 
-def _signed(number: float) -> str:
-    return f"{number:+.4f}"
+class Comparison(NamedTuple):
+    """The terms of two scores, one entry per feature of the sample.
+
+    ``contributions`` is ``values * (weights - other_weights)``: how far each feature sets the two
+    scores apart.
+    """
+
+    features: NDArray[Any]
+    values: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    other_weights: NDArray[np.float64]
+    contributions: NDArray[np.float64]
+    intercept: Part
+
+    def part(self, which: NDArray[Any] | slice) -> Part:
+        """Sum the terms of some features."""
+        # Not dot products: BLAS would use threads of its own.
+        values = self.values[which]
+        return Part(
+            float(np.sum(values * self.weights[which])),
+            float(np.sum(values * self.other_weights[which])),
+        )
+
+    def ranked(self, k: int, rank: str) -> NDArray[np.intp]:
+        """Return the places of at most ``k`` features, the largest contribution first.
+
+        Features that neither class has a weight for are left out.
+        """
+        places = np.flatnonzero((self.weights != 0) | (self.other_weights != 0))
+        if rank == "size":
+            places = np.sort(places[largest(self.contributions[places], k)])
+        order = np.argsort(-self.contributions[places], kind="stable")[:k]
+        chosen: NDArray[np.intp] = places[order]
+        return chosen
+
+
+def compare(
+    weights: ClassWeights, features: NDArray[Any], values: NDArray[Any], own: int, other: int
+) -> Comparison:
+    """Compare two classes, given by their places, on the features of a sample, which rise."""
+    values = values.astype(np.float64)
+    of_own, of_other = weights.at(own, features), weights.at(other, features)
+    intercept = Part(weights.intercept(own), weights.intercept(other))
+    return Comparison(features, values, of_own, of_other, values * (of_own - of_other), intercept)
+
+
+def largest(contributions: NDArray[np.float64], k: int) -> NDArray[np.intp]:
+    """Return the places of the ``k`` largest contributions, whatever their sign."""
+    return np.argsort(-np.abs(contributions), kind="stable")[:k]
+
+
+def explain(
+    model: Any, x: Any, k: int, label: Any, against: Any, rank: str, n_best: int
+) -> Explanation:
+    """Explain a sample: `MulticlassSVC.explain`, its arguments checked."""
+    sample = _one_sample(model, x)
+    classes, places, scores = model.classes_, [], []
+    if label is None or against is None or n_best > 0:
+        (places,), (scores,) = model._scores().top(sample, max(2, min(n_best, len(classes))))
+    own, other = _two_classes(classes, places, label, against)
+    ranked = zip(places[:n_best], scores[:n_best], strict=True)
+    compared = compare(ClassWeights(model), sample.indices, sample.data, own, other)
+    listed = compared.ranked(k, rank)
+    unlisted = np.ones(len(compared.features), dtype=bool)
+    unlisted[listed] = False
+    whole, intercept = compared.part(slice(None)), compared.intercept
+    columns = (column[listed].tolist() for column in compared[:5])
+    names = names_of(model, compared.features[listed])
+    return Explanation(
+        label=native(classes[own]),
+        runner_up=native(classes[other]),
+        score=whole.score + intercept.score,
+        runner_up_score=whole.runner_up_score + intercept.runner_up_score,
+        contributions=[Contribution(*row) for row in zip(names, *columns, strict=True)],
+        intercept_part=intercept,
+        rest_part=compared.part(unlisted),
+        n_known=len(compared.features),
+        best=[(native(classes[place]), float(score)) for place, score in ranked],
+    )
+
+
+def _two_classes(classes: NDArray[Any], best: Any, label: Any, against: Any) -> tuple[int, int]:
+    """Return the places of the class to explain and of its rival; None is the best there is."""
+    own = int(best[0]) if label is None else class_index(classes, label)
+    if against is None:
+        return own, int(best[1] if best[0] == own else best[0])
+    other = class_index(classes, against)
+    if own == other:
+        raise ValueError(
+            f"{native(classes[own])!r} cannot be compared with itself: give label= or "
+            "against= another class"
+        )
+    return own, other
+
+
+def _one_sample(model: Any, x: Any) -> Any:
+    """Return the sample as a CSR matrix of one row, its columns rising and without zeros."""
+    X = model._checked(_as_rows(model, x))
+    if X.shape[0] != 1:
+        raise ValueError(f"explain takes one sample, got {X.shape[0]}: pass one row")
+    csr: Any = as_core_csr(X)
+    if not csr.data.all():
+        csr = csr.copy()
+        csr.eliminate_zeros()
+    return csr
+
+
+def _as_rows(model: Any, x: Any) -> Any:
+    """Return the sample as the table of one row that `predict` would take."""
+    if isinstance(x, str):
+        if not hasattr(model, "features_"):
+            raise ValueError(
+                f"a text was given, but this {type(model).__name__} was trained on "
+                f"{model.n_features_in_:,} features: pass a row of them, or train a TextClassifier"
+            )
+        return [x]
+    if sp.issparse(x):
+        return x
+    if hasattr(x, "to_frame"):  # a row of a data frame
+        return x.to_frame().T
+    if isinstance(x, Mapping) and all(np.ndim(value) == 0 for value in x.values()):
+        return {name: [value] for name, value in x.items()}
+    if not hasattr(model, "features_") and not hasattr(x, "iloc") and np.ndim(x) == 1:
+        return np.asarray(x)[None, :]
+    return x

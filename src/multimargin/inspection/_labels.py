@@ -7,7 +7,6 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,14 +14,19 @@ _SHOWN = 5
 
 
 def class_index(classes: NDArray[Any], label: Any) -> int:
-    """Return the place of a label among the sorted classes of a model.
-
-    Raises a ValueError that names the nearest classes if there is no such class.
-    """
-    place = _place(classes, label)
-    if place is None:
-        raise ValueError(_unknown(classes, label))
-    return place
+    """Return the place of a label among sorted classes; the error names the nearest ones."""
+    wanted, kind = native(label), classes.dtype.kind
+    # A text has no place among numbers, but NumPy would compare the numbers as texts.
+    if kind == "O" or (kind == "U") == isinstance(wanted, str):
+        try:
+            place = int(np.searchsorted(classes, wanted))
+        except (TypeError, ValueError):  # no order between them: not a label of this model
+            place = len(classes)
+        if place < len(classes) and native(classes[place]) == wanted:
+            return place
+    near = _near(classes, str(wanted))
+    hint = f"did you mean {', '.join(map(repr, near))}?" if near else "model.classes_ lists them"
+    raise ValueError(f"{wanted!r} is not one of the {len(classes):,} classes of this model; {hint}")
 
 
 def places_of(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
@@ -38,45 +42,39 @@ def native(label: Any) -> Any:
 
 @dataclass(frozen=True)
 class Codes:
-    """True and predicted labels of samples, as places among all labels, which are sorted."""
+    """True and predicted labels of samples, as places among all labels, which are sorted.
+
+    ``model`` is None where the predicted labels were given.
+    """
 
     labels: NDArray[Any]
     truth: NDArray[np.intp]
     predicted: NDArray[np.intp]
+    model: Any
 
-    def pairs(self) -> Any:
-        """Count each pair of labels: the sparse confusion matrix, its rows the truth."""
-        n = len(self.labels)
-        once = np.ones(len(self.truth), dtype=np.int64)
-        counts: Any = sp.csr_matrix((once, (self.truth, self.predicted)), shape=(n, n))
-        counts.sum_duplicates()
-        return counts
+    def count(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Count how often each label occurs among some places."""
+        return np.bincount(places, minlength=len(self.labels))
 
 
-def predicted_labels(given: Any, *rest: Any) -> tuple[Any, Any, NDArray[Any] | None]:
-    """Return true and predicted labels, and the classes of a model, or None.
-
-    The arguments are ``y_true, y_pred`` or ``model, X, y_true``.
-    """
-    if hasattr(given, "predict"):
+def codes(given: Any, *rest: Any) -> Codes:
+    """Number the labels of ``y_true, y_pred`` or ``model, X, y_true``, and a model's classes."""
+    model = given if hasattr(given, "predict") else None
+    if model is not None:
         if len(rest) != 2:
             raise TypeError("with a model, pass it with samples and labels: model, X, y")
-        check_is_fitted(given, "coef_")
-        X, y = rest
-        return y, given.predict(X), np.asarray(given.classes_)
-    if len(rest) != 1:
+        check_is_fitted(model, "coef_")
+        y_true, y_pred, classes = rest[1], model.predict(rest[0]), [np.asarray(model.classes_)]
+    elif len(rest) == 1:
+        y_true, y_pred, classes = given, rest[0], []
+    else:
         raise TypeError("pass true and predicted labels, y_true, y_pred; or model, X, y")
-    return given, rest[0], None
-
-
-def codes(y_true: ArrayLike, y_pred: ArrayLike, classes: ArrayLike | None = None) -> Codes:
-    """Number the labels; ``classes`` are further labels, which need not occur."""
     truth, predicted = _labels("y_true", y_true), _labels("y_pred", y_pred)
     if len(truth) != len(predicted):
         raise ValueError(f"{len(truth)} true labels, but {len(predicted)} predicted ones")
     if not len(truth):
         raise ValueError("there are no labels to compare: y_true is empty")
-    parts = [truth, predicted] if classes is None else [truth, predicted, _labels("", classes)]
+    parts = [truth, predicted, *classes]
     if len({isinstance(part[0], str) for part in parts if len(part)}) > 1:
         raise ValueError(
             f"true labels of type {truth.dtype} cannot be compared with predicted ones of type "
@@ -84,26 +82,7 @@ def codes(y_true: ArrayLike, y_pred: ArrayLike, classes: ArrayLike | None = None
         )
     labels, places = np.unique(np.concatenate(parts), return_inverse=True)
     places = places.reshape(-1)
-    return Codes(labels, places[: len(truth)], places[len(truth) : 2 * len(truth)])
-
-
-def _place(classes: NDArray[Any], label: Any) -> int | None:
-    wanted = native(label)
-    # A text has no place among numbers, but NumPy would compare the numbers as texts.
-    if (classes.dtype.kind == "U") != isinstance(wanted, str) and classes.dtype.kind != "O":
-        return None
-    try:
-        place = int(np.searchsorted(classes, wanted))
-    except (TypeError, ValueError):  # no order between them: not a label of this model
-        return None
-    found = place < len(classes) and bool(native(classes[place]) == wanted)
-    return place if found else None
-
-
-def _unknown(classes: NDArray[Any], label: Any) -> str:
-    near = _near(classes, str(native(label)))
-    hint = f"did you mean {', '.join(map(repr, near))}?" if near else "model.classes_ lists them"
-    return f"{native(label)!r} is not one of the {len(classes):,} classes of this model; {hint}"
+    return Codes(labels, places[: len(truth)], places[len(truth) : 2 * len(truth)], model)
 
 
 def _near(classes: NDArray[Any], label: str) -> list[Any]:

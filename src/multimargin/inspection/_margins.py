@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from multimargin.formulations import FORMULATIONS
 from multimargin.inspection._labels import native, places_of
+from multimargin.inspection._plots import AGAINST, FOR, PLAIN
+from multimargin.io._figure_file import axes_or_new
 
 # Scores held at a time.
 _MOST_AT_A_TIME = 2**22
@@ -46,50 +48,28 @@ class Margins:
         return float((self.margin < 0).mean())
 
     def hardest(self, k: int = 10) -> NDArray[np.intp]:
-        """Return the samples of the smallest margins.
-
-        Parameters
-        ----------
-        k : int, default=10
-
-        Returns
-        -------
-        ndarray of int of shape (at most k,)
-            Their places, the smallest margin first.
-        """
-        order: NDArray[np.intp] = np.argsort(self.margin, kind="stable")[:k]
-        return order
+        """Return the places of at most ``k`` samples, the smallest margin first."""
+        return np.argsort(self.margin, kind="stable")[:k]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all of it as JSON can hold it.
-
-        Returns
-        -------
-        dict
-        """
-        return {
-            "margin": self.margin.tolist(),
-            "rival": [native(label) for label in self.rival],
-            "score": self.score.tolist(),
-            "rival_score": self.rival_score.tolist(),
-            "loss": self.loss.tolist(),
-        }
+        """Return all of it as JSON can hold it."""
+        return {name: [native(one) for one in column] for name, column in vars(self).items()}
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw a histogram of the margins.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, default=None
-            Where to draw; a new figure if not given.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-        """
-        from multimargin.inspection._plots import plot_margins
-
-        return plot_margins(self, ax)
+        """Draw a histogram of the margins, on `ax` or a new figure; return the axes."""
+        ax = axes_or_new(ax)
+        low, high = float(self.margin.min()), float(self.margin.max())
+        # With an edge at 0, so that no bar holds both colours.
+        width = max(1e-9, (high - low) / 40)
+        edges = width * np.arange(np.floor(low / width), np.ceil(high / width) + 1.5)
+        wrong = self.margin < 0
+        text = f"another class is ahead: {wrong.sum():,}"
+        ax.hist(self.margin[wrong], edges, color=AGAINST, label=text)
+        ax.hist(self.margin[~wrong], edges, color=FOR, label=f"right: {(~wrong).sum():,}")
+        ax.axvline(1, color=PLAIN, linestyle="--", linewidth=1, label="margin 1")
+        ax.set(xlabel="margin to the best other class", ylabel="samples")
+        ax.legend(frameon=False, fontsize="small")
+        return ax
 
     def __str__(self) -> str:
         low, middle, high = np.quantile(self.margin, [0.1, 0.5, 0.9])

@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from multimargin.inspection._certificate import Certificate, certified
-from multimargin.inspection._explain import explanation, one_sample, two_classes
-from multimargin.inspection._explanation import Explanation
-from multimargin.inspection._labels import class_index, native
-from multimargin.inspection._top_features import TopFeatures, top_features
+from multimargin.inspection._class_weights import TopFeatures, top_features
+from multimargin.inspection._explanation import Explanation, explain
+from multimargin.inspection._labels import class_index
 from multimargin.models._arguments import whole_number
-
-_RANKS = ("for", "size")
-_NOT_KEPT = ("_listed_names",)
 
 
 class InspectionMixin:
     """`explain`, `top_features` and `certify`, for estimators with weights."""
 
     classes_: NDArray[Any]
-    coef_: Any
-    intercept_: NDArray[Any]
 
     def explain(
         self,
@@ -80,20 +73,9 @@ class InspectionMixin:
         """
         check_is_fitted(self, "coef_")
         k, n_best = whole_number("k", k, 0), whole_number("n_best", n_best, 0)
-        if rank not in _RANKS:
+        if rank not in ("for", "size"):
             raise ValueError(f"rank must be 'for' or 'size', got {rank!r}")
-        sample = one_sample(self, x)
-        best: NDArray[Any] = np.empty(0, dtype=np.intp)
-        scores: NDArray[Any] = np.empty(0)
-        if label is None or against is None or n_best > 0:
-            found = max(2, min(n_best, len(self.classes_)))
-            (best,), (scores,) = self._scores().top(sample, found)  # type: ignore[attr-defined]
-        own, other = two_classes(self.classes_, best, label, against)
-        ranked = [
-            (native(self.classes_[place]), float(score))
-            for place, score in zip(best[:n_best], scores[:n_best], strict=True)
-        ]
-        return explanation(self, sample, own, other, k, rank, ranked)
+        return explain(self, x, k, label, against, rank, n_best)
 
     def top_features(self, label: Any, k: int = 10) -> TopFeatures:
         """List the features with the largest and the most negative weights of a class.
@@ -170,4 +152,4 @@ class InspectionMixin:
     def __getstate__(self) -> Any:
         # Large, and quickly made again.
         state: Any = super().__getstate__()  # type: ignore[misc,unused-ignore]
-        return {name: value for name, value in state.items() if name not in _NOT_KEPT}
+        return {name: value for name, value in state.items() if name != "_listed_names"}

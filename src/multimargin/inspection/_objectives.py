@@ -25,28 +25,16 @@ _ROUNDING = 1 - 1e-15  # keeps a scaled sum below its bound
 
 
 def primal_objective(coef: Any, intercept: NDArray[Any], problem: Problem) -> float:
-    """Return the primal objective of weights.
+    """Return the primal objective of ``coef_`` and ``intercept_``; all in double precision.
 
-    Parameters
-    ----------
-    coef : ndarray or csr_matrix of shape (n_classes, n_features), or (1, n_features) for two
-        As `coef_` has them. Where they have to sum to zero over the classes (Lee-Lin-Wahba),
-        their mean, which no prediction depends on, is taken off first.
-    intercept : ndarray of shape (n_classes,) or (1,)
-        As `intercept_` has it.
-    problem : Problem
-        In double precision.
-
-    Returns
-    -------
-    float
-        For the hard margin: of the weights scaled to obey the constraints; infinite if no scale
-        makes them.
+    Where the weights have to sum to zero over the classes (Lee-Lin-Wahba), their mean, which no
+    prediction depends on, is taken off first. For the hard margin, the weights are scaled to obey
+    the constraints; infinite if no scale makes them.
     """
     weights = _Weights(coef, intercept, problem)
-    own = _own_scores(weights, problem) if problem.facts.relative else None
-    norm2, lost = 0.0, np.zeros(len(problem.y))
     facts, hard = problem.facts, bool(np.isinf(problem.box).any())
+    own = _own_scores(weights, problem) if facts.relative else None
+    norm2, lost = 0.0, np.zeros(len(problem.y))
     for some in _blocks(problem):
         W, constant = weights.of(some)
         norm2 += float(np.vdot(W, W) + constant @ constant)
@@ -65,17 +53,10 @@ def primal_objective(coef: Any, intercept: NDArray[Any], problem: Problem) -> fl
 
 
 def dual_objective(alpha: Alpha | DenseAlpha, origin: NDArray[np.int64], problem: Problem) -> float:
-    """Return the dual objective of dual variables, made feasible.
+    """Return the dual objective of dual variables; all in double precision.
 
+    ``origin`` has, for each sample of the problem, its place among the samples of ``alpha``.
     Values that exceed their bounds, by rounding or because the bounds are others, are cut off.
-
-    Parameters
-    ----------
-    alpha : Alpha or DenseAlpha
-    origin : ndarray of int of shape (n_samples,)
-        For each sample of `problem` its place among those of `alpha`.
-    problem : Problem
-        In double precision.
     """
     empty = _empty_rows(problem)
     if isinstance(alpha, Alpha):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from multimargin.formulations import FORMULATIONS
 from multimargin.inspection._labels import class_index, native
 from multimargin.io._text_table import elided, text_table
+from multimargin.models._coef import one_row_for_two
 from multimargin.solvers._problem import as_core_csr
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
 _SHOWN = 10
+_COLUMNS = ("sample", "label", "against", "alpha", "at_bound")
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,7 @@ class SupportSet:
         return np.unique(self.sample)
 
     def per_sample(self) -> NDArray[np.float64]:
-        """Sum of each sample's dual variables; 0 for one that is not needed.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Return the sum of each sample's dual variables; 0 for one that is not needed."""
         total: Any = np.bincount(self.sample, self.alpha, minlength=self.n_samples)
         return np.asarray(total, dtype=np.float64)
 
@@ -82,7 +79,7 @@ class SupportSet:
             variables; ``rivals`` and ``rival_alpha``: the same for samples of other classes that
             push against it.
         """
-        own, other = self._places(self.label), self._places(self.against)
+        own, other = self._places()
         n, foreign = len(self.classes), own != other
         first = np.unique(self.sample, return_index=True)[1]
         return {
@@ -93,29 +90,10 @@ class SupportSet:
         }
 
     def of_class(self, label: Any) -> SupportSet:
-        """Return the part of one class: its samples, and those that push against it.
-
-        Parameters
-        ----------
-        label : object
-            One of `classes`.
-
-        Returns
-        -------
-        SupportSet
-        """
+        """Return the part of one class: its samples, and the samples that push against it."""
         wanted = self.classes[class_index(self.classes, label)]
         kept = (self.label == wanted) | (self.against == wanted)
-        return SupportSet(
-            sample=self.sample[kept],
-            label=self.label[kept],
-            against=self.against[kept],
-            alpha=self.alpha[kept],
-            at_bound=self.at_bound[kept],
-            n_samples=self.n_samples,
-            classes=self.classes,
-            _formulation=self._formulation,
-        )
+        return replace(self, **{name: getattr(self, name)[kept] for name in _COLUMNS})
 
     def coefficients(self) -> sp.csr_matrix[Any]:
         """Return how much of each sample is in the weights of each class.
@@ -127,10 +105,9 @@ class SupportSet:
         -------
         csr_matrix of shape (n_samples, n_classes)
         """
-        own, other = self._places(self.label), self._places(self.against)
         shape = (self.n_samples, len(self.classes))
         facts = FORMULATIONS[self._formulation]
-        return facts.coefficients(self.sample, own, other, self.alpha, shape)
+        return facts.coefficients(self.sample, *self._places(), self.alpha, shape)
 
     def weights(self, X: Any, *, bias: float = 0.0) -> tuple[Any, NDArray[np.float64]]:
         """Return the weights that these dual variables make, as ``coef_`` and ``intercept_``.
@@ -150,39 +127,22 @@ class SupportSet:
         share = self.coefficients()
         coef: Any = share.T.tocsr() @ as_core_csr(X).astype(np.float64)
         intercept = np.asarray(share.sum(axis=0), dtype=np.float64).reshape(-1) * bias**2
-        if coef.shape[0] == 2:
-            return coef[1] - coef[0], intercept[1:] - intercept[:1]
-        return coef, intercept
+        return one_row_for_two(coef, intercept)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return counts and pairs as JSON can hold them.
-
-        Returns
-        -------
-        dict
-        """
+        """Return counts and pairs as JSON can hold them."""
+        columns = [map(native, getattr(self, name)) for name in _COLUMNS]
+        bound = int(self.at_bound.sum())
         return {
             "n_samples": self.n_samples,
             "n_support": len(self.samples),
-            "n_bound": int(self.at_bound.sum()),
-            "n_free": int((~self.at_bound).sum()),
-            "pairs": [
-                {
-                    "sample": int(i),
-                    "label": native(a),
-                    "against": native(b),
-                    "alpha": float(v),
-                    "at_bound": bool(full),
-                }
-                for i, a, b, v, full in zip(
-                    self.sample, self.label, self.against, self.alpha, self.at_bound, strict=True
-                )
-            ],
+            "n_bound": bound,
+            "n_free": len(self) - bound,
+            "pairs": [dict(zip(_COLUMNS, row, strict=True)) for row in zip(*columns, strict=True)],
         }
 
     def __str__(self) -> str:
-        support = len(self.samples)
-        bound = int(self.at_bound.sum())
+        support, bound = len(self.samples), int(self.at_bound.sum())
         head = (
             f"{support:,} of {self.n_samples:,} samples "
             f"({100 * support / max(1, self.n_samples):.1f} %) hold the model up, by {len(self):,} "
@@ -190,21 +150,18 @@ class SupportSet:
         )
         total = self.per_class()
         order = np.argsort(-total["alpha"], kind="stable")[:_SHOWN]
-        rows = [
-            [
-                elided(str(self.classes[c]), 40),
-                f"{total['samples'][c]:,}",
-                f"{total['alpha'][c]:.4g}",
-                f"{total['rivals'][c]:,}",
-                f"{total['rival_alpha'][c]:.4g}",
-            ]
-            for c in order
-        ]
+        names = [elided(str(label), 40) for label in self.classes[order]]
+        cells = (
+            [f"{value:{'.4g' if 'alpha' in name else ','}}" for value in column[order]]
+            for name, column in total.items()
+        )
         titles = ["class", "samples", "alpha", "rivals", "their alpha"]
-        return f"{head}\n{text_table(titles, rows)}"
+        return f"{head}\n{text_table(titles, list(zip(names, *cells, strict=True)))}"
 
-    def _places(self, labels: NDArray[Any]) -> NDArray[np.intp]:
-        return np.searchsorted(self.classes, labels)
+    def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the classes of `label` and `against` as numbers."""
+        own, other = np.searchsorted(self.classes, [self.label, self.against])
+        return own, other
 
 
 def support_set(
@@ -252,37 +209,32 @@ def support_set(
     if not 0 <= tol < 1:
         raise ValueError(f"tol must be at least 0 and below 1, got {tol!r}")
     row, own, other, value = _pairs(alpha, tol)
-    n = len(alpha.box)
-    place = _trained_on(model, alpha, n, y, sample_weight)
+    place = _trained_on(model, alpha, y, sample_weight)
     return SupportSet(
         sample=place[row],
         label=model.classes_[own],
         against=model.classes_[other],
         alpha=value,
         at_bound=_at_bound(alpha, row, value, tol),
-        n_samples=n if y is None else len(np.asarray(y)),
+        n_samples=len(place) if y is None else len(np.asarray(y)),
         classes=model.classes_,
         _formulation=alpha.formulation,
     )
 
 
-def _pairs(
-    alpha: Any, tol: float
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+def _pairs(alpha: Any, tol: float) -> tuple[NDArray[Any], ...]:
     """Return sample, own class, other class and value of each non-zero dual variable."""
     least = tol * _bounds(alpha, largest=float(alpha.value.max(initial=0)))
     if isinstance(alpha, Alpha):
         first, size = alpha.slot_begin[:-1], np.diff(alpha.slot_begin)
         used = alpha.value > np.repeat(least, size)
         used[first] = False  # the first of a sample holds the sum of the others
-        kept = np.flatnonzero(used)
-        row, other = np.repeat(np.arange(len(first)), size)[kept], alpha.cls[kept].astype(np.intp)
-        return row, alpha.cls[first][row].astype(np.intp), other, alpha.value[kept].astype(float)
+        row, other = np.repeat(np.arange(len(first)), size)[used], alpha.cls[used]
+        return row, alpha.labels()[row], other, alpha.value[used].astype(float)
     row, column = np.nonzero(alpha.value > least[:, None])
-    own = alpha.y[row].astype(np.intp)
+    own, value = alpha.labels()[row], alpha.value[row, column].astype(float)
     # One binary problem for two classes tells each from the other.
-    other = 1 - own if alpha.value.shape[1] == 1 else column
-    return row, own, other, alpha.value[row, column].astype(float)
+    return row, own, 1 - own if alpha.value.shape[1] == 1 else column, value
 
 
 def _bounds(alpha: Any, largest: float = np.inf) -> NDArray[np.float64]:
@@ -306,22 +258,20 @@ def _at_bound(
 
 
 def _trained_on(
-    model: Any, alpha: Any, n: int, y: ArrayLike | None, sample_weight: ArrayLike | None
+    model: Any, alpha: Any, y: ArrayLike | None, sample_weight: ArrayLike | None
 ) -> NDArray[np.intp]:
     """Return the places of the samples that took part, in the data given to fit."""
+    n = len(alpha.box)
     if y is None:
         if sample_weight is not None:
             raise ValueError("sample_weight was given without y: pass the labels as well")
         return np.arange(n)
     labels = np.asarray(y)
-    used = np.ones(len(labels), dtype=bool)
+    used = np.isin(labels, model.classes_)  # a class of weight zero is none of the model's
     if sample_weight is not None:
         used &= np.asarray(sample_weight) > 0
-    # A class of weight zero is none of the model's.
-    used &= np.isin(labels, model.classes_)
     place = np.flatnonzero(used)
-    trained = alpha.cls[alpha.slot_begin[:-1]] if isinstance(alpha, Alpha) else alpha.y
-    if len(place) != n or not np.array_equal(labels[place], model.classes_[trained]):
+    if len(place) != n or not np.array_equal(labels[place], model.classes_[alpha.labels()]):
         raise ValueError(
             f"the model was trained on {n:,} samples of positive weight with other labels than "
             f"the {len(place):,} given: pass y and sample_weight as they were given to fit"

@@ -23,7 +23,7 @@ def require_matplotlib() -> None:
         ) from error
 
 
-def axes_or_new(ax: Any, width: float, height: float) -> Any:
+def axes_or_new(ax: Any, width: float = 6.4, height: float = 4.0) -> Any:
     """Return the given axes, or axes of a new figure of pyplot."""
     if ax is not None:
         return ax

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from multimargin.inspection._class_weights import ClassWeights
-from multimargin.inspection._explain import compare, largest
+from multimargin.inspection._explanation import compare, largest
 from multimargin.models._coef import ClassRows
 from multimargin.models._feature_major import (
     FeatureMajorCache,
@@ -21,9 +21,6 @@ from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._question import Question
 from multimargin.serving._spans import Spans
 
-# Digits of scores in JSON: single precision has no more.
-_DIGITS = 6
-
 
 class Answers:
     """A text model that answers questions.
@@ -36,10 +33,14 @@ class Answers:
         self, model: Any, by_feature: WeightsByFeature | None = None, threads: int = 1
     ) -> None:
         self._model = model
-        self._labels: list[Any] = [_plain(label) for label in model.classes_.tolist()]
+        self._labels: list[Any] = [
+            label.decode("utf-8", "replace") if isinstance(label, bytes) else label
+            for label in model.classes_.tolist()
+        ]
+        self.n_classes = len(self._labels)
         self._place = {label: place for place, label in enumerate(self._labels)}
         self._names: list[str] = model.features_.get_feature_names_out().tolist()
-        self._spans = Spans(_text_options(model).counter())
+        self._spans = Spans(model.features_._texts[0].options.counter())
         if by_feature is None and not isinstance(model.coef_, np.ndarray):
             by_feature = weights_by_feature(model.coef_)
         cache = FeatureMajorCache.of(model.coef_, by_feature)
@@ -48,40 +49,26 @@ class Answers:
         self._weights = ClassWeights(model)
         self.answer(Question(["warm up"], 1, True))  # builds caches of the first use
 
-    @property
-    def n_classes(self) -> int:
-        """Number of classes."""
-        return len(self._labels)
-
     def answer(self, question: Question) -> schema.Answer:
         """Answer a question; raise a RequestError if the class to compare with does not exist."""
         against = None if question.against is None else self._class_of(question.against)
         if not question.texts:
             return {"results": []}
         X = self._model._checked(question.texts)
-        k = question.k
         # An explanation needs the runner-up as well.
-        found = max(k, min(2, self.n_classes)) if question.explain else k
-        places = np.arange(self.n_classes)
-        best, score = best_k_labels(self._scores, places, X, found)
+        k = max(question.k, min(2, self.n_classes)) if question.explain else question.k
+        best, scores = best_k_labels(self._scores, np.arange(self.n_classes), X, k)
         results: list[schema.Result] = []
-        for row, text in enumerate(question.texts):
+        found = zip(question.texts, best.tolist(), scores.tolist(), strict=True)
+        for row, (text, places, values) in enumerate(found):
+            listed = list(zip(places, values, strict=True))[: question.k]
             result: schema.Result = {
-                "classes": [
-                    {"label": self._labels[place], "score": round(value, _DIGITS)}
-                    for place, value in zip(
-                        best[row, :k].tolist(), score[row, :k].tolist(), strict=True
-                    )
-                ],
+                "classes": [{"label": self._labels[c], "score": _rounded(v)} for c, v in listed],
                 "known_features": int(X.indptr[row + 1] - X.indptr[row]),
             }
             if question.explain:
-                other = against
-                if other is None or other == best[row, 0]:
-                    other = best[row, 1]
-                result["explanation"] = self._explanation(
-                    text, X, row, int(best[row, 0]), int(other)
-                )
+                other = places[1] if against in (None, places[0]) else against
+                result["explanation"] = self._explanation(text, X, row, places[0], other)
             results.append(result)
         return {"results": results}
 
@@ -89,9 +76,8 @@ class Answers:
         # True is 1 in Python, and not in JSON.
         place = self._place.get(label)
         if place is None or isinstance(self._labels[place], bool) != isinstance(label, bool):
-            raise RequestError(
-                422, "unknown_class", f"the model has no class {shown(label)}", field="against"
-            )
+            text = f"the model has no class {shown(label)}"
+            raise RequestError(422, "unknown_class", text, "against")
         return place
 
     def _explanation(
@@ -108,30 +94,23 @@ class Answers:
         return {
             "label": self._labels[best],
             "against": self._labels[other],
-            "difference": round(float(contributions.sum() + intercept), _DIGITS),
-            "intercept": round(intercept, _DIGITS),
+            "difference": _rounded(contributions.sum() + intercept),
+            "intercept": _rounded(intercept),
             "features": [
                 {
                     "feature": name,
-                    "value": round(float(compared.values[place]), _DIGITS),
-                    "contribution": round(float(contributions[place]), _DIGITS),
+                    "value": _rounded(compared.values[place]),
+                    "contribution": _rounded(contributions[place]),
                     "spans": spans[name],
                 }
                 for name, place in zip(names, order.tolist(), strict=True)
             ],
             "other_features": {
                 "count": len(contributions) - len(order),
-                "contribution": round(
-                    float(contributions.sum() - contributions[order].sum()), _DIGITS
-                ),
+                "contribution": _rounded(contributions.sum() - contributions[order].sum()),
             },
         }
 
 
-def _text_options(model: Any) -> Any:
-    return model.features_._texts[0].options
-
-
-def _plain(label: Any) -> Any:
-    """Return a label as JSON can hold it."""
-    return label.decode("utf-8", "replace") if isinstance(label, bytes) else label
+def _rounded(number: float) -> float:
+    return round(float(number), 6)  # single precision has no more digits

@@ -63,27 +63,6 @@ def check_served(model: Any, name: str) -> None:
         raise ValueError(f"{name}: the model has coefficients that are not numbers: train it again")
 
 
-def application(
-    model: Any,
-    *,
-    name: str = "model",
-    by_feature: Any = None,
-    threads: int = 1,
-    limits: Limits | None = None,
-    hosts: Collection[str] | None = None,
-    examples: Sequence[str] = (),
-    parent: int | None = None,
-) -> Any:
-    """Return the application for a checked model; `create_app` has the parameters."""
-    from multimargin.serving._answers import Answers
-    from multimargin.serving._routes import build
-
-    limits = limits or Limits()
-    answers = Answers(model, by_feature, threads)
-    about = about_model(model, name, limits, tuple(examples) or examples_of(model))
-    return build(answers, about, limits, hosts, parent)
-
-
 def create_app(
     model: Any,
     *,
@@ -132,15 +111,17 @@ def create_app(
     ['/', '/health', '/icon.svg']
     """
     require_serving()
+    from multimargin.serving._answers import Answers
+    from multimargin.serving._routes import build
+
     check_served(model, name)
-    app: Starlette = application(
-        model, name=name, threads=threads, limits=limits, hosts=hosts, examples=examples
-    )
-    return app
+    limits = limits or Limits()
+    about = about_model(model, name, limits, examples)
+    return build(Answers(model, threads=threads), about, limits, hosts)
 
 
 def about_model(model: Any, name: str, limits: Limits, examples: Sequence[str]) -> schema.Model:
-    """Return the answer of ``/model``."""
+    """Return the answer of ``/model``; without examples, WordNet's if the model is of WordNet."""
     from multimargin import __version__
 
     return {
@@ -155,7 +136,7 @@ def about_model(model: Any, name: str, limits: Limits, examples: Sequence[str]) 
         "gap": _number(getattr(model, "dual_gap_", None)),
         "converged": getattr(model, "converged_", None),
         "version": __version__,
-        "examples": list(examples),
+        "examples": list(examples or examples_of(model)),
         "limits": {
             "max_bytes": limits.max_bytes,
             "max_texts": limits.max_texts,

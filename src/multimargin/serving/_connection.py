@@ -99,7 +99,6 @@ class DeadlineProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type,unused
         self._deadline: Any = None
 
     def connection_made(self, transport: Any) -> None:
-        """Start the deadline of the first head."""
         # Writing pauses while anything at all is unread, and resumes when nothing is.
         transport.set_write_buffer_limits(high=0)
         self._unread = UnreadAnswer(self.loop, transport, self._answer_seconds)
@@ -107,17 +106,14 @@ class DeadlineProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type,unused
         self._start_deadline()
 
     def pause_writing(self) -> None:
-        """Start the deadline of an answer."""
         self._unread.begin()
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        """End the deadline of an answer: all of it is read."""
         self._unread.end()
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        """Keep the deadline of a head while no request is under way."""
         super().data_received(data)
         if self._between_requests():
             self._start_deadline()
@@ -125,7 +121,6 @@ class DeadlineProtocol(AutoHTTPProtocol):  # type: ignore[misc,valid-type,unused
             self._end_deadline()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End all deadlines."""
         self._end_deadline()
         self._unread.end()
         super().connection_lost(exc)

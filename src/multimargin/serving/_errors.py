@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
+
+from starlette.responses import Response
 
 from multimargin.serving._schema import Refusal
 
 
+@dataclass(eq=False)
 class RequestError(Exception):
     """A request that is refused.
 
@@ -16,28 +20,19 @@ class RequestError(Exception):
     answer.
     """
 
-    def __init__(
-        self,
-        status: int,
-        code: str,
-        message: str,
-        *,
-        field: str | None = None,
-        headers: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.field = field
-        self.headers = dict(headers or {})
+    status: int
+    code: str
+    message: str
+    field: str | None = None
+    headers: Mapping[str, str] | None = None
 
-    def body(self) -> bytes:
-        """Return the answer as JSON."""
+    def response(self) -> Response:
+        """Return the answer to the request."""
         error: Refusal = {"status": self.status, "code": self.code, "message": self.message}
         if self.field is not None:
             error["field"] = self.field
-        return json.dumps({"error": error}).encode()
+        headers = {"cache-control": "no-store", **(self.headers or {})}
+        return Response(json.dumps({"error": error}), self.status, headers, "application/json")
 
 
 def shown(value: object, most: int = 60) -> str:

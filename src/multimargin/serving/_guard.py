@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
-from typing import Any
+from collections.abc import Collection
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from multimargin.serving._errors import RequestError
-from multimargin.serving._limits import Limits, RateLimit
-
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from multimargin.serving._limits import HOST_NAME, Limits, RateLimit
 
 # The page needs its own style, script and icon, and asks this server alone.
 _POLICY = (
@@ -31,7 +26,6 @@ HEADERS = [
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
 
-HOST_NAME = re.compile(r"\[[0-9a-f:.]+\]|[^:/@\s]+")  # or an address, lower case
 _HOST = re.compile(rf"({HOST_NAME.pattern})(?::\d+)?")
 
 
@@ -43,7 +37,7 @@ class Guard:
     that only this machine can reach; its requests carry that name.
     """
 
-    def __init__(self, app: App, limits: Limits, hosts: Collection[str] | None = None) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, hosts: Collection[str] | None = None) -> None:
         self._app = app
         self._limits = limits
         self._hosts = None if hosts is None else frozenset(hosts)
@@ -64,7 +58,7 @@ class Guard:
         try:
             self._admit(scope)
         except RequestError as error:
-            await send_error(error, send_with_headers)
+            await error.response()(scope, receive, send_with_headers)
             return
         self._active += 1
         try:
@@ -77,43 +71,18 @@ class Guard:
             self._check_host(scope)
         seconds = self._rate.wait(scope["client"][0] if scope.get("client") else "")
         if seconds > 0:
-            raise RequestError(
-                429,
-                "too_many_requests",
-                f"more than {self._limits.rate:g} requests a second; ask again in "
-                f"{math.ceil(seconds)} s",
-                headers={"retry-after": str(math.ceil(seconds))},
-            )
+            wait = str(math.ceil(seconds))
+            text = f"more than {self._limits.rate:g} requests a second; ask again in {wait} s"
+            raise RequestError(429, "too_many_requests", text, headers={"retry-after": wait})
         # A busy server is when its health matters most.
         if self._active >= self._limits.concurrency and scope["path"] != "/health":
-            raise RequestError(
-                503,
-                "busy",
-                f"{self._active} requests are being answered, which is the most; ask again soon",
-                headers={"retry-after": "1"},
-            )
+            text = f"{self._active} requests are being answered, which is the most; ask again soon"
+            raise RequestError(503, "busy", text, headers={"retry-after": "1"})
 
     def _check_host(self, scope: Scope) -> None:
         values = [value for name, value in scope["headers"] if name == b"host"]
         match = _HOST.fullmatch(values[0].decode("latin-1").lower()) if len(values) == 1 else None
         if match is None or match[1] not in (self._hosts or ()):
-            raise RequestError(
-                400,
-                "unknown_host",
-                "this server is not called by that name; 'multimargin serve --allow-host NAME' "
-                "adds one",
-            )
-
-
-async def send_error(error: RequestError, send: Send) -> None:
-    """Answer with an error."""
-    body = error.body()
-    headers = {
-        "content-type": "application/json",
-        "content-length": str(len(body)),
-        "cache-control": "no-store",
-        **error.headers,
-    }
-    encoded = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": error.status, "headers": encoded})
-    await send({"type": "http.response.body", "body": body})
+            text = "this server is not called by that name; "
+            text += "'multimargin serve --allow-host NAME' adds one"
+            raise RequestError(400, "unknown_host", text)

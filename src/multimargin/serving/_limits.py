@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address
 
 # How many seconds of its rate a client may save up: a page that loads asks several times at once.
 _RESERVE_SECONDS = 2.0
+HOST_NAME = re.compile(r"\[[0-9a-f:.]+\]|[^:/@\s]+")  # or an address, lower case
 
 
 @dataclass(frozen=True)
@@ -115,11 +117,7 @@ def _household(client: str) -> str:
     if ":" not in client:
         return client
     try:
-        address = ip_address(client.partition("%")[0])
+        address = IPv6Address(client.partition("%")[0])
     except ValueError:
         return client
-    if not isinstance(address, IPv6Address):
-        return client
-    if address.ipv4_mapped is not None:
-        return str(address.ipv4_mapped)
-    return f"{int(address) >> 64:x}::/64"
+    return str(address.ipv4_mapped or f"{int(address) >> 64:x}::/64")

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import types
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NotRequired,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-    is_typeddict,
-)
+import typing
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin
 
 from multimargin.serving import _schema as schema
 
-_TYPES = {
-    str: "string",
-    int: "integer",
-    float: "number",
-    bool: "boolean",
-    types.NoneType: "null",
-}
+_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 _REFUSALS = {
     400: "The body is not JSON in UTF-8, or the server is called by a name it does not know.",
     408: "The body did not arrive in time.",
@@ -39,15 +24,17 @@ _EXAMPLE = {"text": "a stringed instrument that is played with a bow", "k": 2, "
 
 def openapi_document() -> dict[str, Any]:
     """Return the OpenAPI document of the server."""
-    schemas = {kind.__name__: _object(kind) for kind in schema.ALL}
+    kinds = filter(typing.is_typeddict, vars(schema).values())
+    schemas = {kind.__name__: _object(kind) for kind in kinds}
     schemas["Question"]["oneOf"] = [{"required": ["text"]}, {"required": ["texts"]}]
-    refusals = {str(status): _response(text, schema.Error) for status, text in _REFUSALS.items()}
     question = {"application/json": {"schema": _ref(schema.Question), "example": _EXAMPLE}}
-    predict = {
-        "summary": "The best classes of texts",
-        "requestBody": {"required": True, "content": question},
-        "responses": {**_success(schema.Answer), **refusals},
-    }
+    predict = _operation(
+        "The best classes of texts",
+        schema.Answer,
+        requestBody={"required": True, "content": question},
+    )
+    for status, text in _REFUSALS.items():
+        predict["responses"][str(status)] = _response(text, schema.Error)
     return {
         "openapi": "3.1.0",
         "info": {
@@ -58,26 +45,19 @@ def openapi_document() -> dict[str, Any]:
         },
         "paths": {
             "/predict": {"post": predict},
-            "/model": {"get": _get("The model that is served", schema.Model)},
-            "/health": {"get": _get("Whether the server is up", schema.Health)},
+            "/model": {"get": _operation("The model that is served", schema.Model)},
+            "/health": {"get": _operation("Whether the server is up", schema.Health)},
         },
         "components": {"schemas": schemas},
     }
 
 
-def _get(summary: str, kind: Any) -> dict[str, Any]:
-    return {"summary": summary, "responses": _success(kind)}
-
-
-def _success(kind: Any) -> dict[str, Any]:
-    return {"200": _response(kind.__doc__, kind)}
+def _operation(summary: str, kind: Any, **more: Any) -> dict[str, Any]:
+    return {"summary": summary, **more, "responses": {"200": _response(kind.__doc__, kind)}}
 
 
 def _response(description: str, kind: Any) -> dict[str, Any]:
-    return {
-        "description": description,
-        "content": {"application/json": {"schema": _ref(kind)}},
-    }
+    return {"description": description, "content": {"application/json": {"schema": _ref(kind)}}}
 
 
 def _ref(kind: Any) -> dict[str, Any]:
@@ -86,12 +66,8 @@ def _ref(kind: Any) -> dict[str, Any]:
 
 def _object(kind: Any) -> dict[str, Any]:
     """Return the schema of a TypedDict."""
-    members = get_type_hints(kind, include_extras=True)
-    required = [
-        name
-        for name, member in members.items()
-        if kind.__total__ and get_origin(member) is not NotRequired
-    ]
+    members = typing.get_type_hints(kind, include_extras=True)
+    required = [name for name in members if name in kind.__required_keys__]
     return {
         "type": "object",
         "description": kind.__doc__,
@@ -103,24 +79,23 @@ def _object(kind: Any) -> dict[str, Any]:
 
 def _schema(kind: Any) -> dict[str, Any]:
     """Return the schema of a type."""
-    if is_typeddict(kind):
+    if typing.is_typeddict(kind):
         return _ref(kind)
     origin, arguments = get_origin(kind), get_args(kind)
-    if origin is Annotated:
+    if origin is typing.Annotated:
         found = _schema(arguments[0])
         for note in kind.__metadata__:
             found.update({"description": note} if isinstance(note, str) else note)
         return found
-    if origin is NotRequired:
+    if origin is typing.NotRequired:
         return _schema(arguments[0])
-    if origin is Literal:
+    if origin is typing.Literal:
         return {"type": "string", "enum": list(arguments)}
     if origin is list:
         return {"type": "array", "items": _schema(arguments[0])}
     if origin is tuple:  # of members of one type
-        count = len(arguments)
-        items = _schema(arguments[0])
-        return {"type": "array", "minItems": count, "maxItems": count, "items": items}
-    if origin in (Union, types.UnionType):
+        count = {"minItems": len(arguments), "maxItems": len(arguments)}
+        return {"type": "array", **count, "items": _schema(arguments[0])}
+    if origin in (typing.Union, UnionType):
         return {"type": [_TYPES[part] for part in arguments]}
     return {"type": _TYPES[kind]}

@@ -18,8 +18,6 @@ from uvicorn.supervisors import Multiprocess
 from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.models._feature_major import WeightsByFeature
 
-_KIND = "weights-by-feature"
-
 
 class _Supervisor(Multiprocess):  # type: ignore[misc,unused-ignore]
     """uvicorn's supervisor; remembers Ctrl-C, and notices a process that dies while it starts."""
@@ -27,12 +25,10 @@ class _Supervisor(Multiprocess):  # type: ignore[misc,unused-ignore]
     interrupted = False
 
     def init_processes(self) -> None:
-        """Start all processes."""
         super().init_processes()
         self._leave_ends_to_processes()
 
     def keep_subprocess_alive(self) -> None:
-        """Replace the processes that do not answer."""
         super().keep_subprocess_alive()
         self._leave_ends_to_processes()
 
@@ -43,7 +39,6 @@ class _Supervisor(Multiprocess):  # type: ignore[misc,unused-ignore]
             process.child_conn.close()
 
     def handle_int(self) -> None:
-        """End all processes after Ctrl-C."""
         self.interrupted = True
         super().handle_int()
 
@@ -70,7 +65,7 @@ def run_processes(config: Any, listening: socket.socket) -> None:
 
 def write_weights(weights: WeightsByFeature, model: list[int], path: Path) -> None:
     """Write the weights of a model file, whose `identity` was taken before it was opened."""
-    meta = {"kind": _KIND, "model": model}
+    meta = {"kind": "weights-by-feature", "model": model}
     write_arrays(path, meta, weights._asdict(), durable=False)
 
 

@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from starlette.requests import ClientDisconnect
+
 from multimargin.serving import _schema as schema
 from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._limits import Limits
@@ -46,8 +48,6 @@ async def read_body(request: Any, limits: Limits) -> bytes:
     announced = request.headers.get("content-length", "")
     if announced.isascii() and announced.isdigit() and int(announced[:20]) > limits.max_bytes:
         raise _too_large(limits)
-    from starlette.requests import ClientDisconnect
-
     body = bytearray()  # not a list: a body can come in as many parts as it has bytes
     try:
         async with asyncio.timeout(limits.body_seconds):
@@ -56,12 +56,8 @@ async def read_body(request: Any, limits: Limits) -> bytes:
                 if len(body) > limits.max_bytes:
                     raise _too_large(limits)
     except TimeoutError:
-        raise RequestError(
-            408,
-            "too_slow",
-            f"the body did not arrive within {limits.body_seconds:g} s",
-            headers=_CLOSE,
-        ) from None
+        text = f"the body did not arrive within {limits.body_seconds:g} s"
+        raise RequestError(408, "too_slow", text, headers=_CLOSE) from None
     except ClientDisconnect:
         raise RequestError(400, "gone", "the client went away") from None  # nobody reads this
     return bytes(body)
@@ -88,13 +84,9 @@ def read_question(body: bytes, limits: Limits, n_classes: int) -> Question:
 
 
 def _too_large(limits: Limits) -> RequestError:
-    return RequestError(
-        413,
-        "body_too_large",
-        f"the body is larger than {limits.max_bytes:,} bytes, the most that is read; "
-        "ask in several requests",
-        headers=_CLOSE,
-    )
+    text = f"the body is larger than {limits.max_bytes:,} bytes, the most that is read; "
+    text += "ask in several requests"
+    return RequestError(413, "body_too_large", text, headers=_CLOSE)
 
 
 def _json_object(body: bytes) -> dict[str, Any]:
@@ -102,26 +94,26 @@ def _json_object(body: bytes) -> dict[str, Any]:
         # json.loads would take UTF-16 and UTF-32 as well; JSON on the web is UTF-8.
         found = json.loads(body.decode("utf-8"), parse_constant=_no_constant)
     except UnicodeDecodeError as error:
-        raise RequestError(
-            400, "invalid_utf8", f"the body is not UTF-8: byte {error.start} cannot be read"
-        ) from None
+        text = f"the body is not UTF-8: byte {error.start} cannot be read"
+        raise RequestError(400, "invalid_utf8", text) from None
     except RecursionError:
-        raise RequestError(400, "invalid_json", "the body is nested too deeply") from None
+        raise _invalid("the body is nested too deeply") from None
     except json.JSONDecodeError as error:
-        raise RequestError(
-            400,
-            "invalid_json",
-            f"the body is not JSON: {error.msg}, line {error.lineno} column {error.colno}",
-        ) from None
+        where = f"line {error.lineno} column {error.colno}"
+        raise _invalid(f"the body is not JSON: {error.msg}, {where}") from None
     except ValueError:  # a whole number of thousands of digits
-        raise RequestError(400, "invalid_json", "the body has a number that is too long") from None
+        raise _invalid("the body has a number that is too long") from None
     if not isinstance(found, dict):
         _wrong(None, 'the body must be a JSON object such as {"text": "a small dog"}')
     return found
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise RequestError(400, "invalid_json", f"the body is not JSON: {name} is not a number in JSON")
+    raise _invalid(f"the body is not JSON: {name} is not a number in JSON")
+
+
+def _invalid(message: str) -> RequestError:
+    return RequestError(400, "invalid_json", message)
 
 
 def _texts(members: dict[str, Any], limits: Limits) -> list[str]:
@@ -133,12 +125,8 @@ def _texts(members: dict[str, Any], limits: Limits) -> list[str]:
     if not isinstance(texts, list):
         _wrong("texts", f"texts must be an array of strings: {shown(texts)}")
     if len(texts) > limits.max_texts:
-        raise RequestError(
-            413,
-            "too_many_texts",
-            f"{len(texts):,} texts; at most {limits.max_texts:,} can be asked in one request",
-            field="texts",
-        )
+        text = f"{len(texts):,} texts; at most {limits.max_texts:,} can be asked in one request"
+        raise RequestError(413, "too_many_texts", text, "texts")
     return [_text(text, f"texts[{number}]", limits) for number, text in enumerate(texts)]
 
 
@@ -146,18 +134,13 @@ def _text(text: Any, field: str, limits: Limits) -> str:
     if not isinstance(text, str):
         _wrong(field, f"{field} must be a string: {shown(text)}")
     if len(text) > limits.max_chars:
-        raise RequestError(
-            413,
-            "text_too_long",
-            f"{field} has {len(text):,} characters; at most {limits.max_chars:,} are read",
-            field=field,
-        )
+        most = f"at most {limits.max_chars:,} are read"
+        message = f"{field} has {len(text):,} characters; {most}"
+        raise RequestError(413, "text_too_long", message, field)
+    if text.isascii():
+        return text
     # JSON can hold halves of surrogate pairs, which nothing behind this takes as text.
-    return (
-        text
-        if text.isascii()
-        else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    )
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _k(members: dict[str, Any], limits: Limits, n_classes: int) -> int:
@@ -169,4 +152,4 @@ def _k(members: dict[str, Any], limits: Limits, n_classes: int) -> int:
 
 
 def _wrong(field: str | None, message: str) -> NoReturn:
-    raise RequestError(422, "invalid_request", message, field=field)
+    raise RequestError(422, "invalid_request", message, field)

@@ -1,4 +1,7 @@
-"""The paths of the server: the page, the JSON endpoints and their description."""
+"""The paths of the server: the page, the JSON endpoints and their description.
+
+Imports Starlette, so `_build` and `_server` import this late.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,16 @@ import json
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.responses import Response
+from starlette.routing import Route
 
 from multimargin.serving import _schema as schema
 from multimargin.serving._answers import Answers
@@ -22,7 +31,7 @@ from multimargin.serving._openapi import openapi_document
 from multimargin.serving._question import Question, read_body, read_question
 
 _JSON = "application/json"
-# Path, file in the package, type: nothing else is sent.
+# Files of the package by path: nothing else is sent.
 _FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/style.css": ("style.css", "text/css; charset=utf-8"),
@@ -35,44 +44,34 @@ _FEW_TEXTS = 4
 _FEW_CHARS = 5_000
 _BIG_REQUESTS = 2
 _PATHS = "/, /predict, /model, /health, /openapi.json"
+_NO_STORE = {"cache-control": "no-store"}
 # Asked for again each time, so that the page never meets the script of another version.
 _NO_CACHE = {"cache-control": "no-cache"}
 
 
-class _Endpoints:
-    """The handlers of the JSON paths."""
+class _Predict:
+    """The endpoint ``/predict``."""
 
-    def __init__(self, answers: Answers, about: schema.Model, limits: Limits) -> None:
+    def __init__(self, answers: Answers, analyzer: str, limits: Limits) -> None:
         self._answers = answers
-        self._about = json.dumps(about, allow_nan=False).encode()
         self._limits = limits
         # A text has ten times as many features of characters as of words.
-        self._few_chars = _FEW_CHARS if about["analyzer"] == "word" else _FEW_CHARS // 10
+        self._few_chars = _FEW_CHARS if analyzer == "word" else _FEW_CHARS // 10
         self._pool = ThreadPoolExecutor(_BIG_REQUESTS, "multimargin-serve")
 
-    async def predict(self, request: Any) -> Any:
+    async def answer(self, request: Any) -> Response:
         body = await read_body(request, self._limits)
         question = read_question(body, self._limits, self._answers.n_classes)
-        if self._is_small(question):
-            answer = self._encoded(question)
-        else:
-            loop = asyncio.get_running_loop()
-            answer = await loop.run_in_executor(self._pool, self._encoded, question)
-        return _response(answer)
-
-    def _is_small(self, question: Question) -> bool:
         chars = sum(map(len, question.texts))
-        return len(question.texts) <= _FEW_TEXTS and chars <= self._few_chars
+        if len(question.texts) <= _FEW_TEXTS and chars <= self._few_chars:
+            return self._response(question)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, self._response, question)
 
-    def _encoded(self, question: Question) -> bytes:
+    def _response(self, question: Question) -> Response:
         answer = self._answers.answer(question)
-        return json.dumps(answer, separators=(",", ":"), allow_nan=False).encode()
-
-    async def model(self, _request: Any) -> Any:
-        return _response(self._about)
-
-    async def health(self, _request: Any) -> Any:
-        return _response(b'{"status": "ok"}')
+        body = json.dumps(answer, separators=(",", ":"), allow_nan=False)
+        return Response(body, headers=_NO_STORE, media_type=_JSON)
 
 
 def build(
@@ -81,16 +80,12 @@ def build(
     limits: Limits,
     hosts: Collection[str] | None,
     parent: int | None = None,
-) -> Any:
+) -> Starlette:
     """Return the ASGI application.
 
     ``about`` is the answer of ``/model``, ``hosts`` are for the `Guard`, and this process ends with
     the process ``parent``.
     """
-    from starlette.applications import Starlette
-    from starlette.exceptions import HTTPException
-    from starlette.middleware import Middleware
-    from starlette.routing import Route
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Any) -> AsyncIterator[None]:
@@ -99,18 +94,20 @@ def build(
         if watch is not None:
             watch.cancel()
 
-    endpoints = _Endpoints(answers, about, limits)
-    description = json.dumps(openapi_document(), indent=2).encode()
+    described = json.dumps(openapi_document(), indent=2)
+    fixed = {
+        "/model": Response(json.dumps(about, allow_nan=False), 200, _NO_STORE, _JSON),
+        "/health": Response(b'{"status": "ok"}', 200, _NO_STORE, _JSON),
+        "/openapi.json": Response(described, 200, _NO_CACHE, _JSON),
+    }
+    page = files("multimargin.serving") / "page"
+    for path, (name, media_type) in _FILES.items():
+        fixed[path] = Response((page / name).read_bytes(), 200, _NO_CACHE, media_type)
+    predict = _Predict(answers, about["analyzer"], limits)
     app = Starlette(
         routes=[
-            Route("/predict", endpoints.predict, methods=["POST"]),
-            Route("/model", endpoints.model, methods=["GET"]),
-            Route("/health", endpoints.health, methods=["GET"]),
-            Route("/openapi.json", _sender(description, _JSON), methods=["GET"]),
-            *(
-                Route(path, _sender(*_file(*about)), methods=["GET"])
-                for path, about in _FILES.items()
-            ),
+            Route("/predict", predict.answer, methods=["POST"]),
+            *(Route(path, response, methods=["GET"]) for path, response in fixed.items()),
         ],
         middleware=[Middleware(Guard, limits=limits, hosts=hosts)],
         exception_handlers={
@@ -124,32 +121,11 @@ def build(
     return app
 
 
-def _response(body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Any:
-    from starlette.responses import Response
-
-    return Response(
-        body, status, headers={"cache-control": "no-store", **(headers or {})}, media_type=_JSON
-    )
-
-
-def _file(name: str, media_type: str) -> tuple[bytes, str]:
-    return files("multimargin.serving").joinpath("page", name).read_bytes(), media_type
-
-
-def _sender(content: bytes, media_type: str) -> Callable[[Any], Awaitable[Any]]:
-    from starlette.responses import Response
-
-    async def send(_request: Any) -> Any:
-        return Response(content, headers=_NO_CACHE, media_type=media_type)
-
-    return send
-
-
 async def _refused(_request: Any, error: Any) -> Any:
-    return _response(error.body(), error.status, error.headers)
+    return error.response()
 
 
-async def _no_such_thing(request: Any, error: Any) -> Any:
+async def _no_such_thing(request: Any, error: Any) -> Response:
     """Answer for what Starlette refuses: unknown paths and methods."""
     status = int(error.status_code)
     if status == 405:
@@ -160,16 +136,15 @@ async def _no_such_thing(request: Any, error: Any) -> Any:
         code, text = "not_found", f"there is nothing here; there are {_PATHS}"
     else:
         code, text = "refused", str(error.detail)
-    refused = RequestError(status, code, text, headers=error.headers)
-    return _response(refused.body(), status, refused.headers)
+    return RequestError(status, code, text, headers=error.headers).response()
 
 
-async def _failed(_request: Any, error: Exception) -> Any:
+async def _failed(_request: Any, error: Exception) -> Response:
     logging.getLogger("uvicorn.error").debug("request failed", exc_info=error)
     text = "the server could not answer this; its log says why"
     # Starlette answers these outside of the guard, which adds its headers to all others.
     headers = {name.decode(): value.decode() for name, value in HEADERS}
-    return _response(RequestError(500, "internal_error", text).body(), 500, headers)
+    return RequestError(500, "internal_error", text, headers=headers).response()
 
 
 async def _end_with(parent: int) -> None:

@@ -5,9 +5,7 @@ Type checkers hold the code that builds answers to these types, and `_openapi` w
 JSON Schema.
 """
 
-from __future__ import annotations
-
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 DEFAULT_K = 5
 # Features that an explanation lists; the others are summed up.
@@ -146,9 +144,3 @@ class Error(TypedDict):
     """The answer to a request that was refused."""
 
     error: Refusal
-
-
-ALL: tuple[Any, ...] = (
-    *(Question, Answer, Result, ScoredClass, Explanation, Feature, OtherFeatures),
-    *(Model, RequestLimits, Health, Error, Refusal),
-)

@@ -18,9 +18,8 @@ from typing import Any
 import scipy.sparse as sp
 
 from multimargin.models._feature_major import weights_by_feature
-from multimargin.serving._build import application, require_serving, served_model
-from multimargin.serving._guard import HOST_NAME
-from multimargin.serving._limits import Limits
+from multimargin.serving._build import about_model, require_serving, served_model
+from multimargin.serving._limits import HOST_NAME, Limits
 
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 # Idle connections end after this; requests that are under way at the end get as long.
@@ -79,7 +78,7 @@ class Server:
         """
         require_serving()
         with bound(self.host, self.port) as listening:
-            url = _url(self.host, listening)
+            url = f"http://{_bracketed(self.host)}:{listening.getsockname()[1]}/"
             if self.processes == 1:
                 app = self._app()
                 started(url)
@@ -90,24 +89,21 @@ class Server:
     @property
     def is_local(self) -> bool:
         """Whether only this machine can connect."""
-        return is_local(self.host)
+        try:
+            return ipaddress.ip_address(self.host.strip("[]")).is_loopback
+        except ValueError:
+            return self.host.lower() == "localhost"
 
     def _app(self, weights: str | None = None, parent: int | None = None) -> Any:
-        by_feature = None
-        if weights is not None:
-            from multimargin.serving._processes import read_weights
+        from multimargin.serving._answers import Answers
+        from multimargin.serving._processes import read_weights
+        from multimargin.serving._routes import build
 
-            by_feature = read_weights(weights, self.model)
-        return application(
-            served_model(self.model),
-            name=Path(self.model).name,
-            by_feature=by_feature,
-            threads=self.threads,
-            limits=self.limits,
-            hosts=self._hosts(),
-            examples=self.examples,
-            parent=parent,
-        )
+        model = served_model(self.model)
+        by_feature = None if weights is None else read_weights(weights, self.model)
+        about = about_model(model, Path(self.model).name, self.limits, self.examples)
+        answers = Answers(model, by_feature, self.threads)
+        return build(answers, about, self.limits, self._hosts(), parent)
 
     def _hosts(self) -> frozenset[str] | None:
         given = {name.lower() for name in self.allow_hosts}
@@ -175,14 +171,6 @@ class Server:
             run_processes(self._config(app, factory=True), listening)
 
 
-def is_local(host: str) -> bool:
-    """Return whether only this machine can reach a server at this address."""
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
 def bound(host: str, port: int) -> socket.socket:
     """Return a listening socket at an address, or raise a ValueError that says what to do."""
     try:
@@ -210,24 +198,16 @@ def bound(host: str, port: int) -> socket.socket:
 
 def _explained(error: OSError, host: str, port: int) -> Exception:
     where = f"{_bracketed(host)}:{port}"
-    if error.errno == errno.EADDRINUSE:
-        return ValueError(
-            f"{where} is in use by another program: choose another port with --port, or 0 for a "
-            "free one"
-        )
-    if error.errno == errno.EACCES:
-        return ValueError(
-            f"no permission to listen at {where}: ports below 1024 are for the administrator; "
-            "choose another with --port"
-        )
-    if error.errno == errno.EADDRNOTAVAIL:
-        return ValueError(f"--host {host} is not an address of this machine")
-    return ValueError(f"cannot listen at {where}: {error.strerror or error}")
+    known = {
+        errno.EADDRINUSE: f"{where} is in use by another program: choose another port with --port, "
+        "or 0 for a free one",
+        errno.EACCES: f"no permission to listen at {where}: ports below 1024 are for the "
+        "administrator; choose another with --port",
+        errno.EADDRNOTAVAIL: f"--host {host} is not an address of this machine",
+    }
+    unknown = f"cannot listen at {where}: {error.strerror or error}"
+    return ValueError(known.get(error.errno or 0, unknown))
 
 
 def _bracketed(host: str) -> str:
     return f"[{host.strip('[]')}]" if ":" in host else host
-
-
-def _url(host: str, listening: socket.socket) -> str:
-    return f"http://{_bracketed(host)}:{listening.getsockname()[1]}/"
