@@ -13,6 +13,8 @@ from typing import BinaryIO
 
 __all__ = ["Replacement", "atomic_write", "check_writable", "sync_folder"]
 
+StrPath = str | os.PathLike[str]
+
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # which calls do not say the file of
 
 
