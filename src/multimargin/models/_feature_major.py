@@ -91,7 +91,8 @@ class FeatureMajorCache:
     """
 
     def __init__(self) -> None:
-        self._calls, self._coef = 0, None
+        self._calls = 0
+        self._coef: Any = None
         self._weights: WeightsByFeature | None = None
 
     @classmethod
@@ -106,7 +107,7 @@ class FeatureMajorCache:
 
     def weights(self, coef: Any) -> WeightsByFeature | None:
         """The weights by feature, if they are there or worth it for this call."""
-        if not sp.issparse(coef):
+        if isinstance(coef, np.ndarray):
             return None
         if self._coef is coef and self._weights is not None:
             return self._weights

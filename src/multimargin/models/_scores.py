@@ -60,9 +60,10 @@ class LinearScores:
             if csr.nnz > np.iinfo(np.int32).max:
                 raise ValueError(f"coef_ has {csr.nnz} non-zeros; at most 2**31 - 1 can be used")
             self._values = np.ascontiguousarray(csr.data, dtype=self._dtype)
-            index = [np.ascontiguousarray(a, dtype=np.int32) for a in (csr.indices, csr.indptr)]
+            indices = np.ascontiguousarray(csr.indices, dtype=np.int32)
+            indptr = np.ascontiguousarray(csr.indptr, dtype=np.int32)
             self._weights = _core.sparse_weights(
-                self._values, *index, self._shape[1], self._intercept
+                self._values, indices, indptr, self._shape[1], self._intercept
             )
         else:
             self._values = np.ascontiguousarray(coef, dtype=self._dtype)
