@@ -186,3 +186,16 @@ def many_classes_problem(n=600, d=300, n_classes=40, per_row=8, seed=0):
     rows, columns = np.repeat(np.arange(n), per_row), np.hstack([own, noise]).ravel()
     values = rng.uniform(0.2, 1.0, n * per_row)
     return scipy.sparse.coo_array((values, (rows, columns)), shape=(n, d)).tocsr(), y
+
+
+class CallbackObserver:
+    """Passes scans on to a function, which may return True to stop."""
+
+    def __init__(self, function):
+        self.on_scan = function
+
+    def on_pass(self, passes):
+        pass
+
+    def close(self):
+        pass

@@ -38,27 +38,8 @@ def shared(comm: Communicator, read: Callable[[], tuple[Any, Any]]) -> Data:
     however it ends. It lies in the folder that ``MULTIMARGIN_CACHE`` names, by default in the
     folder of temporary files. A rank that is alone on its host keeps the data in its memory.
 
-    Parameters
-    ----------
-    comm : Communicator
-    read : callable without arguments
-        Returns ``X``, a sparse matrix of shape (n_samples, n_features), and ``y``, numbers or
-        strings of shape (n_samples,). Called on one rank per host.
-
-    Returns
-    -------
-    X : csr_matrix, shape (n_samples, n_features)
-        In canonical form; read-only where it is shared.
-    y : ndarray, shape (n_samples,)
-
-    Raises
-    ------
-    Exception
-        What ``read`` raised on any rank, on all ranks.
-    OSError
-        If the file cannot be written or mapped.
-    ValueError
-        If hosts have read different data.
+    ``read`` returns a sparse matrix and labels, numbers or strings; an error that it raises on any
+    rank is raised on all. The matrix comes back in canonical form, read-only where it is shared.
     """
     host = comm.host
     data: Data | None = None
@@ -99,10 +80,9 @@ def _compare_hosts(comm: Communicator, data: Data | None) -> None:
     name = None
     with raise_on_all(comm):
         if data is not None:
-            X, y = data
-            stored, kind = _stored_labels(y)
+            X, (stored, kinds) = data[0], _stored_labels(data[1])
             shape = [int(n) for n in X.shape]
-            name = array_fingerprint([*csr_arrays(X), stored], [shape, kind])
+            name = array_fingerprint([*csr_arrays(X), stored], [shape, kinds])
             name = f"{name} (X of shape {tuple(shape)}, {X.dtype}, {X.nnz} entries)"
     names = allgather_value(comm, [name, socket.gethostname()])
     first, first_host = names[0]
@@ -114,17 +94,13 @@ def _compare_hosts(comm: Communicator, data: Data | None) -> None:
             )
 
 
-# ---------------------------------------------------------------- the file
-
-
 @contextlib.contextmanager
 def _cache_file(X: sp.csr_matrix, y: NDArray[Any]) -> Iterator[Path]:
     """A file with the data, until the block ends."""
     folder = Path(os.environ.get(VARIABLE) or tempfile.gettempdir())
-    stored, kind = _stored_labels(y)
-    data, indices, indptr = csr_arrays(X)
-    arrays = {"data": data, "indices": indices, "indptr": indptr, "y": stored}
-    meta = {"kind": "data", "shape": [int(n) for n in X.shape], "labels": kind}
+    stored, kinds = _stored_labels(y)
+    arrays = dict(zip(("data", "indices", "indptr", "y"), (*csr_arrays(X), stored), strict=True))
+    meta = {"kind": "data", "shape": [int(n) for n in X.shape], "labels": kinds}
     private = None
     try:
         with _explained(folder):
@@ -180,8 +156,8 @@ def _runs(pid: int) -> bool:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # somebody else's
-        return True
+    except PermissionError:
+        pass  # somebody else's
     return True
 
 
@@ -199,27 +175,16 @@ def _map(path: str) -> Data:
     X = sp.csr_matrix(tuple(meta["shape"]), dtype=arrays["data"].dtype)
     X.data, X.indices, X.indptr = arrays["data"], arrays["indices"], arrays["indptr"]
     X.has_canonical_format = True  # as `_checked` left it
-    return X, _labels(arrays["y"], meta["labels"])
+    stored, given = meta["labels"]
+    return X, arrays["y"].view(stored).astype(given, copy=False)
 
 
-# ---------------------------------------------------------------- labels
-
-
-def _stored_labels(y: NDArray[Any]) -> tuple[NDArray[Any], str]:
-    """Labels as plain numbers, and the type they come back as."""
-    if y.dtype.kind == "O":
+def _stored_labels(y: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
+    """Labels as numbers that a file can hold, and the types by which they come back."""
+    kind = y.dtype.newbyteorder("<")
+    if kind.kind == "O":
         if not all(isinstance(label, str) for label in y):
             raise ValueError("y must hold numbers or strings, got other objects")
-        return _stored_labels(y.astype(str))[0], f"object {y.astype(str).dtype.str}"
-    if y.dtype.kind not in "US":
-        return y, "number"
-    native = np.ascontiguousarray(y, dtype=y.dtype.newbyteorder("<"))
-    return native.view(np.uint32 if y.dtype.kind == "U" else np.uint8), native.dtype.str
-
-
-def _labels(stored: NDArray[Any], kind: str) -> NDArray[Any]:
-    if kind == "number":
-        return stored
-    name = kind.removeprefix("object ")
-    text: NDArray[Any] = stored.view(np.dtype(name))
-    return text if name == kind else text.astype(object)
+        y = y.astype(str)
+    y = np.ascontiguousarray(y, dtype=y.dtype.newbyteorder("<"))
+    return y.view(np.uint8) if y.dtype.kind in "US" else y, [y.dtype.str, kind.str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +11,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from multimargin.distributed._parallel_file import Piece, write_arrays_together
 from multimargin.distributed._rows import OwnedRows
-from multimargin.models.file._coef import canonical, index_type
+from multimargin.io._atomic import StrPath
+from multimargin.models._coef import canonical
+from multimargin.models.file._coef import index_type
 from multimargin.models.file._content import metadata, pack_names
 from multimargin.models.file._disk_dtype import check_disk_dtype, to_disk
 from multimargin.models.file._strings import Arrays
@@ -23,11 +24,10 @@ from multimargin.parallel._communicator import Communicator
 def save_owned(
     model: Any,
     owned: OwnedRows,
-    path: str | os.PathLike[str],
+    path: StrPath,
     comm: Communicator,
-    *,
-    preprocessing: Mapping[str, Any] | None = None,
-    weights: str | None = None,
+    preprocessing: Mapping[str, Any] | None,
+    weights: str | None,
 ) -> None:
     """Write the file that `multimargin.save_model` writes for the whole model; called by all ranks.
 
@@ -56,8 +56,7 @@ def save_owned(
 def _piece(
     shape: tuple[int, ...], begin: int, data: NDArray[Any], dtype: DTypeLike | None = None
 ) -> Piece:
-    # As `_array_file` keeps it.
-    kind = np.dtype(dtype or data.dtype).newbyteorder("<")
+    kind = np.dtype(dtype or data.dtype).newbyteorder("<")  # as `_array_file` keeps it
     return Piece(kind, shape, begin, data.astype(kind, copy=False))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -159,7 +158,8 @@ def fit(
     _check_local_only(model)
     template: MulticlassSVC = clone(model)
     options = checked_options(template)
-    require_same(comm, {**_parameters(template), "checkpoint": _folder_name(checkpoint)})
+    named = "None" if checkpoint is None else os.fsdecode(checkpoint)
+    require_same(comm, {**_parameters(template), "checkpoint": named})
     threads = rank_thread_count(options.n_jobs, comm)
     fit = Fit.of(template, options, X, y, sample_weight)
     if comm.size > 1:
@@ -167,7 +167,12 @@ def fit(
     spoken = options.verbose and comm.rank == 0
     folder = None
     if checkpoint is not None:
-        told = _resume_note(checkpoint) if spoken else lambda: None
+
+        def told() -> None:
+            if spoken:  # not through the progress bar, which may be there already
+                place = f"the checkpoint in {os.fspath(checkpoint)}"
+                tqdm.write(f"multimargin: going on from {place}", file=sys.stderr)
+
         folder = CheckpointFolder(checkpoint, checkpoint_every, told)
     watching = [fit.bar()] if spoken else []
     solved = fit.solve(watching, threads=threads, comm=comm, folder=folder)
@@ -182,10 +187,6 @@ def fit(
     return DistributedModel(template, owned, comm, solved.checkpoints)
 
 
-def _folder_name(folder: str | os.PathLike[str] | None) -> str:
-    return "None" if folder is None else os.fsdecode(folder)
-
-
 def _parameters(model: MulticlassSVC) -> dict[str, str]:
     """Return the parameters that have to be the same on all ranks, as text."""
     given = model.get_params(deep=False)
@@ -198,19 +199,9 @@ def _check_local_only(model: MulticlassSVC) -> None:
         raise TypeError(f"model must be a MulticlassSVC, got {type(model).__name__}")
     if model.warm_start:
         raise ValueError(
-            "warm_start=True is for fits in one process; here checkpoint= is what a run goes on "
-            "from"
+            "warm_start=True is for fits in one process; here a run goes on from checkpoint="
         )
     if getattr(model, "_skl_callbacks", None):
         raise ValueError(
             "callbacks are for fits in one process: no rank has the whole model to show them"
         )
-
-
-def _resume_note(folder: str | os.PathLike[str]) -> Callable[[], None]:
-    def note() -> None:
-        # Not through the progress bar, which may be there already.
-        text = f"multimargin: going on from the checkpoint in {os.fspath(folder)}"
-        tqdm.write(text, file=sys.stderr)
-
-    return note

@@ -19,13 +19,7 @@ from multimargin.distributed._scores import RankScores
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.inspection import Certificate
 from multimargin.models._coef import ClassRows
-from multimargin.models._scores import (
-    ClassScores,
-    LinearScores,
-    RowScores,
-    best_k_labels,
-    best_labels,
-)
+from multimargin.models._scores import ClassScores, LinearScores, best_k_labels, best_labels
 from multimargin.parallel._collectives import broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world
@@ -123,10 +117,8 @@ converged_, history_, model_density_, n_bundles_
         comm: Communicator,
         checkpoints: Checkpoints | None = None,
     ) -> None:
-        self.comm = comm
+        self.comm, self._owned, self._checkpoints = comm, owned, checkpoints
         self._template = template  # fitted but for its coefficients
-        self._owned = owned
-        self._checkpoints = checkpoints
         for name, value in vars(template).items():
             if name.endswith("_") and not name.startswith("_"):
                 setattr(self, name, value)
@@ -194,14 +186,7 @@ converged_, history_, model_density_, n_bundles_
         weights : {"float16", "float32"} or None, default=None
             As of `multimargin.save_model`.
         """
-        save_owned(
-            self._template,
-            self._owned,
-            path,
-            self.comm,
-            preprocessing=preprocessing,
-            weights=weights,
-        )
+        save_owned(self._template, self._owned, path, self.comm, preprocessing, weights)
         if self._checkpoints is not None:
             self._checkpoints.remove()
             self._checkpoints = None
@@ -216,10 +201,8 @@ converged_, history_, model_density_, n_bundles_
         return whole
 
     def _scores(self) -> ClassScores:
+        rows, owned = ClassRows.of(self._template), self._owned
         threads = rank_thread_count(self._template.n_jobs, self.comm)
-        of_rows: RowScores
         if self.comm.size == 1:
-            of_rows = LinearScores(self._owned.coef, self._owned.intercept, threads)
-        else:
-            of_rows = RankScores(self.comm, self._owned, threads)
-        return ClassScores(of_rows, ClassRows.of(self._template))
+            return ClassScores(LinearScores(owned.coef, owned.intercept, threads), rows)
+        return ClassScores(RankScores(self.comm, owned, threads), rows)

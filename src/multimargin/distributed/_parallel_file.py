@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin.io._array_file import Layout, chunks, plain_array
-from multimargin.io._atomic import Replacement
+from multimargin.io._atomic import Replacement, StrPath
 from multimargin.io._checksums import crc32_combine
 from multimargin.parallel._collectives import allgather_value, broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator, Message
@@ -23,107 +23,65 @@ from multimargin.parallel._communicator import Communicator, Message
 
 @dataclass(frozen=True)
 class Piece:
-    """The part of an array that one rank holds: a stretch of its elements in C order.
-
-    Attributes
-    ----------
-    dtype : dtype
-        Of the array.
-    shape : tuple of int
-        Of the whole array.
-    begin : int
-        Place of the first element of the stretch.
-    data : ndarray
-        The stretch; empty if the rank holds nothing.
-    """
+    """The part of an array that one rank holds: a stretch of its elements in C order."""
 
     dtype: np.dtype[Any]
-    shape: tuple[int, ...]
-    begin: int
-    data: NDArray[Any]
+    shape: tuple[int, ...]  # of the whole array
+    begin: int  # place of the first element of the stretch
+    data: NDArray[Any]  # the stretch; empty if the rank holds nothing
 
 
 def write_arrays_together(
-    comm: Communicator,
-    path: str | os.PathLike[str],
-    meta: Mapping[str, Any],
-    pieces: Mapping[str, Piece],
+    comm: Communicator, path: StrPath, meta: Mapping[str, Any], pieces: Mapping[str, Piece]
 ) -> None:
     """Write the file that `write_arrays` would write, atomically. Called by all ranks.
 
     Ranks that see the file of rank 0 write their stretches into it; the others send theirs to
-    rank 0, a few MB at a time.
-
-    Parameters
-    ----------
-    comm : Communicator
-    path : path-like
-        As rank 0 has it.
-    meta : dict of JSON values
-        As rank 0 has them.
-    pieces : dict of str to Piece
-        The same names in the same order on all ranks. The stretches of the ranks make up the
-        whole array, in any order of ranks.
-
-    Raises
-    ------
-    ValueError
-        If the stretches leave a gap or overlap, or ranks do not mean the same arrays.
-    ModelFileError
-        If the content cannot be kept in this format.
-    OSError
-        If any rank cannot write. It is raised on all ranks; what was at `path` before is still
-        there, and nothing else.
+    rank 0, a few MB at a time. Path and metadata count on rank 0 alone. The names and their order
+    are the same on all ranks, whose stretches make up the whole arrays, in any order of ranks. If
+    a rank cannot write, all of them raise its OSError; what was at `path` before is still there.
     """
     with raise_on_all(comm):
-        own = [_Stretch.of(path, name, piece) for name, piece in pieces.items()]
-    table = allgather_value(comm, [stretch.description for stretch in own])
+        own = {name: _checked(path, name, piece) for name, piece in pieces.items()}
+    table = allgather_value(comm, [_description(*item) for item in own.items()])
     _check_complete(path, table)
     file = _SharedFile(comm, path)
     try:
         file.create(meta, own)
-        crcs = allgather_value(comm, file.write(own))
+        crcs = allgather_value(comm, file.write(list(own.values())))
         file.finish(_combined(crcs, table))
     except BaseException:
         file.discard()
         raise
 
 
-@dataclass(frozen=True)
-class _Stretch:
-    name: str
-    shape: tuple[int, ...]
-    begin: int
-    array: NDArray[Any]
-
-    @classmethod
-    def of(cls, path: str | os.PathLike[str], name: str, piece: Piece) -> _Stretch:
-        array = plain_array(path, name, piece.data)
-        if array.dtype != np.dtype(piece.dtype).newbyteorder("<"):
-            raise ValueError(f"array {name!r} is of {piece.dtype}, a piece of it of {array.dtype}")
-        end, total = piece.begin + array.size, math.prod(piece.shape)
-        if piece.begin < 0 or end > total:
-            raise ValueError(
-                f"array {name!r} has {total} elements, a piece of it is said to be those from "
-                f"{piece.begin} to {end}"
-            )
-        return cls(name, tuple(int(n) for n in piece.shape), int(piece.begin), array)
-
-    @property
-    def description(self) -> list[Any]:
-        """Name, type and place, for the other ranks."""
-        dtype = self.array.dtype
-        return [self.name, dtype.str, list(self.shape), self.begin, self.array.size, dtype.itemsize]
+def _checked(path: StrPath, name: str, piece: Piece) -> Piece:
+    array = plain_array(path, name, piece.data)
+    if array.dtype != np.dtype(piece.dtype).newbyteorder("<"):
+        raise ValueError(f"array {name!r} is of {piece.dtype}, a piece of it of {array.dtype}")
+    end, total = piece.begin + array.size, math.prod(piece.shape)
+    if piece.begin < 0 or end > total:
+        raise ValueError(
+            f"array {name!r} has {total} elements, a piece of it is said to be those from "
+            f"{piece.begin} to {end}"
+        )
+    return Piece(array.dtype, tuple(map(int, piece.shape)), int(piece.begin), array)
 
 
-def _check_complete(path: str | os.PathLike[str], table: list[list[list[Any]]]) -> None:
+def _description(name: str, piece: Piece) -> list[Any]:
+    """Name, type and place, for the other ranks."""
+    kind, size = piece.dtype, piece.data.size
+    return [name, kind.str, list(piece.shape), piece.begin, size, kind.itemsize]
+
+
+def _check_complete(path: StrPath, table: list[list[list[Any]]]) -> None:
     """Check the ranks' descriptions: the same arrays everywhere, and each element once."""
     arrays = [stretch[:3] for stretch in table[0]]
     for rank, stretches in enumerate(table):
-        if [stretch[:3] for stretch in stretches] != arrays:
+        if (others := [stretch[:3] for stretch in stretches]) != arrays:
             raise ValueError(
                 f"{os.fspath(path)}: ranks 0 and {rank} do not write the same arrays: {arrays} "
-                f"and {[stretch[:3] for stretch in stretches]} (name, type, shape)"
+                f"and {others} (name, type, shape)"
             )
     for number, (name, _, shape) in enumerate(arrays):
         position = 0
@@ -140,24 +98,20 @@ def _check_complete(path: str | os.PathLike[str], table: list[list[list[Any]]]) 
 
 def _combined(crcs: list[list[int]], table: list[list[list[Any]]]) -> list[int]:
     """The checksum of each array, combined from its stretches on all ranks."""
-    checksums = []
-    for number in range(len(table[0])):
-        crc = 0
-        stretches = (
-            (begin, size * itemsize, crcs[rank][number])
-            for rank, (_, _, _, begin, size, itemsize) in enumerate(s[number] for s in table)
-            if size > 0
-        )
-        for _, nbytes, added in sorted(stretches):
-            crc = crc32_combine(crc, added, nbytes)
-        checksums.append(crc)
+    checksums = [0] * len(table[0])
+    for number in range(len(checksums)):
+        ranks = zip(table, crcs, strict=True)
+        held = [(*stretches[number][3:], crc[number]) for stretches, crc in ranks]
+        for _, size, itemsize, added in sorted(held):
+            if size > 0:
+                checksums[number] = crc32_combine(checksums[number], added, size * itemsize)
     return checksums
 
 
 class _SharedFile:
     """A file of rank 0, into which all ranks write. All methods but `discard` are collective."""
 
-    def __init__(self, comm: Communicator, path: str | os.PathLike[str]) -> None:
+    def __init__(self, comm: Communicator, path: StrPath) -> None:
         self._comm, self._path = comm, path
         self._offsets: list[int] = []
         self._temporary = ""
@@ -165,12 +119,12 @@ class _SharedFile:
         self._replacement: Replacement | None = None
         self._layout: Layout | None = None
 
-    def create(self, meta: Mapping[str, Any], own: list[_Stretch]) -> None:
+    def create(self, meta: Mapping[str, Any], own: Mapping[str, Piece]) -> None:
         """Make a temporary file of the full size, so that a full disk is noticed at once."""
         facts = None
         with raise_on_all(self._comm), self._named():
             if self._comm.rank == 0:
-                kinds = {each.name: (each.array.dtype, each.shape) for each in own}
+                kinds = {name: (piece.dtype, piece.shape) for name, piece in own.items()}
                 self._layout = Layout(self._path, meta, kinds)
                 self._replacement = Replacement(self._path)
                 _allocate(self._replacement.fd, self._layout.length)
@@ -178,19 +132,21 @@ class _SharedFile:
                 facts = [offsets, str(self._replacement.temporary)]
         self._offsets, self._temporary = broadcast_value(self._comm, facts)
 
-    def write(self, own: list[_Stretch]) -> list[int]:
+    def write(self, own: list[Piece]) -> list[int]:
         """Put the stretches of this rank into their places; return their checksums."""
         comm = self._comm
+        starts = zip(own, self._offsets, strict=True)
+        placed = [(each.data, start + each.begin * each.data.itemsize) for each, start in starts]
         fd = self._replacement.fd if self._replacement else _open(self._temporary)
         sees = allgather_value(comm, fd is not None)
         crcs: list[int] = []
         failed: OSError | None = None
         if fd is None:
-            crcs = [self._send(each.array, at) for each, at in self._placed(own)]
+            crcs = [self._send(array, position) for array, position in placed]
             self._answer([])
         else:
             try:
-                crcs = [_write_at(fd, each.array, at) for each, at in self._placed(own)]
+                crcs = [_write_at(fd, array, position) for array, position in placed]
                 os.fsync(fd)
             except OSError as error:
                 failed = error
@@ -216,10 +172,6 @@ class _SharedFile:
         """Remove the temporary file."""
         if self._replacement is not None:
             self._replacement.discard()
-
-    def _placed(self, own: list[_Stretch]) -> Iterator[tuple[_Stretch, int]]:
-        for offset, each in zip(self._offsets, own, strict=True):
-            yield each, offset + each.begin * each.array.itemsize
 
     def _send(self, array: NDArray[Any], position: int) -> int:
         crc = 0

@@ -10,13 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from multimargin.models._coef import (
-    coefficients,
-    in_form,
-    kept_sparse,
-    nonzeros,
-    one_row_for_two,
-)
+from multimargin.models._coef import coefficients, in_form, kept_sparse, nonzeros, one_row_for_two
 from multimargin.models.file._coef import index_type
 from multimargin.parallel._communicator import Communicator, Message
 from multimargin.solvers._problem import Problem
@@ -27,13 +21,7 @@ from multimargin.solvers._records import Weights
 class OwnedRows:
     """The rows of a linear model that one rank holds.
 
-    Attributes
-    ----------
-    cuts : ndarray of int64, shape (n_ranks + 1,)
-        Rank r holds the rows ``cuts[r] .. cuts[r + 1] - 1``; the same on all ranks.
-    coef : ndarray or csr_matrix
-        This rank's rows.
-    intercept : ndarray
+    Rank r holds the rows ``cuts[r] .. cuts[r + 1] - 1``; `cuts` are the same on all ranks.
     """
 
     cuts: NDArray[np.int64]
@@ -72,50 +60,28 @@ def divide_trained(
     stored = comm.allreduce(np.array([nonzeros(coef)], dtype=np.int64), "sum")
     density = int(stored[0]) / max(1, problem.weight_rows * coef.shape[1])
     held = weights.classes
-    if problem.weight_rows == 2:
-        coef, intercept, held = _two_as_one(comm, coef, intercept, held)
-    return divide_rows(comm, coef, intercept, held, sparse=sparse), density
-
-
-def _two_as_one(
-    comm: Communicator, coef: Any, intercept: NDArray[Any], held: NDArray[np.int32] | None
-) -> tuple[Any, NDArray[Any], NDArray[np.int32]]:
-    """The one row of two classes, whose weights have to come together on one rank."""
     if held is None:
         held = np.arange(coef.shape[0], dtype=np.int32)
-    pieces = comm.alltoall(
-        [_pack(coef, intercept, held, 0, len(held) if to == 0 else 0) for to in range(comm.size)]
-    )
-    if comm.rank == 0:
-        row, constant = one_row_for_two(*_join(pieces, 0, 2, coef))
-        return row, constant, np.zeros(1, dtype=np.int32)
-    return coef[:0], intercept[:0], np.zeros(0, dtype=np.int32)
+    if problem.weight_rows == 2:  # they become one row, on one rank
+        both = _gathered(comm, coef, intercept, held, 2)
+        coef, intercept = (coef[:0], intercept[:0]) if both is None else one_row_for_two(*both)
+        held = np.arange(len(intercept), dtype=np.int32)
+    return divide_rows(comm, coef, intercept, held, sparse=sparse), density
 
 
 def divide_rows(
     comm: Communicator,
     coef: Any,
     intercept: NDArray[Any],
-    held: NDArray[np.int32] | None,
+    held: NDArray[np.int32],
     *,
     sparse: bool | str,
 ) -> OwnedRows:
     """Pass rows between the ranks until each has a range of them.
 
-    No rank sees more than the rows it has and those it gets.
-
-    Parameters
-    ----------
-    comm : Communicator
-    coef : ndarray or csr_matrix of shape (n_held, n_features)
-    intercept : ndarray of shape (n_held,)
-    held : ndarray of int32, shape (n_held,), or None
-        Their places in the model, ascending; each row is held by one rank. None: all of them.
-    sparse : bool or "auto"
-        The estimator's `sparse_coef`.
+    No rank sees more than the rows it has and those it gets. `held` are the places of a rank's rows
+    in the model, ascending; each row is held by one rank.
     """
-    if held is None:
-        held = np.arange(coef.shape[0], dtype=np.int32)
     stored = int(comm.allreduce(np.array([nonzeros(coef)], dtype=np.int64), "sum")[0])
     rows = int(comm.allreduce(np.array([len(held)], dtype=np.int64), "sum")[0])
     shape, itemsize = (rows, coef.shape[1]), coef.dtype.itemsize
@@ -123,47 +89,46 @@ def divide_rows(
     cuts = cut_evenly(_row_sizes(comm, coef, held, rows), comm.size)
     if comm.size == 1:
         return OwnedRows(cuts, coef, intercept)
-    ends = np.searchsorted(held, cuts)
-    pieces = comm.alltoall(
-        [_pack(coef, intercept, held, a, b) for a, b in itertools.pairwise(ends)]
-    )
+    ends = itertools.pairwise(np.searchsorted(held, cuts))
+    pieces = comm.alltoall([_pack(coef, intercept, held, a, b) for a, b in ends])
     begin, end = (int(c) for c in cuts[comm.rank : comm.rank + 2])
-    joined, constant = _join(pieces, begin, end, coef)
-    return OwnedRows(cuts, joined, constant)
+    return OwnedRows(cuts, *_join(pieces, begin, end, coef))
 
 
 def take_rows(comm: Communicator, coef: Any, intercept: NDArray[Any]) -> OwnedRows:
     """This rank's range of rows of a model that all ranks can see, such as a mapped file."""
-    sizes = np.diff(coef.indptr) if _sparse(coef) else np.ones(coef.shape[0], dtype=np.int64)
-    cuts = cut_evenly(np.asarray(sizes), comm.size)
+    cuts = cut_evenly(_sizes(coef), comm.size)
     begin, end = (int(c) for c in cuts[comm.rank : comm.rank + 2])
-    part = _csr_rows(coef, begin, end) if _sparse(coef) else coef[begin:end]
+    part = coef[begin:end] if isinstance(coef, np.ndarray) else _csr_rows(coef, begin, end)
     return OwnedRows(cuts, part, intercept[begin:end])
 
 
 def collect_rows(comm: Communicator, owned: OwnedRows) -> tuple[Any, NDArray[Any]] | None:
     """All rows, on rank 0 alone; None elsewhere."""
-    begin, end = owned.range_of(comm.rank)
-    held = np.arange(begin, end, dtype=np.int32)
-    n = len(held)
-    outgoing = [
-        _pack(owned.coef, owned.intercept, held, 0, n if to == 0 else 0) for to in range(comm.size)
-    ]
-    pieces = comm.alltoall(outgoing)
-    return _join(pieces, 0, owned.rows, owned.coef) if comm.rank == 0 else None
+    held = np.arange(*owned.range_of(comm.rank), dtype=np.int32)
+    return _gathered(comm, owned.coef, owned.intercept, held, owned.rows)
 
 
-def _sparse(coef: Any) -> bool:
-    return bool(sp.issparse(coef))
+def _gathered(
+    comm: Communicator, coef: Any, intercept: NDArray[Any], held: NDArray[np.int32], rows: int
+) -> tuple[Any, NDArray[Any]] | None:
+    ends = [len(held)] + [0] * (comm.size - 1)  # all to rank 0
+    pieces = comm.alltoall([_pack(coef, intercept, held, 0, end) for end in ends])
+    return _join(pieces, 0, rows, coef) if comm.rank == 0 else None
+
+
+def _sizes(coef: Any) -> NDArray[np.int64]:
+    """Stored entries of each row; of dense rows, which are alike, 1."""
+    sizes = np.ones(len(coef)) if isinstance(coef, np.ndarray) else np.diff(coef.indptr)
+    return sizes.astype(np.int64)
 
 
 def _row_sizes(
     comm: Communicator, coef: Any, held: NDArray[np.int32], rows: int
 ) -> NDArray[np.int64]:
     """Stored entries of every row of the model, each of which exactly one rank must hold."""
-    own = np.diff(coef.indptr) if _sparse(coef) else np.ones(len(held), dtype=np.int64)
     sizes = np.full(rows, -1, dtype=np.int64)
-    for classes, size in comm.allgather([held, np.asarray(own, dtype=np.int64)]):
+    for classes, size in comm.allgather([held, _sizes(coef)]):
         if len(classes) and not (classes[0] >= 0 and classes[-1] < rows):
             raise RuntimeError(f"a rank holds the rows {classes[0]} to {classes[-1]} of {rows}")
         sizes[classes] = size
@@ -175,7 +140,7 @@ def _row_sizes(
 def _pack(coef: Any, intercept: NDArray[Any], held: NDArray[np.int32], a: int, b: int) -> Message:
     """The held rows ``a .. b - 1`` as a message; views, nothing is copied."""
     head = [held[a:b], intercept[a:b]]
-    if not _sparse(coef):
+    if isinstance(coef, np.ndarray):
         return [*head, coef[a:b]]
     lo, hi = int(coef.indptr[a]), int(coef.indptr[b])
     size = np.diff(coef.indptr[a : b + 1]).astype(np.int64)
@@ -189,7 +154,7 @@ def _join(
     intercept = np.empty(end - begin, dtype=like.dtype)
     for held, constant, *_ in pieces:
         intercept[held - begin] = constant
-    if not _sparse(like):
+    if isinstance(like, np.ndarray):
         dense = np.empty((end - begin, like.shape[1]), dtype=like.dtype)
         for held, _, block in pieces:
             dense[held - begin] = block

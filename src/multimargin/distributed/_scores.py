@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,9 +26,7 @@ class RankScores:
     """
 
     def __init__(self, comm: Communicator, owned: OwnedRows, threads: int) -> None:
-        self._comm = comm
-        self._owned = owned
-        self._dtype = owned.coef.dtype
+        self._comm, self._owned, self._dtype = comm, owned, owned.coef.dtype
         self._own = LinearScores(owned.coef, owned.intercept, threads)
 
     def scores(self, X: Any, first: int = 0) -> NDArray[Any]:
@@ -45,8 +42,10 @@ class RankScores:
         """The ``k`` best classes of each sample and their scores, best first."""
         best = np.empty((X.shape[0], k), dtype=np.int32)
         score = np.empty((X.shape[0], k), dtype=self._dtype)
-        for rows in _chunks(X.shape[0], k):
-            best[rows], score[rows] = self._top_of_all(X[rows], k, rows.start)
+        step = max(1, min(_ROWS, _CANDIDATES // k))
+        for begin in range(0, X.shape[0], step):
+            rows = slice(begin, begin + step)
+            best[rows], score[rows] = self._top_of_all(X[rows], k, begin)
         return best, score
 
     def _top_of_all(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
@@ -55,11 +54,8 @@ class RankScores:
             best, score = self._own_top(X, k, first)
         ranges = [slice(a, b) for a, b in itertools.pairwise(divided(X.shape[0], comm.size))]
         candidates = comm.alltoall([[best[rows], score[rows]] for rows in ranges])
-        everyones = comm.allgather(_merge(candidates, k))
-        return (
-            np.concatenate([classes for classes, _ in everyones]),
-            np.concatenate([scores for _, scores in everyones]),
-        )
+        classes, scores = zip(*comm.allgather(_merge(candidates, k)), strict=True)
+        return np.concatenate(classes), np.concatenate(scores)
 
     def _own_top(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         begin, end = self._owned.range_of(self._comm.rank)
@@ -70,19 +66,12 @@ class RankScores:
         return best + np.int32(begin), score
 
 
-def _chunks(samples: int, k: int) -> Iterator[slice]:
-    step = max(1, min(_ROWS, _CANDIDATES // k))
-    for begin in range(0, samples, step):
-        yield slice(begin, min(samples, begin + step))
-
-
 def _merge(candidates: list[list[NDArray[Any]]], k: int) -> list[NDArray[Any]]:
     """The best ``k`` of the ranks' candidates; of equal ones the first class.
 
     Ranks have classes in ascending order, and each has its equal scores in that order, so a
     stable sort does it.
     """
-    classes = np.concatenate([best for best, _ in candidates], axis=1)
-    scores = np.concatenate([score for _, score in candidates], axis=1)
+    classes, scores = (np.concatenate(parts, axis=1) for parts in zip(*candidates, strict=True))
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return [np.take_along_axis(classes, order, 1), np.take_along_axis(scores, order, 1)]

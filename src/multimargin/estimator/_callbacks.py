@@ -7,6 +7,8 @@ from typing import Any, TypeVar, cast
 
 import sklearn
 
+from multimargin.solvers._records import ScanRecord, Weights
+
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 try:
@@ -34,36 +36,41 @@ def with_callbacks(method: _Method) -> _Method:
 
 
 class FitTasks:
-    """The tasks of one fit as scikit-learn's callbacks see them: the fit, and each scan in it."""
+    """The tasks of one fit as scikit-learn's callbacks see them: the fit, and each scan in it.
 
-    def __init__(self, estimator: Any, X: Any, y: Any) -> None:
-        self._estimator = estimator
-        self._data = {"X": X, "y": y}
+    An observer of the fit. Callbacks that want the model as it is get `attributes` of its weights.
+    """
+
+    def __init__(
+        self, estimator: Any, X: Any, y: Any, attributes: Callable[[Weights], dict[str, Any]]
+    ) -> None:
+        self._given = {"estimator": estimator, "X": X, "y": y}
+        self._attributes = attributes
         self._context = None
         if hasattr(estimator, "_init_callback_context"):
             self._context = estimator._init_callback_context(max_subtasks=None)
-            self._context.call_on_fit_task_begin(estimator=estimator, **self._data)
+            self._context.call_on_fit_task_begin(**self._given)
 
-    def scan_ended(self, attributes: Callable[[], dict[str, Any]]) -> bool:
-        """Report a scan; True if a callback asks to stop.
+    def on_pass(self, passes: int) -> None:
+        pass
 
-        ``attributes`` makes the fitted attributes of the model as it is now, if they are wanted.
-        """
+    def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool:
         if self._context is None:
             return False
         task = self._context.subcontext(task_name="scan")
-        task.call_on_fit_task_begin(estimator=self._estimator, **self._data)
-        return bool(
-            task.call_on_fit_task_end(
-                estimator=self._estimator, reconstruction_attributes=attributes, **self._data
-            )
-        )
+        task.call_on_fit_task_begin(**self._given)
+        return self._ended(task, weights)
 
-    def fit_ended(self, attributes: Callable[[], dict[str, Any]]) -> None:
+    def close(self) -> None:
+        pass
+
+    def fit_ended(self, weights: Weights) -> None:
         if self._context is not None:
-            self._context.call_on_fit_task_end(
-                estimator=self._estimator, reconstruction_attributes=attributes, **self._data
-            )
+            self._ended(self._context, lambda: weights)
+
+    def _ended(self, task: Any, weights: Callable[[], Weights]) -> bool:
+        made = {"reconstruction_attributes": lambda: self._attributes(weights())}
+        return bool(task.call_on_fit_task_end(**self._given, **made))
 
 
 __all__ = ["CallbackSupportMixin", "FitTasks", "with_callbacks"]

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from multimargin.estimator._progress import Bar
 from multimargin.estimator._run_identity import kept_identity, run_identity
 from multimargin.estimator._samples import box_of, checked_samples, problem_of
 from multimargin.formulations import FORMULATIONS
+from multimargin.io._atomic import StrPath
 from multimargin.models._coef import coefficients, in_form, kept_sparse, nonzeros, one_row_for_two
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.parallel._partition import default_bundles
@@ -37,7 +37,7 @@ from multimargin.solvers._stopping import STOPPINGS
 class CheckpointFolder:
     """Where the state of a run is kept, how often, and whom to tell when a run goes on from it."""
 
-    path: str | os.PathLike[str]
+    path: StrPath
     every: float
     on_resume: Callable[[], None]
 
@@ -53,35 +53,18 @@ class Solved:
 
 @dataclass(frozen=True)
 class Fit:
-    """Checked samples, and the problem that they make with an estimator's parameters.
-
-    Attributes
-    ----------
-    options : FitOptions
-    X, y : array or sparse matrix, and array
-        After scikit-learn's checks.
-    classes : ndarray of shape (n_classes,)
-        Labels of the classes, which the problem counts from zero.
-    problem : Problem
-    learned : dict
-        Fitted attributes that came with the features, such as a TextClassifier's `features_`.
-    """
+    """Samples after scikit-learn's checks, and the problem that they make with some options."""
 
     options: FitOptions
     X: Any
     y: Any
-    classes: NDArray[Any]
+    classes: NDArray[Any]  # their labels; the problem counts them from zero
     problem: Problem
-    learned: Mapping[str, Any]
+    learned: Mapping[str, Any]  # fitted attributes of the features, such as `features_`
 
     @classmethod
     def of(
-        cls,
-        estimator: Any,
-        options: FitOptions,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None,
+        cls, estimator: Any, options: FitOptions, X: Any, y: ArrayLike, sample_weight: Any
     ) -> Fit:
         """Check the samples that an estimator was given; it learns its features from them."""
         X, y, learned = checked_samples(estimator, X, y)
@@ -94,9 +77,8 @@ class Fit:
         options = replace(self.options, formulation=formulation, C=C, warm_start=warm_start)
         weight, problem = self.problem.box.astype(np.float64), self.problem
         box = box_of(options, weight, problem.n_classes, problem.X.dtype)
-        return replace(
-            self, options=options, problem=replace(problem, formulation=formulation, box=box)
-        )
+        problem = replace(problem, formulation=formulation, box=box)
+        return replace(self, options=options, problem=problem)
 
     def bar(self) -> Observer:
         """A progress bar for this fit."""
@@ -112,30 +94,13 @@ class Fit:
         comm: Communicator | None = None,
         folder: CheckpointFolder | None = None,
     ) -> Solved:
-        """Solve the problem; called by all ranks.
-
-        Parameters
-        ----------
-        observers : list of Observer
-        threads : int
-            Of this rank.
-        start : Start, default=None
-            Dual variables to start from.
-        comm : Communicator, default=None
-            The ranks; by default this process alone.
-        folder : CheckpointFolder, default=None
-        """
+        """Solve the problem; called by all ranks, each with its own number of threads."""
         options, problem = self.options, self.problem
         comm = comm or SerialCommunicator()
         seed = _common_seed(options.random_state, comm)
         bundles = _bundles(options, problem, comm, folder)
-        kind = choose(
-            options.formulation,
-            options.solver,
-            ranks=comm.size,
-            bundles=bundles,
-            checkpoints=folder is not None,
-        )
+        asked, kept = (options.formulation, options.solver), folder is not None
+        kind = choose(*asked, ranks=comm.size, bundles=bundles, checkpoints=kept)
         checkpoints = None
         if folder is not None:
             # The solver chosen, not the one asked for: "auto" and its choice are the same run.
@@ -166,7 +131,7 @@ class Fit:
     def linear_model(self, weights: Weights) -> dict[str, Any]:
         """The fitted attributes that prediction needs, from the weights of all classes."""
         coef, intercept = coefficients(weights, self.problem)
-        stored, size = nonzeros(coef), coef.shape[0] * coef.shape[1]
+        density = nonzeros(coef) / max(1, coef.shape[0] * coef.shape[1])
         coef, intercept = one_row_for_two(coef, intercept)
         wanted = self.options.sparse_coef
         sparse = kept_sparse(wanted, coef.shape, coef.dtype.itemsize, nonzeros(coef))
@@ -175,7 +140,7 @@ class Fit:
             "n_features_in_": coef.shape[1],
             "coef_": in_form(coef, sparse=sparse),
             "intercept_": intercept,
-            "model_density_": stored / max(1, size),
+            "model_density_": density,
             **self.learned,
         }
 
@@ -190,15 +155,14 @@ class Fit:
             "precision": "rounding does not allow more: train on float64 data, or raise tol",
             "a callback": "a callback asked to stop",
         }[solution.ended_by]
-        zero = " All weights are zero: nothing better was certified before the end."
-        warnings.warn(
+        text = (
             f"tol was not reached after {solution.passes} passes: relative duality gap "
             f"{solution.gap:.3g}, largest violation {solution.violation:.3g}, with "
             f"stopping={options.stopping!r} and tol={options.tol:g}. {remedy}."
-            f"{zero if solution.is_zero else ''}",
-            ConvergenceWarning,
-            stacklevel=stacklevel,
         )
+        if solution.is_zero:
+            text += " All weights are zero: nothing better was certified before the end."
+        warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel)
 
 
 def take(estimator: Any, solved: Solved, attributes: Mapping[str, Any]) -> None:
@@ -227,13 +191,11 @@ def _common_seed(random_state: Any, comm: Communicator) -> int:
 def _bundles(
     options: FitOptions, problem: Problem, comm: Communicator, folder: CheckpointFolder | None
 ) -> int | None:
-    """How many bundles the classes are divided into; None: classes are not divided.
-
-    A run that goes on has as many as the run before it, however many ranks there are.
-    """
+    """How many bundles the classes are divided into; None: classes are not divided."""
     if options.n_bundles is not None:
         return options.n_bundles
     if folder is not None:
+        # A run that goes on has as many as the run before it, however many ranks there are.
         kept = kept_identity(folder.path, comm)
         if kept is not None and kept.get("bundles") is not None:
             return int(kept["bundles"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Any
 
@@ -22,6 +22,12 @@ from multimargin.solvers._registry import SOLVERS
 from multimargin.solvers._stopping import STOPPINGS
 
 _LOSSES = ("hinge", "squared_hinge")
+# NumPy's numbers are given, too, and truth values as numbers.
+_TYPES: dict[str, type] = {
+    **dict.fromkeys(("C", "tol"), float),
+    **dict.fromkeys(("n_reductions", "max_iter", "n_bundles"), int),
+    **dict.fromkeys(("warm_start", "verbose", "shrinking"), bool),
+}
 
 
 @dataclass(frozen=True)
@@ -52,38 +58,17 @@ class FitOptions:
 
 
 def checked_options(estimator: Any) -> FitOptions:
-    """The parameters of an estimator.
-
-    Raises
-    ------
-    ValueError
-        At the first parameter that is not valid; it says what is allowed.
-    """
+    """The parameters of an estimator, or a ValueError at the first that is not valid."""
     _check_formulation(estimator)
     _check_numbers(estimator)
     _check_choices(estimator)
     estimator._check_more()
-    bundles = estimator.n_bundles
-    return FitOptions(
-        formulation=estimator.formulation,
-        C=float(estimator.C),
-        loss=estimator.loss,
-        solver=estimator.solver,
-        n_reductions=int(estimator.n_reductions),
-        tol=float(estimator.tol),
-        stopping=estimator.stopping,
-        max_iter=int(estimator.max_iter),
-        bias=float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0,
-        class_weight=estimator.class_weight,
-        n_jobs=estimator.n_jobs,
-        warm_start=bool(estimator.warm_start),
-        sparse_coef=estimator.sparse_coef,
-        random_state=estimator.random_state,
-        verbose=bool(estimator.verbose),
-        time_limit=estimator.time_limit,
-        n_bundles=None if bundles is None else int(bundles),
-        shrinking=bool(estimator.shrinking),
-    )
+    bias = float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0
+    names = [each.name for each in fields(FitOptions) if each.name != "bias"]
+    given = {name: getattr(estimator, name) for name in names}
+    for name, kind in _TYPES.items():
+        given[name] = None if given[name] is None else kind(given[name])
+    return FitOptions(bias=bias, **given)
 
 
 def _check_formulation(estimator: Any) -> None:
@@ -111,8 +96,7 @@ def _check_formulation(estimator: Any) -> None:
 
 def _check_numbers(estimator: Any) -> None:
     for name in ("tol", "intercept_scaling"):
-        value = getattr(estimator, name)
-        ok = is_number(value) and 0 < value < np.inf
+        ok = is_number(value := getattr(estimator, name)) and 0 < value < np.inf
         require(estimator, ok, name, "a positive finite number")
     require(estimator, is_whole(estimator.max_iter), "max_iter", "an integer of at least 1")
     bundles, limit = estimator.n_bundles, estimator.time_limit
@@ -130,9 +114,6 @@ def _check_choices(estimator: Any) -> None:
     sparse, weight = estimator.sparse_coef, estimator.class_weight
     ok = isinstance(sparse, bool | np.bool_) or (isinstance(sparse, str) and sparse == "auto")
     require(estimator, ok, "sparse_coef", "True, False or 'auto'")
-    ok = (
-        weight is None
-        or (isinstance(weight, str) and weight == "balanced")
-        or isinstance(weight, Mapping)
-    )
+    ok = weight is None or isinstance(weight, Mapping)
+    ok = ok or (isinstance(weight, str) and weight == "balanced")
     require(estimator, ok, "class_weight", "None, 'balanced' or a dict of class to weight")

@@ -1,4 +1,4 @@
-"""Observers of a fit: a progress bar, and scikit-learn's callbacks."""
+"""The progress bar of a fit."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ class Bar:
     """A progress bar on stderr, of the decades that the measure has come down towards ``tol``."""
 
     def __init__(self, name: str, tol: float, measure: str) -> None:
-        self._measure = measure
-        self._tol = tol
+        self._measure, self._tol, self._last = measure, tol, ""
         self._start: float | None = None
         self._bar: Any = tqdm(
             total=100,
@@ -29,8 +28,6 @@ class Bar:
     def on_pass(self, passes: int) -> None:
         self._bar.set_postfix_str(f"{self._last}pass {passes}", refresh=False)
         self._bar.update(0)
-
-    _last = ""
 
     def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool:
         value = record.gap if self._measure == "gap" else record.violation
@@ -44,19 +41,3 @@ class Bar:
 
     def close(self) -> None:
         self._bar.close()
-
-
-class CallbackObserver:
-    """Passes scans on to a function, which may return True to stop."""
-
-    def __init__(self, function: Callable[[ScanRecord, Callable[[], Weights]], bool]) -> None:
-        self._function = function
-
-    def on_pass(self, passes: int) -> None:
-        pass
-
-    def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool:
-        return self._function(record, weights)
-
-    def close(self) -> None:
-        pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from multimargin.checkpoints._folder import ManifestError, read_manifest, step_folder, steps
 from multimargin.estimator._options import FitOptions
+from multimargin.io._atomic import StrPath
 from multimargin.parallel._collectives import broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.solvers._problem import Problem, fingerprint
@@ -25,10 +25,8 @@ def run_identity(
     """Everything that must be the same for a run to go on from a checkpoint.
 
     Differences are looked for in this order. The fingerprint differs with most of the others, so
-    it comes last. Limits of passes and time, threads and ranks may differ.
-
-    `solver` is the name of the solver chosen, `seed` was drawn from the random state, and `bundles`
-    were chosen where the options leave them open.
+    it comes last. Limits of passes and time, threads and ranks may differ. Solver, seed and bundles
+    are the chosen ones, where the options leave them open.
     """
     given = options.random_state
     return {
@@ -50,13 +48,9 @@ def run_identity(
     }
 
 
-def kept_identity(folder: str | os.PathLike[str], comm: Communicator) -> dict[str, Any] | None:
-    """The identity of the run that left checkpoints in a folder; None if there are none.
-
-    Called by all ranks. All checkpoints of a folder belong to one run, so the newest readable one
-    tells.
-    """
-    found = None
+def kept_identity(folder: StrPath, comm: Communicator) -> dict[str, Any] | None:
+    """The identity of the run that left checkpoints in a folder, if any; called by all ranks."""
+    found = None  # all checkpoints of a folder belong to one run, so the newest readable one tells
     with raise_on_all(comm):
         if comm.rank == 0 and Path(folder).is_dir():
             for step in reversed(steps(Path(folder))):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -18,16 +18,15 @@ from multimargin.estimator._callbacks import CallbackSupportMixin, FitTasks, wit
 from multimargin.estimator._doc_link import DocumentedEstimator
 from multimargin.estimator._fit import Fit, take
 from multimargin.estimator._options import checked_options
-from multimargin.estimator._progress import CallbackObserver
 from multimargin.estimator._samples import problem_of
 from multimargin.estimator._warm_start import carried_over
 from multimargin.inspection._mixin import InspectionMixin
-from multimargin.models._coef import ClassRows
+from multimargin.models._coef import ClassRows, in_form
 from multimargin.models._sample_keys import Keys, Samples
 from multimargin.models._scores import ClassScores, LinearScores, best_k_labels, best_labels
 from multimargin.parallel._threads import thread_count
 from multimargin.solvers._problem import Problem
-from multimargin.solvers._records import Observer, ScanRecord, Weights
+from multimargin.solvers._records import Observer
 from multimargin.solvers._solution import Start
 
 if TYPE_CHECKING:
@@ -233,17 +232,17 @@ class MulticlassSVC(
         threads = thread_count(options.n_jobs)
         given = X = list(X) if isinstance(X, Iterator) else X  # read again for a warm start
         fit = Fit.of(self, options, X, y, sample_weight)
-        tasks = FitTasks(self, fit.X, fit.y)
+        tasks = FitTasks(self, fit.X, fit.y, fit.linear_model)
         samples = None
         if options.warm_start:
             samples = Samples.of(fit.problem, fit.classes, self._raw_keys(given))
-        solved = fit.solve(
-            self._observers(fit, tasks), threads=threads, start=self._start(fit.problem, samples)
-        )
+        watching: list[Observer] = [tasks, fit.bar()] if options.verbose else [tasks]
+        start = self._start(fit.problem, samples)
+        solved = fit.solve(watching, threads=threads, start=start)
         take(self, solved, fit.linear_model(solved.solution.weights))
         self._keep_dual(solved.solution.alpha, samples)
         fit.warn_unless_converged(solved.solution, stacklevel=4)
-        tasks.fit_ended(lambda: fit.linear_model(solved.solution.weights))
+        tasks.fit_ended(solved.solution.weights)
         return self
 
     def _learned_features(self, X: Any) -> tuple[Any, dict[str, Any]]:
@@ -286,15 +285,6 @@ class MulticlassSVC(
         self.__dict__.pop("_warm_samples", None)
         if samples is not None:
             self._warm_alpha, self._warm_samples = alpha, samples
-
-    def _observers(self, fit: Fit, tasks: FitTasks) -> list[Observer]:
-        def scan_ended(record: ScanRecord, weights: Callable[[], Weights]) -> bool:
-            return tasks.scan_ended(lambda: fit.linear_model(weights()))
-
-        observers: list[Observer] = [CallbackObserver(scan_ended)]
-        if fit.options.verbose:
-            observers.append(fit.bar())
-        return observers
 
     # ------------------------------------------------------------ predicting
 
@@ -365,8 +355,7 @@ class MulticlassSVC(
         self : MulticlassSVC
         """
         check_is_fitted(self, "coef_")
-        if not isinstance(self.coef_, np.ndarray):
-            self.coef_ = self.coef_.toarray()
+        self.coef_ = in_form(self.coef_, sparse=False)
         return self
 
     def _checked(self, X: Any) -> Any:

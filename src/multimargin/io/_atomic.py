@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+StrPath = str | os.PathLike[str]
+
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # which calls do not say the file of
 
 

@@ -37,12 +37,8 @@ def row_count(n_classes: int) -> int:
 class ClassRows:
     """The row of ``coef_`` that each class has, and its part in that row.
 
-    Attributes
-    ----------
-    n_classes : int
-    share : float
-        Of two classes, each has this share of the one row, with its sign: half of it where the
-        formulation has a weight vector for each, all of it where both are one binary problem.
+    Of two classes, each has a `share` of the one row, with its sign: half of it where the
+    formulation has a weight vector for each, all of it where both are one binary problem.
     """
 
     n_classes: int
@@ -92,6 +88,15 @@ def kept_sparse(wanted: bool | str, shape: tuple[int, int], itemsize: int, store
     size = shape[0] * shape[1]
     # An index takes as much as a value or more, so this saves half the memory at least.
     return size * itemsize > _LARGE_DENSE_BYTES and 4 * stored <= size
+
+
+def canonical(coef: Any) -> Any:
+    """A CSR matrix with sorted indices, each once; the caller's is left as it is."""
+    matrix = sp.csr_matrix(coef)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
 
 
 def in_form(coef: Any, *, sparse: bool) -> Any:

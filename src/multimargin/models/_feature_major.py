@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 # feature takes as long as this many calls.
 _CALLS_BEFORE = 8
 
-
 # A column with weights for this share of the classes or more is kept with its zeros, which takes
 # twice the room at most. Whole columns are added much faster than single weights: with 12,582
 # classes, 164 of 37,436 features have nine tenths of the weights that a text meets.
@@ -28,18 +27,8 @@ _DENSE_SHARE = 4
 class SplitColumns:
     """The columns of a model: frequent features, with weights for many classes, and the others.
 
-    Parameters
-    ----------
-    coef : ndarray or sparse matrix of shape (n_rows, n_features)
-        With valid indices.
-
-    Attributes
-    ----------
-    slot : ndarray of int32, shape (n_features,)
-        Row of `matrix`; `n_dense`, a row of zeros, for features that are not frequent.
-    matrix : ndarray of shape (n_dense + 1, n_rows)
-    lists : csc_matrix
-        The other columns; empty where a feature is in `matrix`.
+    A frequent feature j has the row ``slot[j]`` of `matrix`, of shape (n_dense + 1, n_rows); the
+    others have the last row, zeros, and a column of `lists`, a CSC matrix.
     """
 
     def __init__(self, coef: Any) -> None:
@@ -118,11 +107,11 @@ class FeatureMajorCache:
 
     def weights(self, coef: Any) -> WeightsByFeature | None:
         """The weights by feature, if they are there or worth it for this call."""
-        if not sp.issparse(coef):
+        if isinstance(coef, np.ndarray):
             return None
         if self._coef is coef and self._weights is not None:
             return self._weights
-        if _writable(coef):
+        if any(part.flags.writeable for part in (coef.data, coef.indices, coef.indptr)):
             return None
         if self._coef is not coef:
             self._calls, self._coef, self._weights = 0, coef, None
@@ -130,7 +119,3 @@ class FeatureMajorCache:
         if self._calls > _CALLS_BEFORE:
             self._weights = weights_by_feature(coef)
         return self._weights
-
-
-def _writable(coef: Any) -> bool:
-    return any(part.flags.writeable for part in (coef.data, coef.indices, coef.indptr))

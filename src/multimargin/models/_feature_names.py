@@ -8,21 +8,11 @@ from numpy.typing import NDArray
 
 
 def names_of(model: Any, features: NDArray[Any]) -> list[str]:
-    """The names of some features; makes no list of all of them where there are no names.
+    """The names of some features, columns of ``coef_``; lists all of them only where they exist.
 
-    Parameters
-    ----------
-    model : MulticlassSVC
-        Fitted.
-    features : ndarray of int of shape (n,)
-        Columns of ``model.coef_``.
-
-    Returns
-    -------
-    list of str
-        The words (and columns) of a text model, the column names of the data frame that the model
-        was trained on, or "feature 0", "feature 1", ... where there are no names. A model that was
-        trained on a LIBSVM file counts as that file does, mostly from 1.
+    These are the words (and columns) of a text model, the column names of the data frame that the
+    model was trained on, or "feature 0", "feature 1", ... where there are no names. A model that
+    was trained on a LIBSVM file counts as that file does, mostly from 1.
     """
     known = _known_names(model)
     if known is None:

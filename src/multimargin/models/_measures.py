@@ -12,18 +12,7 @@ from sklearn.metrics import f1_score
 def measures(classes: NDArray[Any], y: NDArray[Any], best: NDArray[Any]) -> dict[str, Any]:
     """Compare labels with predictions.
 
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        The labels that the model knows, sorted.
-    y : ndarray of shape (n_samples,)
-        True labels.
-    best : ndarray of shape (n_samples, k)
-        Predicted labels, the best one first.
-
-    Returns
-    -------
-    result : dict
+    The classes are sorted; ``best`` has shape (n_samples, k), the best prediction first.
     """
     truth, n_unseen_labels = _codes(classes, y)
     predicted = np.searchsorted(classes, best)

@@ -20,7 +20,6 @@ from multimargin.models._onnx_graph import Graph
 
 __all__ = ["export_onnx"]
 
-_INPUTS = ("dense", "sparse")
 _OPSET = 18
 _MOST_BYTES = 2**31 - 2**20  # an ONNX file is one protobuf message, whose limit is 2 GiB
 
@@ -81,7 +80,7 @@ def export_onnx(
     True
     """
     check_is_fitted(model, "coef_")
-    if inputs not in _INPUTS:
+    if inputs not in ("dense", "sparse"):
         raise ValueError(f"inputs must be 'dense' or 'sparse', got {inputs!r}")
     n_classes = len(model.classes_)
     if top_k is not None and not (is_whole(top_k) and top_k <= n_classes):
@@ -92,7 +91,10 @@ def export_onnx(
     graph = Graph()
     score = _scores(graph, model, inputs)
     if n_classes == 2:
-        score = _two(graph, score, ClassRows.of(model).share)
+        # As `ClassRows.scores` makes them.
+        share = graph.constant("share", np.float32(ClassRows.of(model).share))
+        own = graph.add("Mul", score, share)
+        score = graph.add("Concat", graph.add("Neg", own), own, axis=1)
     _outputs(graph, score, _labels(model.classes_), n_classes, top_k)
     content = graph.serialized(opset=_OPSET, metadata=_metadata(model, inputs))
     with atomic_write(path) as file:
@@ -128,9 +130,6 @@ def _labels(classes: NDArray[Any]) -> NDArray[Any]:
     )
 
 
-# ---------------------------------------------------------------- scores
-
-
 def _scores(graph: Graph, model: LinearModel, inputs: str) -> str:
     """Add inputs and scores of shape (n, rows of coef)."""
     intercept = graph.constant("intercept", np.asarray(model.intercept_, dtype=np.float32))
@@ -138,10 +137,8 @@ def _scores(graph: Graph, model: LinearModel, inputs: str) -> str:
         X = graph.input("X", np.float32, ("n", model.coef_.shape[1]))
         matrix = np.ascontiguousarray(model.coef_.T, dtype=np.float32)
         return graph.add("Add", graph.add("MatMul", X, graph.constant("matrix", matrix)), intercept)
-    parts = SplitColumns(model.coef_)
     added = _dense_input if inputs == "dense" else _sparse_input
-    sums = added(graph, parts)
-    for each in sums:
+    for each in added(graph, SplitColumns(model.coef_)):
         intercept = graph.add("Add", each, intercept)
     return intercept
 
@@ -159,10 +156,7 @@ def _dense_input(graph: Graph, parts: SplitColumns) -> list[str]:
     value = graph.add("GatherND", X, graph.add("Transpose", place, perm=[1, 0]))
     sample, feature = graph.row(place, 0), graph.row(place, 1)
     n = graph.dimension(X, 0)
-    return [
-        *sums,
-        _sparse_sums(graph, parts.lists, sample, feature, value, n),
-    ]
+    return [*sums, _sparse_sums(graph, parts.lists, sample, feature, value, n)]
 
 
 def _sparse_input(graph: Graph, parts: SplitColumns) -> list[str]:
@@ -176,18 +170,14 @@ def _sparse_input(graph: Graph, parts: SplitColumns) -> list[str]:
         shape = graph.add("Concat", graph.vector(n), width, axis=0)
         empty = graph.add("Expand", graph.constant("zero", np.float32(0)), shape)
         wide = graph.add("ScatterElements", empty, slot, values, axis=1, reduction="add")
-        sums.append(
-            graph.add("MatMul", wide, graph.constant("matrix", parts.matrix.astype(np.float32)))
-        )
+        matrix = graph.constant("matrix", parts.matrix.astype(np.float32))
+        sums.append(graph.add("MatMul", wide, matrix))
     flat = graph.numbers("flat", [-1])
     feature, value = graph.add("Reshape", ids, flat), graph.add("Reshape", values, flat)
     # Rows of length 0 have no entries, but are divided by.
     per_row = graph.add("Max", m, graph.number("one", 1))
     sample = graph.add("Div", graph.count(graph.add("Size", ids)), per_row)
-    return [
-        *sums,
-        _sparse_sums(graph, parts.lists, sample, feature, value, n),
-    ]
+    return [*sums, _sparse_sums(graph, parts.lists, sample, feature, value, n)]
 
 
 def _sparse_sums(graph: Graph, columns: Any, sample: str, feature: str, value: str, n: str) -> str:
@@ -213,7 +203,8 @@ def _sparse_sums(graph: Graph, columns: Any, sample: str, feature: str, value: s
     ones = graph.add("Expand", one, graph.add("Shape", start))
     marks = graph.add("ScatterElements", empty, start, ones, axis=0, reduction="add")
     running = graph.add("CumSum", marks, graph.number("axis", 0))
-    entry = graph.add("Sub", graph.add("Slice", running, *graph.bounds(total)), one)
+    whose = graph.add("Slice", running, graph.numbers("from", [0]), graph.vector(total))
+    entry = graph.add("Sub", whose, one)
     # Which weight: its place in the layout, moved to where the feature's weights are.
     moved = graph.add("Sub", graph.add("Gather", begin, feature), start)
     which = graph.add("Add", graph.count(total), graph.add("Gather", moved, entry))
@@ -225,12 +216,6 @@ def _sparse_sums(graph: Graph, columns: Any, sample: str, feature: str, value: s
     zero = graph.add("Expand", graph.constant("zero", np.float32(0)), size)
     sums = graph.add("ScatterElements", zero, at, term, axis=0, reduction="add")
     return graph.add("Reshape", sums, shape)
-
-
-def _two(graph: Graph, score: str, share: float) -> str:
-    """The scores of two classes, as `ClassRows.scores` makes them."""
-    own = graph.add("Mul", score, graph.constant("share", np.float32(share)))
-    return graph.add("Concat", graph.add("Neg", own), own, axis=1)
 
 
 def _outputs(
@@ -249,9 +234,6 @@ def _outputs(
     graph.output("scores", values, np.float32, ("n", top_k))
 
 
-# ---------------------------------------------------------------- metadata
-
-
 def _metadata(model: Any, inputs: str) -> dict[str, str]:
     about: dict[str, Any] = {
         "formulation": model.formulation,
@@ -265,9 +247,9 @@ def _metadata(model: Any, inputs: str) -> dict[str, str]:
         about["pruned"] = json.dumps(model.pruned_)
     if getattr(model, "preprocessing_", None):
         about["preprocessing"] = json.dumps(model.preprocessing_)
-    features = getattr(model, "features_", None)
+    features, names = getattr(model, "features_", None), getattr(model, "feature_names_in_", None)
     if features is not None:
-        about["feature_names"] = json.dumps([str(n) for n in features.get_feature_names_out()])
-    elif hasattr(model, "feature_names_in_"):
-        about["feature_names"] = json.dumps([str(name) for name in model.feature_names_in_])
+        names = features.get_feature_names_out()
+    if names is not None:
+        about["feature_names"] = json.dumps([str(name) for name in names])
     return about

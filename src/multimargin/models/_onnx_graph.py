@@ -11,13 +11,7 @@ from multimargin.io._version import __version__
 
 
 class Graph:
-    """Nodes, constants, inputs and outputs; results are known by their names.
-
-    Raises
-    ------
-    ImportError
-        If the package `onnx` is not there.
-    """
+    """Nodes, constants, inputs and outputs; results are known by their names."""
 
     def __init__(self) -> None:
         try:
@@ -27,34 +21,29 @@ class Graph:
                 'ONNX files need the package onnx: pip install "multimargin[onnx]"'
             ) from error
         self._onnx = onnx
-        self._nodes: list[Any] = []
         self._constants: dict[str, Any] = {}
+        self._nodes: list[Any] = []
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
 
     def input(self, name: str, dtype: Any, shape: tuple[Any, ...]) -> str:
         """Add an input; strings in the shape are sizes that are known later."""
-        kind = self._type(dtype)
-        self._inputs.append(self._onnx.helper.make_tensor_value_info(name, kind, shape))
+        self._inputs.append(self._described(name, dtype, shape))
         return name
 
     def output(self, name: str, result: str, dtype: Any, shape: tuple[Any, ...]) -> None:
         """Give a result to the outside, under a name."""
-        self._nodes.append(self._onnx.helper.make_node("Identity", [result], [name]))
-        kind = self._type(dtype)
-        self._outputs.append(self._onnx.helper.make_tensor_value_info(name, kind, shape))
+        self._node("Identity", (result,), (name,))
+        self._outputs.append(self._described(name, dtype, shape))
 
     def constant(self, name: str, value: NDArray[Any] | np.generic) -> str:
         """Add a constant, once."""
         if name not in self._constants:
             array = np.asarray(value)
             if array.dtype == object:
-                made = self._onnx.helper.make_tensor(
-                    name,
-                    self._onnx.TensorProto.STRING,
-                    array.shape,
-                    [text.encode() for text in array.ravel().tolist()],
-                )
+                texts = [text.encode() for text in array.ravel().tolist()]
+                kind = self._onnx.TensorProto.STRING
+                made = self._onnx.helper.make_tensor(name, kind, array.shape, texts)
             else:
                 made = self._onnx.numpy_helper.from_array(np.asarray(array, order="C"), name)
             self._constants[name] = made
@@ -74,16 +63,17 @@ class Graph:
         if operator == "Cast":
             attributes["to"] = self._type(attributes["to"])
         name = f"{operator.lower()}_{len(self._nodes)}"
-        node = self._onnx.helper.make_node(operator, list(inputs), [name], **attributes)
-        self._nodes.append(node)
+        self._node(operator, inputs, (name,), **attributes)
         return name
 
     def add_two(self, operator: str, *inputs: str, **attributes: Any) -> tuple[str, str]:
         """Add a node with two results."""
         first, second = (f"{operator.lower()}_{len(self._nodes)}_{k}" for k in (0, 1))
-        node = self._onnx.helper.make_node(operator, list(inputs), [first, second], **attributes)
-        self._nodes.append(node)
+        self._node(operator, inputs, (first, second), **attributes)
         return first, second
+
+    def _node(self, operator: str, inputs: Any, results: Any, **attributes: Any) -> None:
+        self._nodes.append(self._onnx.helper.make_node(operator, inputs, results, **attributes))
 
     # ------------------------------------------------------------ small steps
 
@@ -103,22 +93,13 @@ class Graph:
         """The numbers from 0 up to below this one."""
         return self.add("Range", self.number("nothing", 0), number, self.number("one", 1))
 
-    def bounds(self, end: str) -> tuple[str, str]:
-        """From the beginning to `end`, as `Slice` takes it."""
-        return self.numbers("from", [0]), self.vector(end)
-
     # ------------------------------------------------------------ the file
 
     def serialized(self, *, opset: int, metadata: dict[str, str]) -> bytes:
         """The bytes of the file."""
         helper = self._onnx.helper
-        graph = helper.make_graph(
-            self._nodes,
-            "multimargin",
-            self._inputs,
-            self._outputs,
-            initializer=list(self._constants.values()),
-        )
+        parts = (self._nodes, "multimargin", self._inputs, self._outputs)
+        graph = helper.make_graph(*parts, initializer=list(self._constants.values()))
         made = helper.make_model(
             graph,
             opset_imports=[helper.make_opsetid("", opset)],
@@ -129,6 +110,9 @@ class Graph:
         helper.set_model_props(made, metadata)
         content: bytes = made.SerializeToString()
         return content
+
+    def _described(self, name: str, dtype: Any, shape: tuple[Any, ...]) -> Any:
+        return self._onnx.helper.make_tensor_value_info(name, self._type(dtype), shape)
 
     def _type(self, dtype: Any) -> int:
         if dtype is object:

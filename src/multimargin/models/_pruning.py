@@ -17,6 +17,7 @@ from multimargin.models._coef import nonzeros
 from multimargin.models._feature_major import FeatureMajorCache
 from multimargin.models._linear_model import LinearModel
 from multimargin.models._measures import known_labels
+from multimargin.models.file._content import CERTIFICATE
 from multimargin.models.file._disk_dtype import check_disk_dtype, to_disk
 
 __all__ = ["PruningCost", "prune", "pruning_costs"]
@@ -26,18 +27,8 @@ Model = TypeVar("Model", bound=LinearModel)
 SHARES = (1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
 _TRIES = 12  # of the bisection for `max_loss`: the share is then known to a few per cent
 _LEAST_SHARE = 1e-3
-# Attributes that hold for the weights as trained only. The dual objective bounds the optimum,
-# whatever the weights are.
-_OF_TRAINING = (
-    "primal_objective_",
-    "dual_gap_",
-    "violation_",
-    "converged_",
-    "history_",
-    "n_known_samples_",
-    "_warm_alpha",
-    "_warm_samples",
-)
+# Attributes that hold for the weights as trained only.
+_OF_TRAINING = (*CERTIFICATE, "history_", "n_known_samples_", "_warm_alpha", "_warm_samples")
 
 
 @dataclass(frozen=True)
@@ -132,10 +123,9 @@ def prune(
     if X is not None or y is not None or weights is not None:
         raise ValueError("X=, y= and weights= are for max_loss=; pruning_costs shows other costs")
     if keep is not None:
-        threshold = _threshold_of(_sorted_sizes(model), _share(keep))
-    if not is_number(threshold) or not 0 <= float(threshold or 0) < np.inf:
+        return _cut(model, _threshold_of(_sorted_sizes(model), keep))
+    if threshold is None or not is_number(threshold) or not 0 <= float(threshold) < np.inf:
         raise ValueError(f"threshold must be a number of at least 0, got {threshold!r}")
-    assert threshold is not None
     return _cut(model, float(threshold))
 
 
@@ -177,9 +167,8 @@ def pruning_costs(
     """
     check_is_fitted(model, "coef_")
     check_disk_dtype(weights)
-    data = Judge(model, X, y, weights)
-    sizes = _sorted_sizes(model)
-    return [data.cost(_cut(model, _threshold_of(sizes, _share(share)))) for share in keep]
+    judge, sizes = Judge(model, X, y, weights), _sorted_sizes(model)
+    return [judge.cost(_cut(model, _threshold_of(sizes, share))) for share in keep]
 
 
 class Judge:
@@ -191,21 +180,18 @@ class Judge:
         self._weights = weights
         self._whole = nonzeros(model.coef_)
         self._X = None if X is None else model._checked(X)
-        self._y = None if y is None else known_labels(model.classes_, np.asarray(y))
-        if self._X is not None and self._y is not None and len(self._y) != self._X.shape[0]:
-            raise ValueError(f"{self._X.shape[0]} samples, but {len(self._y)} labels")
-        self._predicted = None if X is None else model.predict(self._X)
-
-    def error_before(self) -> float:
-        return float(np.mean(self._predicted != self._y))
+        self.y = None if y is None else known_labels(model.classes_, np.asarray(y))
+        if self._X is not None and self.y is not None and len(self.y) != self._X.shape[0]:
+            raise ValueError(f"{self._X.shape[0]} samples, but {len(self.y)} labels")
+        self.predicted = None if X is None else model.predict(self._X)
 
     def cost(self, pruned: Any) -> PruningCost:
         error = agreement = None
         if self._X is not None:
             predicted = rounded(pruned, self._weights).predict(self._X)
-            agreement = float(np.mean(predicted == self._predicted))
-            if self._y is not None:
-                error = float(np.mean(predicted != self._y))
+            agreement = float(np.mean(predicted == self.predicted))
+            if self.y is not None:
+                error = float(np.mean(predicted != self.y))
         count = nonzeros(pruned.coef_)
         return PruningCost(
             keep=count / max(1, self._whole),
@@ -251,20 +237,17 @@ def _prune_to_loss(
     check_disk_dtype(weights)
     judge, sizes = Judge(model, X, y, weights), _sorted_sizes(model)
     whole = _cut(model, 0.0)
-    before = judge.error_before()
+    allowed = float(np.mean(judge.predicted != judge.y)) + max_loss + 1e-12
 
     def fits(candidate: Model) -> bool:
-        error = judge.cost(candidate).error
-        assert error is not None
-        return bool(error <= before + max_loss + 1e-12)
+        return bool(float(judge.cost(candidate).error or 0) <= allowed)
 
     if not fits(whole):
         raise ValueError(
             f"weights={weights!r} alone costs more than max_loss={max_loss:g}: allow more, or "
             "keep the weights as trained"
         )
-    best = least = _cut(model, _threshold_of(sizes, _LEAST_SHARE))
-    if fits(least):
+    if fits(least := _cut(model, _threshold_of(sizes, _LEAST_SHARE))):
         return least
     best, low, high = whole, np.log(_LEAST_SHARE), 0.0
     for _ in range(_TRIES):
@@ -308,12 +291,8 @@ def _sorted_sizes(model: LinearModel) -> NDArray[Any]:
 
 def _threshold_of(sizes: NDArray[Any], keep: float) -> float:
     """The smallest weight to keep."""
-    if len(sizes) == 0 or keep >= 1:
-        return 0.0
-    return float(sizes[max(1, round(keep * len(sizes))) - 1])
-
-
-def _share(keep: Any) -> float:
     if not is_number(keep) or not 0 < keep <= 1:
         raise ValueError(f"keep must be a share above 0 and up to 1, got {keep!r}")
-    return float(keep)
+    if len(sizes) == 0 or keep >= 1:
+        return 0.0
+    return float(sizes[max(1, round(float(keep) * len(sizes))) - 1])

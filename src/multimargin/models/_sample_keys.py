@@ -19,17 +19,10 @@ _ENTRIES_AT_ONCE = 4_000_000  # bounds the memory for numbers in between
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples of a fit, by which a later fit knows them again.
-
-    Attributes
-    ----------
-    keys : ndarray of uint64, shape (n_samples,)
-    classes : ndarray of shape (n_classes,)
-        Labels of the classes, which the fit counted from zero.
-    """
+    """The samples of a fit, by which a later fit knows them again."""
 
     keys: Keys
-    classes: NDArray[Any]
+    classes: NDArray[Any]  # their labels; the fit counted them from zero
 
     @classmethod
     def of(cls, problem: Problem, classes: NDArray[Any], raw: Keys | None) -> Samples:
@@ -80,7 +73,6 @@ def matched(
     The same sample has the same key and the same label, a number from zero; a label below zero
     matches none. Of several equal samples each is matched once.
     """
-    origin = np.full(len(now), -1, dtype=np.int64)
     old = _mixed(before + _mixed(labels_before.astype(np.int64).view(np.uint64)))
     new = _mixed(now + _mixed(labels_now.astype(np.int64).view(np.uint64)))
     candidates = np.flatnonzero(labels_before >= 0)
@@ -91,6 +83,7 @@ def matched(
     place = np.searchsorted(old, new) + np.arange(len(new)) - np.searchsorted(new, new)
     found = place < len(old)
     found[found] = old[place[found]] == new[found]
+    origin = np.full(len(now), -1, dtype=np.int64)
     origin[order[found]] = candidates[place[found]]
     return origin
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from multimargin import _core
 from multimargin.io._array_file import ModelFileError
 from multimargin.models._arguments import is_whole
-from multimargin.models._coef import ClassRows
+from multimargin.models._coef import ClassRows, canonical
 from multimargin.models._feature_major import FeatureMajorCache
 from multimargin.solvers._problem import as_core_csr
 
@@ -38,13 +38,7 @@ def _sound_model() -> Iterator[None]:
 class LinearScores:
     """Linear scores ``X @ coef.T + intercept``: the same bits for a dense ``coef`` and a CSR one.
 
-    Parameters
-    ----------
-    coef : ndarray or csr_matrix of shape (n_rows, n_features)
-    intercept : ndarray of shape (n_rows,)
-    threads : int
-    cache : FeatureMajorCache, default=None
-        Keeps the weights by feature between calls.
+    The cache keeps the weights by feature between calls.
     """
 
     def __init__(
@@ -54,8 +48,7 @@ class LinearScores:
         threads: int,
         cache: FeatureMajorCache | None = None,
     ) -> None:
-        self._given, self._cache = coef, cache
-        self._threads = threads
+        self._given, self._cache, self._threads = coef, cache, threads
         self._isa = _core.best_isa()
         self._dtype = coef.dtype if coef.dtype in (np.float32, np.float64) else np.float64
         self._shape = coef.shape
@@ -63,20 +56,14 @@ class LinearScores:
         self._values: NDArray[Any]
         self._weights: Coefficients
         if sp.issparse(coef):
-            given: Any = coef
-            csr = given.tocsr()
-            if not csr.has_canonical_format:  # a user's own; the core wants each entry once
-                csr = csr.copy()
-                csr.sum_duplicates()
+            csr = canonical(coef)  # which a user's own may not be
             if csr.nnz > np.iinfo(np.int32).max:
                 raise ValueError(f"coef_ has {csr.nnz} non-zeros; at most 2**31 - 1 can be used")
             self._values = np.ascontiguousarray(csr.data, dtype=self._dtype)
+            indices = np.ascontiguousarray(csr.indices, dtype=np.int32)
+            indptr = np.ascontiguousarray(csr.indptr, dtype=np.int32)
             self._weights = _core.sparse_weights(
-                self._values,
-                np.ascontiguousarray(csr.indices, dtype=np.int32),
-                np.ascontiguousarray(csr.indptr, dtype=np.int32),
-                self._shape[1],
-                self._intercept,
+                self._values, indices, indptr, self._shape[1], self._intercept
             )
         else:
             self._values = np.ascontiguousarray(coef, dtype=self._dtype)
@@ -177,8 +164,7 @@ class ClassScores:
 
 def best_labels(scores: ClassScores, classes: NDArray[Any], X: Any) -> NDArray[Any]:
     """Best class of each sample, shape (n_samples,)."""
-    labels: NDArray[Any] = classes[scores.top(X, 1)[0][:, 0]]
-    return labels
+    return np.asarray(classes[scores.top(X, 1)[0][:, 0]])
 
 
 def best_k_labels(

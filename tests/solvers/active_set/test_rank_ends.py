@@ -8,7 +8,6 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import MulticlassSVC, distributed
-from multimargin.estimator._progress import CallbackObserver
 from multimargin.solvers._records import Observers
 from multimargin.solvers.active_set import _solver as solver_module
 from multimargin.solvers.active_set._pass_plan import Plan
@@ -24,7 +23,7 @@ from tests.solvers.active_set.rank_problems import (
 )
 from tests.support.rank_runs import solve
 from tests.support.rank_threads import run_ranks
-from tests.support.tiny_problems import many_classes_problem
+from tests.support.tiny_problems import CallbackObserver, many_classes_problem
 
 # ---------------------------------------------------------------- one process
 

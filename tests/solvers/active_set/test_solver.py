@@ -6,7 +6,6 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-from multimargin.estimator._progress import CallbackObserver
 from multimargin.solvers._records import Observers
 from multimargin.solvers._solution import Limits
 from multimargin.solvers._stopping import GapStopping, ViolationStopping
@@ -15,6 +14,7 @@ from multimargin.solvers.active_set._solver import ActiveSetSolver, _classes_nee
 from tests.reference.ww import ww_primal
 from tests.solvers.test_kernels import ISAS, make_problem
 from tests.support.rank_runs import problem_of
+from tests.support.tiny_problems import CallbackObserver
 
 PLANS = [
     Plan(),

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from multimargin.checkpoints._store import Checkpoints
-from multimargin.estimator._progress import CallbackObserver
 from multimargin.parallel._partition import bundle_cuts, divided, stretches
 from multimargin.solvers._records import Observers
 from multimargin.solvers._registry import choose
@@ -19,7 +18,7 @@ from multimargin.solvers.llw._solver import BlockSolver
 from tests.support.memory_checkpoints import Shelf
 from tests.support.rank_runs import problem_of, solve
 from tests.support.rank_threads import run_ranks
-from tests.support.tiny_problems import many_classes_problem, separable_problem
+from tests.support.tiny_problems import CallbackObserver, many_classes_problem, separable_problem
 
 KINDS = [AlternatingSolver, ExtrapolatedSolver]
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from multimargin.checkpoints._store import Checkpoints
-from multimargin.estimator._progress import CallbackObserver
 from multimargin.solvers._records import Observers
 from multimargin.solvers._registry import choose
 from multimargin.solvers._solution import DenseAlpha, Limits
@@ -15,7 +14,7 @@ from multimargin.solvers.ovr._solver import OvrSolver
 from tests.support.memory_checkpoints import Shelf
 from tests.support.rank_runs import problem_of, solve
 from tests.support.rank_threads import run_ranks
-from tests.support.tiny_problems import many_classes_problem
+from tests.support.tiny_problems import CallbackObserver, many_classes_problem
 
 
 def some_problem(n_classes=70, dtype=np.float64, C=1.0, n=200, loss="hinge"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin.io._array_file import damaged
+from multimargin.io._atomic import StrPath
+from multimargin.models._coef import canonical
 from multimargin.models.file._disk_dtype import from_disk, to_disk
 from multimargin.models.file._strings import Arrays
 
@@ -30,26 +31,13 @@ def pack_coef(coef: Any, arrays: Arrays, weights: str | None) -> dict[str, Any]:
     return {"format": "csr"}
 
 
-def canonical(coef: Any) -> Any:
-    """A CSR matrix with sorted indices, each once; the caller's is left as it is."""
-    matrix = sp.csr_matrix(coef)
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
-    return matrix
-
-
 def index_type(stored: int, shape: tuple[int, int]) -> type[np.int32] | type[np.int64]:
     """The type of the indices in a file."""
     return np.int32 if max(stored, *shape) <= np.iinfo(np.int32).max else np.int64
 
 
 def unpack_coef(
-    path: str | os.PathLike[str],
-    shape: tuple[int, int],
-    about: dict[str, Any],
-    arrays: Arrays,
-    verify: bool,
+    path: StrPath, shape: tuple[int, int], about: dict[str, Any], arrays: Arrays, verify: bool
 ) -> Any:
     if about["format"] == "dense":
         dense = arrays["coef"].T if about["order"] == "F" else arrays["coef"]
@@ -60,46 +48,30 @@ def unpack_coef(
         damaged(path, f"coefficients in the unknown format {about['format']!r}")
     data, indices, indptr = (arrays[f"coef.{part}"] for part in ("data", "indices", "indptr"))
     _check_csr(path, shape, data, indices, indptr)
-    if verify:
+    if verify and indices.size:
         _check_indices(path, shape[1], indices, indptr)
     # Set part by part: the constructor would scan the indices, and to sort or to merge them
     # would write to the map, so scipy is told that they are in order.
     data = from_disk(data)
     matrix = sp.csr_matrix(shape, dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
-    matrix.has_sorted_indices = True
-    matrix.has_canonical_format = True
+    matrix.has_sorted_indices = matrix.has_canonical_format = True
     return matrix
 
 
-def _check_csr(
-    path: str | os.PathLike[str],
-    shape: tuple[int, int],
-    data: NDArray[Any],
-    indices: NDArray[Any],
-    indptr: NDArray[Any],
-) -> None:
+def _check_csr(path: StrPath, shape: tuple[int, int], data: Any, indices: Any, indptr: Any) -> None:
     """Check the parts of a CSR matrix without reading all of the file."""
-    if (
-        data.dtype.kind != "f"
-        or indices.dtype != indptr.dtype
-        or indices.dtype not in (np.int32, np.int64)
-    ):
-        damaged(path, f"sparse parts of types {data.dtype}, {indices.dtype}, {indptr.dtype}")
+    index = indices.dtype
+    if data.dtype.kind != "f" or index != indptr.dtype or index not in (np.int32, np.int64):
+        damaged(path, f"sparse parts of types {data.dtype}, {index}, {indptr.dtype}")
     if data.ndim != 1 or indices.shape != data.shape or indptr.shape != (shape[0] + 1,):
-        damaged(
-            path,
-            f"sparse parts of shapes {data.shape}, {indices.shape}, {indptr.shape} for {shape}",
-        )
+        shapes = f"{data.shape}, {indices.shape}, {indptr.shape}"
+        damaged(path, f"sparse parts of shapes {shapes} for {shape}")
     if indptr[0] != 0 or indptr[-1] != data.size or (indptr[1:] < indptr[:-1]).any():
         damaged(path, "the row pointers of the coefficients are out of order")
 
 
-def _check_indices(
-    path: str | os.PathLike[str], n_columns: int, indices: NDArray[Any], indptr: NDArray[Any]
-) -> None:
-    if indices.size == 0:
-        return
+def _check_indices(path: StrPath, n_columns: int, indices: Any, indptr: Any) -> None:
     if int(indices.min()) < 0 or int(indices.max()) >= n_columns:
         damaged(path, f"a column index of the coefficients is not within 0..{n_columns - 1}")
     rising = indices[1:] > indices[:-1]

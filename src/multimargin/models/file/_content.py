@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from multimargin.io._array_file import damaged
+from multimargin.io._atomic import StrPath
 from multimargin.io._version import __version__
 from multimargin.models._coef import row_count
 from multimargin.models._feature_major import FeatureMajorCache
 from multimargin.models.file._coef import pack_coef, unpack_coef
 from multimargin.models.file._disk_dtype import check_disk_dtype, keeps_digits
 from multimargin.models.file._dual import pack_dual, unpack_dual
-from multimargin.models.file._labels import pack_labels, unpack_labels
 from multimargin.models.file._params import decoded, encoded, encoded_params, set_params
-from multimargin.models.file._strings import Arrays
+from multimargin.models.file._strings import Arrays, pack_labels, unpack_labels
 
 KIND = "linear-multiclass"
 
@@ -34,12 +33,7 @@ _NUMBERS: dict[str, type] = {
 }
 # Results that hold for the weights as trained, not for rounded ones. The dual objective bounds the
 # optimum, whatever the weights are.
-_CERTIFICATE = (
-    "converged_",
-    "primal_objective_",
-    "dual_gap_",
-    "violation_",
-)
+CERTIFICATE = ("converged_", "primal_objective_", "dual_gap_", "violation_")
 # Metadata of every model, and of some.
 _METADATA: dict[str, type] = {
     "writer": str,
@@ -54,7 +48,7 @@ _OPTIONAL: dict[str, type] = {"feature_names": dict, "pruned": dict, "dual": dic
 
 
 def pack(
-    path: str | os.PathLike[str],
+    path: StrPath,
     model: Any,
     *,
     preprocessing: Mapping[str, Any] | None,
@@ -74,15 +68,9 @@ def pack(
 
 
 def unpack(
-    path: str | os.PathLike[str], model: Any, meta: dict[str, Any], arrays: Arrays, *, verify: bool
+    path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays, *, verify: bool
 ) -> None:
-    """Make an unfitted estimator the model of a file, whose metadata were checked.
-
-    Raises
-    ------
-    ModelFileError
-        If something is damaged.
-    """
+    """Make an unfitted estimator the model of a file, whose metadata were checked."""
     set_params(model, meta["params"])
     _unpack_names(path, model, meta, arrays)
     rows, n_classes = row_count(model.classes_.size), model.classes_.size
@@ -103,7 +91,7 @@ def unpack(
         model._unpack_features(path, meta["features"], arrays, verify=verify)
 
 
-def check_metadata(path: str | os.PathLike[str], meta: dict[str, Any]) -> None:
+def check_metadata(path: StrPath, meta: dict[str, Any]) -> None:
     """Raise ModelFileError where this is not the metadata of a model."""
     if meta.get("kind") != KIND:
         damaged(path, f"it holds {meta.get('kind')!r}, not a model ({KIND!r})")
@@ -136,16 +124,14 @@ def metadata(
             name: encoded(kind(getattr(model, name)))
             for name, kind in _NUMBERS.items()
             if getattr(model, name, None) is not None
-            and (keeps_digits(weights) or name not in _CERTIFICATE)
+            and (keeps_digits(weights) or name not in CERTIFICATE)
         },
         "preprocessing": dict(preprocessing or {}),
         **({"pruned": dict(model.pruned_)} if hasattr(model, "pruned_") else {}),
     }
 
 
-def pack_names(
-    path: str | os.PathLike[str], model: Any, meta: dict[str, Any], arrays: Arrays
-) -> None:
+def pack_names(path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     """Add names of classes and features, and how features are made, to metadata and arrays."""
     meta["classes"] = pack_labels(path, "classes", np.asarray(model.classes_), arrays)
     names = getattr(model, "feature_names_in_", None)
@@ -156,9 +142,7 @@ def pack_names(
         meta["features"] = features
 
 
-def _unpack_names(
-    path: str | os.PathLike[str], model: Any, meta: dict[str, Any], arrays: Arrays
-) -> None:
+def _unpack_names(path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
     model.n_features_in_ = meta["n_features"]
     model.classes_ = unpack_labels(path, "classes", meta["classes"], arrays)
     if not model.classes_.size:

@@ -23,17 +23,8 @@ def check_disk_dtype(weights: str | None) -> None:
 
 
 def to_disk(values: NDArray[Any], weights: str | None) -> NDArray[Any]:
-    """Weights in the type that they have on disk.
-
-    Raises
-    ------
-    ValueError
-        If some are too large for the type, or all of them too small to keep their digits.
-    """
-    if weights is None:
-        return values
-    kind = np.dtype(weights)
-    if kind.itemsize >= values.dtype.itemsize:
+    """Weights in the type that they have on disk, if it has room and digits for them."""
+    if weights is None or (kind := np.dtype(weights)).itemsize >= values.dtype.itemsize:
         return values
     largest = float(np.max(np.abs(values), initial=0.0))
     limits = np.finfo(kind)
@@ -56,7 +47,6 @@ def from_disk(values: NDArray[Any]) -> NDArray[Any]:
     """Weights of a file in the type of predictions: float16 as a read-only copy in float32."""
     if values.dtype.itemsize != 2:
         return values
-    # Read-only, as mapped ones are.
     wide = values.astype(np.float32)
-    wide.flags.writeable = False
+    wide.flags.writeable = False  # as mapped ones are
     return wide

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any, NoReturn
 
 import numpy as np
 
 from multimargin.formulations import FORMULATIONS
 from multimargin.io._array_file import damaged
+from multimargin.io._atomic import StrPath
 from multimargin.models._sample_keys import Samples
 from multimargin.models.file._strings import Arrays
 from multimargin.solvers._solution import Alpha, DenseAlpha
@@ -18,10 +18,8 @@ def pack_dual(model: Any, arrays: Arrays) -> dict[str, Any]:
     """Add the dual variables of a model to the arrays, and return their metadata."""
     alpha, samples = getattr(model, "_warm_alpha", None), getattr(model, "_warm_samples", None)
     if alpha is None or samples is None:
-        raise ValueError(
-            f"this {type(model).__name__} has no dual variables to save: fit it with "
-            "warm_start=True"
-        )
+        name = type(model).__name__
+        raise ValueError(f"this {name} has no dual variables to save: fit it with warm_start=True")
     arrays["dual.keys"], arrays["dual.box"] = samples.keys, alpha.box
     arrays["dual.value"] = alpha.value
     if isinstance(alpha, Alpha):
@@ -31,9 +29,7 @@ def pack_dual(model: Any, arrays: Arrays) -> dict[str, Any]:
     return {"format": "dense", "formulation": alpha.formulation, "loss": alpha.loss}
 
 
-def unpack_dual(
-    path: str | os.PathLike[str], model: Any, about: dict[str, Any], arrays: Arrays
-) -> None:
+def unpack_dual(path: StrPath, model: Any, about: dict[str, Any], arrays: Arrays) -> None:
     """Let the next fit of the model start from the dual variables of the file.
 
     All of them are checked, since compiled code trusts them. They stay mapped.
@@ -76,5 +72,5 @@ def unpack_dual(
     model._warm_samples = Samples(keys, model.classes_)
 
 
-def _damaged(path: str | os.PathLike[str], reason: str) -> NoReturn:
+def _damaged(path: StrPath, reason: str) -> NoReturn:
     damaged(path, f"dual variables: {reason}")

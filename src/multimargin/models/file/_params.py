@@ -52,8 +52,7 @@ def encoded_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]
 
     A random generator, say, has a state that cannot be kept and that prediction does not need.
     """
-    kept: dict[str, Any] = {}
-    omitted: list[str] = []
+    kept, omitted = {}, []
     for name, value in sorted(params.items()):
         if name in _RUN_PARAMS:
             continue
