@@ -133,15 +133,14 @@ def margins(model: Any, X: Any, y: ArrayLike) -> Margins:
 def _places(classes: NDArray[Any], y: NDArray[Any], n_samples: int) -> NDArray[np.intp]:
     if y.shape != (n_samples,):
         raise ValueError(f"y has the shape {y.shape}, but there are {n_samples} samples")
-    labels, which = np.unique(y, return_inverse=True)
-    places = places_of(classes, labels)
+    places = places_of(classes, y)
     if (places < 0).any():
-        unknown = native(labels[places.argmin()])
+        unknown = native(y[places.argmin()])
         raise ValueError(
             f"y has labels that are no classes of the model, such as {unknown!r}: leave out these "
             "samples, whose margin is not defined"
         )
-    return places[which.reshape(-1)]
+    return places
 
 
 def _losses(model: Any, scores: NDArray[np.float64], own: NDArray[np.intp]) -> NDArray[np.float64]:

@@ -77,13 +77,11 @@ def _places(found: Confusions, labels: list[Any]) -> NDArray[np.intp]:
 
 def _chosen(found: Confusions, labels: Any) -> tuple[list[Any], str]:
     """Return the classes to draw, and a title."""
-    family = labels if hasattr(labels, "parent") else None
     if labels is None and found.families and found.families[0].n_within:
-        family = found.families[0]
-    if family is not None:
-        chosen = list(family.labels)
-        title = f"{short(family.parent, 40)}: {family.n_within:,} of {family.n_errors:,} errors"
-        title += " stay in the family"
+        labels = found.families[0]
+    if hasattr(labels, "parent"):
+        chosen, within = list(labels.labels), f"{labels.n_within:,} of {labels.n_errors:,} errors"
+        title = f"{short(labels.parent, 40)}: {within} stay in the family"
     elif labels is None:
         if not found.pairs:
             raise ValueError("nothing was confused: name the labels to draw")

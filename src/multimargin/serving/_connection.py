@@ -9,6 +9,7 @@ import contextlib
 import os
 import socket
 import struct
+from dataclasses import dataclass
 from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
@@ -25,6 +26,7 @@ _LEAST_RATE = 4096
 _DROP_THE_REST = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 
 
+@dataclass
 class UnreadAnswer:
     """End a connection whose client does not read, or hardly does.
 
@@ -32,18 +34,17 @@ class UnreadAnswer:
     the time of the whole answer, in proportion to its size. ``seconds`` is the length of a period.
     """
 
-    def __init__(self, loop: Any, transport: Any, seconds: float) -> None:
-        self._loop = loop
-        self._transport = transport
-        self._seconds = seconds
-        self._left = 0
-        self._timer: Any = None
+    loop: Any
+    transport: Any
+    seconds: float
+    _left: int = 0
+    _timer: Any = None
 
     def begin(self) -> None:
         """Start a period: something waits to be read."""
         self.end()
         self._left = self._waiting()
-        self._timer = self._loop.call_later(self._seconds, self._period_over)
+        self._timer = self.loop.call_later(self.seconds, self._period_over)
 
     def end(self) -> None:
         """Stop: all of it is read, or never will be."""
@@ -52,7 +53,7 @@ class UnreadAnswer:
             self._timer = None
 
     def _period_over(self) -> None:
-        if self._left - self._waiting() < _LEAST_RATE * self._seconds:
+        if self._left - self._waiting() < _LEAST_RATE * self.seconds:
             self._abort()
         else:
             self.begin()
@@ -60,15 +61,15 @@ class UnreadAnswer:
     def _waiting(self) -> int:
         # A kernel whose queue is full takes nothing more before a third of it is read: only the
         # queue itself shows that a slow reader gets on.
-        return int(self._transport.get_write_buffer_size()) + _queued(self._transport)
+        return int(self.transport.get_write_buffer_size()) + _queued(self.transport)
 
     def _abort(self) -> None:
         # Closing would wait until the rest is read, here and then in the kernel.
         with contextlib.suppress(OSError):
-            self._transport.get_extra_info("socket").setsockopt(
+            self.transport.get_extra_info("socket").setsockopt(
                 socket.SOL_SOCKET, socket.SO_LINGER, _DROP_THE_REST
             )
-        self._transport.abort()
+        self.transport.abort()
 
 
 def _queued(transport: Any) -> int:

@@ -73,6 +73,7 @@ class Limits:
             raise ValueError(f"rate must be a number of at least 0 (0: no limit): {self.rate!r}")
 
 
+@dataclass
 class RateLimit:
     """A bucket of tokens for each of the clients seen last, in bounded memory.
 
@@ -80,17 +81,12 @@ class RateLimit:
     forgotten, and so starts anew.
     """
 
-    def __init__(
-        self,
-        rate: float,
-        *,
-        most_clients: int = 10_000,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._rate = rate
-        self._full = max(1.0, rate * _RESERVE_SECONDS)
-        self._most_clients = most_clients
-        self._clock = clock
+    rate: float
+    most_clients: int = 10_000
+    clock: Callable[[], float] = time.monotonic
+
+    def __post_init__(self) -> None:
+        self._full = max(1.0, self.rate * _RESERVE_SECONDS)
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -98,18 +94,18 @@ class RateLimit:
 
     def wait(self, client: str) -> float:
         """Take a token: 0.0 if there was one, else the seconds until there is."""
-        if self._rate == 0:
+        if self.rate == 0:
             return 0.0
         name = _household(client)
-        now = self._clock()
+        now = self.clock()
         tokens, before = self._buckets.get(name, (self._full, now))
-        tokens = min(self._full, tokens + (now - before) * self._rate)
+        tokens = min(self._full, tokens + (now - before) * self.rate)
         allowed = tokens >= 1
         self._buckets[name] = (tokens - 1 if allowed else tokens, now)
         self._buckets.move_to_end(name)
-        if len(self._buckets) > self._most_clients:
+        if len(self._buckets) > self.most_clients:
             self._buckets.popitem(last=False)
-        return 0.0 if allowed else (1 - tokens) / self._rate
+        return 0.0 if allowed else (1 - tokens) / self.rate
 
 
 def _household(client: str) -> str:
