@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from multimargin import DataFileError, read_table
 from multimargin.io import _compressed
-from multimargin.tables import Table, _delimited, _text_lines
+from multimargin.tables import Table, _text_formats, _text_lines
 from multimargin.tables._write import table_lines
 
 # What UTF-8 holds, but for NUL, which is refused.
@@ -189,7 +189,7 @@ def test_gigantic_lines_and_fields(tmp_path, monkeypatch):
     path = write(tmp_path / "x.csv", "a,b\n1,2\n" + "x" * 1001 + ",2\n")
     with pytest.raises(DataFileError, match=r"x.csv:3: the line has more than 1,000 characters"):
         read_table(path)
-    monkeypatch.setattr(_delimited, "LONGEST_FIELD", 500)
+    monkeypatch.setattr(_text_formats, "LONGEST_FIELD", 500)
     path = write(tmp_path / "y.csv", 'a,b\n1,"' + "word\n" * 200)
     with pytest.raises(DataFileError, match=r"y.csv:2: a field of more than 500 .*never closed"):
         read_table(path)

@@ -42,7 +42,7 @@ class CatalogEntry:
 
     @property
     def remedy(self) -> str:
-        """How to get it, in words."""
+        """The way to get it, in words."""
         return f"'multimargin data fetch {self.name}' gets it" if self.files else self.where
 
     @property

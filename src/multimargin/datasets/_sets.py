@@ -72,8 +72,7 @@ def file_of(name: str, part: Part, folder: str | os.PathLike[str] | None) -> Pat
 
 def is_there(name: str, folder: str | os.PathLike[str] | None) -> bool:
     """Tell whether `load_set` would find the training samples of a set."""
-    made_here = entry_of(name).made or name == SHIPPED
-    return made_here or file_of(name, "train", folder) is not None
+    return entry_of(name).made or name == SHIPPED or file_of(name, "train", folder) is not None
 
 
 def files_in_words(name: str, folder: str | os.PathLike[str] | None) -> str:

@@ -178,8 +178,7 @@ def load_wordnet_tfidf(*, min_df: int = 2, dtype: npt.DTypeLike = np.float32) ->
 def load_wordnet_texts() -> Bunch:
     """Load WordNet's definitions and their hypernyms as they are, split for training and testing.
 
-    These are the texts of `load_wordnet_tfidf`, with the one test definition that has no feature
-    there.
+    The texts of `load_wordnet_tfidf`, and the one test definition that has no feature there.
 
     Returns
     -------

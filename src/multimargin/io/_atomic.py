@@ -17,10 +17,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # which calls do not say the 
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise the `OSError` that `atomic_write` would raise at its start, leaving nothing behind.
-
-    For long computations, to fail before rather than after them.
-    """
+    """Raise the `OSError` with which `atomic_write` would begin, before a long computation."""
     Replacement(path).discard()
 
 
@@ -50,7 +47,7 @@ class Replacement:
             sync_folder(self._target.parent)
 
     def discard(self) -> None:
-        """Remove the temporary file. What was in its place before stays."""
+        """Remove the temporary file. The old file stays in its place."""
         with contextlib.suppress(OSError):
             self._close()
         with contextlib.suppress(OSError):

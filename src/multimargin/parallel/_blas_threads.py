@@ -51,7 +51,7 @@ class _Library:
 
 
 class _Own(threading.local):
-    """Of each thread: the numbers to be restored."""
+    """The numbers that a thread has to restore."""
 
     def __init__(self) -> None:
         self.before: dict[_Library, int] = {}
@@ -66,7 +66,7 @@ _own = _Own()
 
 @functools.cache
 def _libraries() -> tuple[_Library, ...]:
-    # The search takes milliseconds. Libraries loaded later are not those of NumPy and SciPy.
+    # The search takes milliseconds. NumPy and SciPy have loaded their libraries by now.
     return tuple(map(_Library, ThreadpoolController().lib_controllers))
 
 

@@ -62,10 +62,7 @@ class Communicator(ABC):
 
     @abstractmethod
     def allreduce(self, values: NDArray[Any], how: Literal["max", "min", "sum"]) -> NDArray[Any]:
-        """Reduce elementwise; return the result on all ranks. Two trees: 2 log2(p) steps.
-
-        Sums are for integers only, whose order does not matter.
-        """
+        """Reduce elementwise on all ranks; sums of integers only. Two trees: 2 log2(p) steps."""
 
     @abstractmethod
     def barrier(self) -> None:

@@ -90,7 +90,7 @@ def world() -> Communicator:
         raise RuntimeError(
             "this process was started by an MPI launcher, but mpi4py cannot be used "
             f'({" ".join(str(error).split())}); install it: pip install "multimargin[mpi]", or '
-            "pip install mpi4py to use the MPI library that this machine already has"
+            "pip install mpi4py to use the MPI library that this host already has"
         ) from None
     comm = MpiCommunicator(mpi.COMM_WORLD)
     started = launched_size()
@@ -264,7 +264,7 @@ class MpiCommunicator(Communicator):
         return ((place & (place - 1)) + root) % self.size
 
     def _children(self, root: int) -> list[int]:
-        """Ranks one set bit below, smallest subtree first."""
+        """Return the ranks one set bit below, smallest subtree first."""
         place = (self.rank - root) % self.size
         lowest = place & -place or 1 << self.size.bit_length()
         bits = (1 << i for i in range(self.size.bit_length()))

@@ -203,7 +203,7 @@ violation_, converged_, n_bundles_, history_, model_density_
         self.features_ = features
 
     def _validated(self, X: Any) -> Any:
-        """Features of raw samples; a sparse matrix is taken for features made before."""
+        """Return the features of raw samples; a sparse matrix is taken for features itself."""
         if not sp.issparse(X):
             return self.features_.transform(X)
         matrix: Any = X

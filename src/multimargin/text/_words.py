@@ -25,12 +25,12 @@ class Words:
 
     @classmethod
     def of(cls, strings: Iterable[str]) -> Words:
-        """From strings that are distinct and in rising order."""
+        """Make words of strings that are distinct and in rising order."""
         return cls(list(strings))
 
     @classmethod
     def packed(cls, packed: Packed, source: str) -> Words:
-        """From the strings of a model file, which was checked; `source` names it in messages."""
+        """Make words of the strings of a model file; `source` names it in messages."""
         return cls(None, packed, source)
 
     def __len__(self) -> int:
@@ -44,7 +44,7 @@ class Words:
 
     @property
     def strings(self) -> list[str]:
-        """All strings; ModelFileError if those of a file are no UTF-8, or not in rising order."""
+        """All strings; ModelFileError if a file has some that are no UTF-8 or out of order."""
         if self._strings is None:
             self._strings = self._decoded()
         return self._strings
@@ -56,7 +56,7 @@ class Words:
         return self._places
 
     def pack(self) -> Packed:
-        """UTF-8 bytes and offsets, as `packed` takes them."""
+        """Return UTF-8 bytes and offsets, as `packed` takes them."""
         return encoded_strings(self.strings) if self._packed is None else self._packed
 
     def _decoded(self) -> list[str]:
