@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.io._checksums import array_fingerprint, csr_arrays
+from multimargin.models.file._coef import csr_of
 from multimargin.parallel._collectives import allgather_value, broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.solvers._problem import as_core_csr
@@ -100,41 +101,26 @@ def _cache_file(X: sp.csr_matrix, y: NDArray[Any]) -> Iterator[Path]:
     folder = Path(os.environ.get(VARIABLE) or tempfile.gettempdir())
     stored, kinds = _stored_labels(y)
     arrays = dict(zip(("data", "indices", "indptr", "y"), (*csr_arrays(X), stored), strict=True))
-    meta = {"kind": "data", "shape": [int(n) for n in X.shape], "labels": kinds}
-    private = None
-    try:
-        with _explained(folder):
+    meta = {"kind": "data", "columns": int(X.shape[1]), "labels": kinds}
+    size = sum(array.nbytes for array in arrays.values()) + _SPARE
+    with contextlib.ExitStack() as stack:
+        try:
             _remove_stale(folder)
-            _check_space(folder, sum(array.nbytes for array in arrays.values()))
+            if (free := shutil.disk_usage(folder).free) < size:
+                facts = f"{size / 1e9:.2f} GB are needed, {free / 1e9:.2f} GB are free"
+                raise OSError(errno.ENOSPC, facts)
             # A folder that nobody else can read.
             private = Path(tempfile.mkdtemp(prefix=f"{_owner_prefix(os.getpid())}-", dir=folder))
-            path = private / "data"
-            write_arrays(path, meta, arrays, durable=False)
-        yield path
-    finally:
-        if private is not None:
-            shutil.rmtree(private, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _explained(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OSError(
-            error.errno,
-            f"the data cannot be put where the ranks of {socket.gethostname()} share it: "
-            f"{error.strerror or error}. {VARIABLE} names the folder; set it to another one",
-            str(folder),
-        ) from error
-
-
-def _check_space(folder: Path, size: int) -> None:
-    free = shutil.disk_usage(folder).free
-    if free < size + _SPARE:
-        raise OSError(
-            errno.ENOSPC, f"{(size + _SPARE) / 1e9:.2f} GB are needed, {free / 1e9:.2f} GB are free"
-        )
+            stack.callback(shutil.rmtree, private, ignore_errors=True)
+            write_arrays(private / "data", meta, arrays, durable=False)
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"the data cannot be put where the ranks of {socket.gethostname()} share it: "
+                f"{error.strerror or error}. {VARIABLE} names the folder; set it to another one",
+                str(folder),
+            ) from error
+        yield private / "data"
 
 
 def _owner_prefix(pid: int | str) -> str:
@@ -171,9 +157,7 @@ def _map(path: str) -> Data:
             f"written: {error.strerror}. Set {VARIABLE} to a folder that all ranks of a host see",
             path,
         ) from error
-    # Not by the constructor, which copies the indices where it prefers another type.
-    X = sp.csr_matrix(tuple(meta["shape"]), dtype=arrays["data"].dtype)
-    X.data, X.indices, X.indptr = arrays["data"], arrays["indices"], arrays["indptr"]
+    X = csr_of(arrays["data"], arrays["indices"], arrays["indptr"], meta["columns"])
     X.has_canonical_format = True  # as `_checked` left it
     stored, given = meta["labels"]
     return X, arrays["y"].view(stored).astype(given, copy=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from multimargin.distributed._parallel_file import Piece, write_arrays_together
 from multimargin.distributed._rows import OwnedRows
@@ -53,11 +53,8 @@ def save_owned(
     write_arrays_together(comm, path, meta, pieces)
 
 
-def _piece(
-    shape: tuple[int, ...], begin: int, data: NDArray[Any], dtype: DTypeLike | None = None
-) -> Piece:
-    kind = np.dtype(dtype or data.dtype).newbyteorder("<")  # as `_array_file` keeps it
-    return Piece(kind, shape, begin, data.astype(kind, copy=False))
+def _piece(shape: tuple[int, ...], begin: int, data: NDArray[Any]) -> Piece:
+    return Piece(data.dtype, shape, begin, data)
 
 
 def _csr_pieces(
@@ -75,6 +72,6 @@ def _csr_pieces(
         starts = np.append(starts, total)
     return {
         "coef.data": _piece((total,), before, data),
-        "coef.indices": _piece((total,), before, matrix.indices[:own], index),
-        "coef.indptr": _piece((owned.rows + 1,), begin, starts, index),
+        "coef.indices": _piece((total,), before, matrix.indices[:own].astype(index, copy=False)),
+        "coef.indptr": _piece((owned.rows + 1,), begin, starts.astype(index, copy=False)),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.preprocessing import normalize
-from tqdm import tqdm
 
 from multimargin.distributed._data_cache import shared
 from multimargin.distributed._model import DistributedModel
@@ -125,7 +123,7 @@ def fit(
     sample_weight : array-like of shape (n_samples,), default=None
     checkpoint : path-like, default=None
         A folder in which the state of the run is kept, for the same call to go on from after a
-        rank or a machine died, on any number of ranks; the model is the same as without the
+        rank or a computer died, on any number of ranks; the model is the same as without the
         interruption. All ranks must see the folder. `DistributedModel.save` removes the state when
         the tolerance was reached.
     checkpoint_every : float, default=60.0
@@ -167,13 +165,7 @@ def fit(
     spoken = options.verbose and comm.rank == 0
     folder = None
     if checkpoint is not None:
-
-        def told() -> None:
-            if spoken:  # not through the progress bar, which may be there already
-                place = f"the checkpoint in {os.fspath(checkpoint)}"
-                tqdm.write(f"multimargin: going on from {place}", file=sys.stderr)
-
-        folder = CheckpointFolder(checkpoint, checkpoint_every, told)
+        folder = CheckpointFolder(checkpoint, checkpoint_every, spoken)
     watching = [fit.bar()] if spoken else []
     solved = fit.solve(watching, threads=threads, comm=comm, folder=folder)
     solution = solved.solution

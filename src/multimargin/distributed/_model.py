@@ -132,10 +132,7 @@ converged_, history_, model_density_, n_bundles_
         return best_labels(self._scores(), self.classes_, self._template._validated(X))
 
     def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.floating]]:
-        """The ``k`` best classes of each sample and their scores, on all ranks.
-
-        As `MulticlassSVC.predict_topk`.
-        """
+        """Best classes of each sample and their scores; as `MulticlassSVC.predict_topk`."""
         X = self._template._validated(X)
         return best_k_labels(self._scores(), self.classes_, X, k)
 
@@ -181,9 +178,7 @@ converged_, history_, model_density_, n_bundles_
         ----------
         path : path-like
             The file to write; its folder must exist.
-        preprocessing : dict of JSON values, default=None
-            As of `multimargin.save_model`.
-        weights : {"float16", "float32"} or None, default=None
+        preprocessing, weights
             As of `multimargin.save_model`.
         """
         save_owned(self._template, self._owned, path, self.comm, preprocessing, weights)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import math
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,11 +143,11 @@ class _SharedFile:
         crcs: list[int] = []
         failed: OSError | None = None
         if fd is None:
-            crcs = [self._send(array, position) for array, position in placed]
+            crcs = [_put(self._send, *each) for each in placed]
             self._answer([])
         else:
             try:
-                crcs = [_write_at(fd, array, position) for array, position in placed]
+                crcs = [_put(functools.partial(_pwrite, fd), *each) for each in placed]
                 os.fsync(fd)
             except OSError as error:
                 failed = error
@@ -173,14 +174,9 @@ class _SharedFile:
         if self._replacement is not None:
             self._replacement.discard()
 
-    def _send(self, array: NDArray[Any], position: int) -> int:
-        crc = 0
-        for chunk in chunks(array):
-            where = np.array([position], dtype=np.int64)
-            self._answer([where, np.frombuffer(chunk, dtype=np.uint8)])
-            crc = zlib.crc32(chunk, crc)
-            position += len(chunk)
-        return crc
+    def _send(self, chunk: memoryview, position: int) -> None:
+        where = np.array([position], dtype=np.int64)
+        self._answer([where, np.frombuffer(chunk, dtype=np.uint8)])
 
     def _answer(self, message: Message) -> None:
         # Only when asked: unasked messages would all lie in rank 0's memory.
@@ -213,8 +209,7 @@ class _SharedFile:
 
 def _open(temporary: str) -> int | None:
     """The file of rank 0, if this rank sees it and may write into it."""
-    # Its name has 16 random digits, so a file of this name is that file.
-    try:
+    try:  # its name has 16 random digits, so a file of this name is that file
         return os.open(temporary, os.O_WRONLY | os.O_CLOEXEC)
     except OSError:
         return None
@@ -232,11 +227,11 @@ def _allocate(fd: int, length: int) -> None:
     os.ftruncate(fd, length)
 
 
-def _write_at(fd: int, array: NDArray[Any], position: int) -> int:
+def _put(to: Callable[[memoryview, int], None], array: NDArray[Any], position: int) -> int:
     crc = 0
     for chunk in chunks(array):
         crc = zlib.crc32(chunk, crc)
-        _pwrite(fd, chunk, position)
+        to(chunk, position)
         position += len(chunk)
     return crc
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin.models._coef import coefficients, in_form, kept_sparse, nonzeros, one_row_for_two
-from multimargin.models.file._coef import index_type
+from multimargin.models.file._coef import csr_of, index_type
 from multimargin.parallel._communicator import Communicator, Message
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Weights
@@ -82,8 +81,8 @@ def divide_rows(
     No rank sees more than the rows it has and those it gets. `held` are the places of a rank's rows
     in the model, ascending; each row is held by one rank.
     """
-    stored = int(comm.allreduce(np.array([nonzeros(coef)], dtype=np.int64), "sum")[0])
-    rows = int(comm.allreduce(np.array([len(held)], dtype=np.int64), "sum")[0])
+    counts = np.array([nonzeros(coef), len(held)], dtype=np.int64)
+    stored, rows = comm.allreduce(counts, "sum").tolist()
     shape, itemsize = (rows, coef.shape[1]), coef.dtype.itemsize
     coef = in_form(coef, sparse=kept_sparse(sparse, shape, itemsize, stored))
     cuts = cut_evenly(_row_sizes(comm, coef, held, rows), comm.size)
@@ -170,18 +169,11 @@ def _join(
         shift = indptr[held - begin] - (np.cumsum(length) - length)
         place = np.arange(len(values)) + np.repeat(shift, length)
         data[place], indices[place] = values, columns
-    return _csr(data, indices, indptr, like.shape[1]), intercept
+    return csr_of(data, indices, indptr.astype(indices.dtype), like.shape[1]), intercept
 
 
 def _csr_rows(matrix: Any, begin: int, end: int) -> Any:
     """Rows of a CSR matrix as views: scipy's own slicing would copy a mapped file."""
     lo, hi = int(matrix.indptr[begin]), int(matrix.indptr[end])
     indptr = matrix.indptr[begin : end + 1] - matrix.indptr[begin]
-    return _csr(matrix.data[lo:hi], matrix.indices[lo:hi], indptr, matrix.shape[1])
-
-
-def _csr(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], columns: int) -> Any:
-    matrix = sp.csr_matrix((len(indptr) - 1, columns), dtype=data.dtype)
-    matrix.data, matrix.indices = data, indices
-    matrix.indptr = indptr.astype(indices.dtype, copy=False)
-    return matrix
+    return csr_of(matrix.data[lo:hi], matrix.indices[lo:hi], indptr, matrix.shape[1])

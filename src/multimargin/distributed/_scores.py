@@ -60,8 +60,7 @@ class RankScores:
     def _own_top(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         begin, end = self._owned.range_of(self._comm.rank)
         if begin == end:
-            nothing = np.empty((X.shape[0], 0))
-            return nothing.astype(np.int32), nothing.astype(self._dtype)
+            return np.empty((X.shape[0], 0), np.int32), np.empty((X.shape[0], 0), self._dtype)
         best, score = self._own.top(X, min(k, end - begin), first)
         return best + np.int32(begin), score
 

@@ -9,11 +9,6 @@ import os
 DOCUMENTATION = "https://multimargin.readthedocs.io/en/stable"
 
 
-def documentation() -> str:
-    """Address of the documentation, without a slash at the end."""
-    return (os.environ.get("MULTIMARGIN_DOCS") or DOCUMENTATION).rstrip("/")
-
-
 class DocumentedEstimator:
     """Makes the "?" of scikit-learn's HTML representation open our page of the class."""
 
@@ -25,5 +20,6 @@ class DocumentedEstimator:
         return "{address}/api/generated/multimargin.{name}.html"
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
+        address = (os.environ.get("MULTIMARGIN_DOCS") or DOCUMENTATION).rstrip("/")
         # Estimators are public in the package itself, wherever their module is.
-        return {"address": documentation(), "name": type(self).__name__}
+        return {"address": address, "name": type(self).__name__}

@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Integral
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,30 +19,34 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from multimargin.checkpoints._folder import ManifestError, read_manifest, step_folder, steps
 from multimargin.checkpoints._store import Checkpoint, Checkpoints
+from multimargin.estimator._observers import Bar, note
 from multimargin.estimator._options import FitOptions
-from multimargin.estimator._progress import Bar
-from multimargin.estimator._run_identity import kept_identity, run_identity
 from multimargin.estimator._samples import box_of, checked_samples, problem_of
 from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import StrPath
 from multimargin.models._coef import coefficients, in_form, kept_sparse, nonzeros, one_row_for_two
+from multimargin.parallel._collectives import broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.parallel._partition import default_bundles
-from multimargin.solvers._problem import Problem, as_core_csr
+from multimargin.solvers._problem import Problem, as_core_csr, fingerprint
 from multimargin.solvers._records import Observer, Observers, Weights
 from multimargin.solvers._registry import choose
 from multimargin.solvers._solution import Limits, Solution, Start
 from multimargin.solvers._stopping import STOPPINGS
 
+# Version of the states that solvers keep: raised when one of them can no longer read older ones.
+_STATES = 2
+
 
 @dataclass(frozen=True)
 class CheckpointFolder:
-    """Where the state of a run is kept, how often, and whom to tell when a run goes on from it."""
+    """Where the state of a run is kept, how often, and whether to say that a run goes on."""
 
     path: StrPath
     every: float
-    on_resume: Callable[[], None]
+    spoken: bool
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,7 @@ class Fit:
         checkpoints = None
         if folder is not None:
             # The solver chosen, not the one asked for: "auto" and its choice are the same run.
-            identity = run_identity(options, problem, kind.name, seed, bundles)
+            identity = _run_identity(options, problem, kind.name, seed, bundles)
             checkpoints = _ToldCheckpoints(folder, comm, identity)
         try:
             solver = kind(
@@ -182,6 +189,50 @@ def take(estimator: Any, solved: Solved, attributes: Mapping[str, Any]) -> None:
     estimator.n_bundles_ = solved.bundles
 
 
+def _run_identity(
+    options: FitOptions, problem: Problem, solver: str, seed: int, bundles: int | None
+) -> dict[str, Any]:
+    """Everything that must be the same for a run to go on from a checkpoint.
+
+    Differences are looked for in this order. The fingerprint differs with most of the others, so
+    it comes last. Limits of passes and time, threads and ranks may differ. Solver, seed and bundles
+    are the chosen ones, where the options leave them open.
+    """
+    given = options.random_state
+    return {
+        "states": _STATES,
+        "formulation": options.formulation,
+        "loss": options.loss,
+        "C": options.C if np.isfinite(options.C) else "inf",  # JSON has no infinity
+        "tol": options.tol,
+        "stopping": options.stopping,
+        # As given, for users to recognise it.
+        "seed": int(given) if isinstance(given, Integral) else seed,
+        "solver": solver,
+        "reductions": options.n_reductions,
+        "shrinking": options.shrinking,
+        "bundles": bundles,
+        "intercept": problem.bias,
+        "dtype": problem.X.dtype.name,
+        "fingerprint of data and weights": fingerprint(problem),
+    }
+
+
+def _kept_bundles(folder: Path, comm: Communicator) -> int | None:
+    """The bundles of the run that left checkpoints in a folder, if any; called by all ranks."""
+    identity = None  # all checkpoints belong to one run, so the newest readable one tells
+    with raise_on_all(comm):
+        if comm.rank == 0 and folder.is_dir():
+            for step in reversed(steps(folder)):
+                try:
+                    identity = read_manifest(step_folder(folder, step)).get("identity")
+                    break
+                except ManifestError:
+                    continue
+    bundles = broadcast_value(comm, (identity or {}).get("bundles"))
+    return None if bundles is None else int(bundles)
+
+
 def _common_seed(random_state: Any, comm: Communicator) -> int:
     """The seed of all ranks, drawn by one: without a random state each would draw its own."""
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
@@ -194,11 +245,10 @@ def _bundles(
     """How many bundles the classes are divided into; None: classes are not divided."""
     if options.n_bundles is not None:
         return options.n_bundles
-    if folder is not None:
-        # A run that goes on has as many as the run before it, however many ranks there are.
-        kept = kept_identity(folder.path, comm)
-        if kept is not None and kept.get("bundles") is not None:
-            return int(kept["bundles"])
+    # A run that goes on has as many as the run before it, however many ranks there are.
+    kept = None if folder is None else _kept_bundles(Path(folder.path), comm)
+    if kept is not None:
+        return kept
     wanted = default_bundles(comm.size, folder is not None)
     return None if wanted is None else min(wanted, problem.n_classes)
 
@@ -210,10 +260,10 @@ class _ToldCheckpoints(Checkpoints):
         self, folder: CheckpointFolder, comm: Communicator, identity: dict[str, Any]
     ) -> None:
         super().__init__(folder.path, folder.every, comm, identity)
-        self._on_resume = folder.on_resume
+        self._given = folder
 
     def read(self) -> Checkpoint | None:
         found = super().read()
-        if found is not None:
-            self._on_resume()
+        if found is not None and self._given.spoken:
+            note(f"going on from the checkpoint in {os.fspath(self._given.path)}")
         return found

@@ -21,7 +21,6 @@ from multimargin.parallel._partition import MOST_BUNDLES
 from multimargin.solvers._registry import SOLVERS
 from multimargin.solvers._stopping import STOPPINGS
 
-_LOSSES = ("hinge", "squared_hinge")
 # NumPy's numbers are given, too, and truth values as numbers.
 _TYPES: dict[str, type] = {
     **dict.fromkeys(("C", "tol"), float),
@@ -76,7 +75,7 @@ def _check_formulation(estimator: Any) -> None:
     require_one_of(estimator, "formulation", FORMULATIONS)
     formulation = FORMULATIONS[estimator.formulation]
     where = f" for formulation={estimator.formulation!r}"
-    require_one_of(estimator, "loss", _LOSSES)
+    require_one_of(estimator, "loss", ("hinge", "squared_hinge"))
     require_one_of(estimator, "loss", formulation.offered_losses, where)
     solvers = SOLVERS[estimator.formulation]
     require_one_of(estimator, "solver", solvers, where)

@@ -23,14 +23,7 @@ def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any, dic
     """
     check_labels(y)
     X, learned = estimator._learned_features(X)
-    X, y = validate_data(
-        estimator,
-        X,
-        y,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        accept_large_sparse=True,
-    )
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
     with warnings.catch_warnings():
         # So many classes look like a regression to scikit-learn; here they are expected.
         warnings.filterwarnings("ignore", message="The number of unique classes")
@@ -162,9 +155,7 @@ def _class_weights(
         balanced = np.zeros(len(total))
         balanced[present] = total.sum() / (present.sum() * total[present])
         return balanced
-    given: NDArray[Any] = compute_class_weight(
-        dict(class_weight or {}), classes=classes, y=classes[labels]
-    )
+    given = compute_class_weight(dict(class_weight), classes=classes, y=classes[labels])
     if np.any(given < 0) or not np.all(np.isfinite(given)):
         raise ValueError(f"class_weight must hold finite weights >= 0, got {class_weight!r}")
-    return given
+    return np.asarray(given)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,18 +10,19 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
-from tqdm import tqdm
 
-from multimargin.estimator._callbacks import CallbackSupportMixin, FitTasks, with_callbacks
 from multimargin.estimator._doc_link import DocumentedEstimator
 from multimargin.estimator._fit import Fit, take
+from multimargin.estimator._observers import CallbackSupportMixin, FitTasks, note, with_callbacks
 from multimargin.estimator._options import checked_options
 from multimargin.estimator._samples import problem_of
 from multimargin.estimator._warm_start import carried_over
 from multimargin.inspection._mixin import InspectionMixin
+from multimargin.io._atomic import StrPath
 from multimargin.models._coef import ClassRows, in_form
 from multimargin.models._sample_keys import Keys, Samples
 from multimargin.models._scores import ClassScores, LinearScores, best_k_labels, best_labels
+from multimargin.models.file._strings import Arrays
 from multimargin.parallel._threads import thread_count
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Observer
@@ -256,9 +255,7 @@ class MulticlassSVC(
     def _check_more(self) -> None:
         """For subclasses: check the parameters that they add."""
 
-    def _problem(
-        self, X: sp.csr_matrix, y: Any, sample_weight: ArrayLike | None
-    ) -> tuple[NDArray[Any], Problem]:
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Problem]:
         """The classes of some samples, and the problem that they make."""
         return problem_of(checked_options(self), X, y, sample_weight)
 
@@ -275,8 +272,7 @@ class MulticlassSVC(
         start, self.n_known_samples_ = carried_over(last, before, samples, problem)
         if self.verbose:
             known, n = self.n_known_samples_, len(problem.y)
-            note = f"multimargin: {known:,} of {n:,} samples are known from the last fit"
-            tqdm.write(note, file=sys.stderr)
+            note(f"{known:,} of {n:,} samples are known from the last fit")
         return start
 
     def _keep_dual(self, alpha: Start | None, samples: Samples | None) -> None:
@@ -365,9 +361,8 @@ class MulticlassSVC(
     def _validated(self, X: Any) -> Any:
         if self._is_plain(X):
             return X
-        return validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
-        )
+        kinds = [np.float64, np.float32]
+        return validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=False)
 
     def _is_plain(self, X: Any) -> bool:
         """Whether scikit-learn's checks, which take longer than one prediction, find nothing."""
@@ -392,17 +387,12 @@ class MulticlassSVC(
 
     # ------------------------------------------------------------ model files, for subclasses
 
-    def _pack_features(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any] | None:
+    def _pack_features(self, arrays: Arrays) -> dict[str, Any] | None:
         """Add to the arrays of a model file how features are made; return its metadata."""
         return None
 
     def _unpack_features(
-        self,
-        path: str | os.PathLike[str],
-        about: dict[str, Any],
-        arrays: dict[str, NDArray[Any]],
-        *,
-        verify: bool,
+        self, path: StrPath, about: dict[str, Any], arrays: Arrays, *, verify: bool
     ) -> None:
         """Take back from a model file how features are made."""
 

@@ -20,7 +20,7 @@ def carried_over(
     Any values within the bounds are a start, so only another formulation or loss is refused,
     whose variables mean something else. A sample keeps its variables if it was there with the
     same label (`Samples`), or if the sample at its place had its label and is gone: then its
-    features were made anew. `before` are the samples of the earlier fit, `now` those of `problem`.
+    features were made anew. `before` are the samples of the earlier fit, `now` of `problem`.
     """
     assert isinstance(start, Alpha | DenseAlpha)
     loss = start.loss if isinstance(start, DenseAlpha) else "hinge"
@@ -75,7 +75,12 @@ def _ragged(start: Alpha, origin: Any, renumbered: Any, problem: Problem) -> Alp
 
 def _dense(start: DenseAlpha, origin: Any, renumbered: Any, problem: Problem) -> DenseAlpha:
     known = origin >= 0
-    column = _columns(start.value.shape[1], renumbered, problem)
+    # For each weight vector its column in the earlier fit; -1 for a new one.
+    column = np.full(problem.n_classes, -1, dtype=np.int64)
+    left = np.flatnonzero(renumbered >= 0)
+    # One binary problem for two classes tells each of them from the other.
+    column[renumbered[left]] = left if start.value.shape[1] > 1 else 0
+    column = column if problem.weight_rows > 1 else column[1:]
     value = np.zeros((len(problem.y), problem.weight_rows), dtype=start.value.dtype)
     there = np.flatnonzero(column >= 0)
     value[np.ix_(known, there)] = start.value[np.ix_(origin[known], column[there])]
@@ -87,13 +92,3 @@ def _dense(start: DenseAlpha, origin: Any, renumbered: Any, problem: Problem) ->
         mean = value[:, there].sum(axis=1, dtype=np.float64) / max(1, len(there))
         value[:, column < 0] = mean[:, None]
     return DenseAlpha(start.formulation, start.loss, problem.y, value, box)
-
-
-def _columns(rows_before: int, renumbered: Any, problem: Problem) -> NDArray[np.int64]:
-    """For each weight vector of the problem the column of the earlier one; -1 for a new one."""
-    of_class = np.full(problem.n_classes, -1, dtype=np.int64)
-    there = renumbered >= 0
-    # One binary problem for two classes tells each of them from the other.
-    column = np.arange(len(renumbered)) * (rows_before > 1)
-    of_class[renumbered[there]] = column[there]
-    return of_class if problem.weight_rows > 1 else of_class[1:]

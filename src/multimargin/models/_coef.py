@@ -7,7 +7,7 @@ positive for the second class. This module alone knows how rows and classes belo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,19 @@ from multimargin.solvers._records import Weights
 
 # "auto" keeps coef_ dense up to this size; above, a text model is mostly zeros.
 _LARGE_DENSE_BYTES = 32 * 2**20
+
+
+class LinearModel(Protocol):
+    """A fitted linear classifier, such as `MulticlassSVC`."""
+
+    formulation: str
+    C: float
+    classes_: NDArray[Any]
+    coef_: Any
+    intercept_: NDArray[Any]
+    n_features_in_: int
+
+    def predict(self, X: Any) -> NDArray[Any]: ...
 
 
 def coefficients(weights: Weights, problem: Problem) -> tuple[Any, NDArray[Any]]:

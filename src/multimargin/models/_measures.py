@@ -51,11 +51,8 @@ def _as_classes(classes: NDArray[Any], y: NDArray[Any]) -> tuple[NDArray[Any], N
     """The different labels in the type of the classes, None where it is no class; and an index."""
     values, inverse = np.unique(y, return_inverse=True)
     known = set(classes.tolist())
-    labels = np.empty(len(values), dtype=object)
-    for i, label in enumerate(values.tolist()):
-        named = as_class(label, classes)
-        labels[i] = named if named in known else None
-    return labels, inverse
+    named = [as_class(label, classes) for label in values.tolist()]
+    return np.array([name if name in known else None for name in named], dtype=object), inverse
 
 
 def as_class(label: int | str, classes: NDArray[Any]) -> Any:

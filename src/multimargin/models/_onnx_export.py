@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from multimargin.io._atomic import atomic_write
 from multimargin.models._arguments import is_whole
-from multimargin.models._coef import ClassRows
+from multimargin.models._coef import ClassRows, LinearModel
 from multimargin.models._feature_major import SplitColumns, is_dense
-from multimargin.models._linear_model import LinearModel
 from multimargin.models._onnx_graph import Graph
 
 __all__ = ["export_onnx"]

@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from multimargin.models._arguments import is_number
-from multimargin.models._coef import nonzeros
+from multimargin.models._coef import LinearModel, nonzeros
 from multimargin.models._feature_major import FeatureMajorCache
-from multimargin.models._linear_model import LinearModel
 from multimargin.models._measures import known_labels
 from multimargin.models.file._content import CERTIFICATE
 from multimargin.models.file._disk_dtype import check_disk_dtype, to_disk
@@ -219,9 +218,7 @@ def rounded(model: Model, weights: str | None) -> Model:
 
 def coefficient_bytes(coef: Any, weights: str | None) -> int:
     """Bytes that coefficients take in a model file."""
-    itemsize = int(coef.dtype.itemsize)
-    if weights is not None:
-        itemsize = min(itemsize, np.dtype(weights).itemsize)
+    itemsize = min(int(coef.dtype.itemsize), np.dtype(weights or coef.dtype).itemsize)
     if isinstance(coef, np.ndarray):
         return int(coef.size) * itemsize
     return int(coef.nnz) * (itemsize + 4) + 4 * (int(coef.shape[0]) + 1)
@@ -285,8 +282,7 @@ def _cut(model: Model, threshold: float) -> Model:
 
 def _sorted_sizes(model: LinearModel) -> NDArray[Any]:
     values = model.coef_ if isinstance(model.coef_, np.ndarray) else model.coef_.data
-    sizes: NDArray[Any] = np.sort(np.abs(values[values != 0]))[::-1]
-    return sizes
+    return np.asarray(np.sort(np.abs(values[values != 0]))[::-1])
 
 
 def _threshold_of(sizes: NDArray[Any], keep: float) -> float:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Iterator
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,19 +18,6 @@ from multimargin.solvers._problem import as_core_csr
 
 # Dense input is turned into CSR this many rows at a time.
 _DENSE_ROWS = 65_536
-
-Coefficients: TypeAlias = _core.CoefficientsF32 | _core.CoefficientsF64
-
-
-@contextlib.contextmanager
-def _sound_model() -> Iterator[None]:
-    """Say what to do where a file that was opened without reading it all turns out damaged."""
-    try:
-        yield
-    except _core.DamagedWeightsError as error:
-        raise ModelFileError(
-            f"{error}; load_model(path, verify=True) and 'multimargin info --verify' say where"
-        ) from None
 
 
 class LinearScores:
@@ -54,7 +39,7 @@ class LinearScores:
         self._shape = coef.shape
         self._intercept = np.ascontiguousarray(intercept, dtype=self._dtype)
         self._values: NDArray[Any]
-        self._weights: Coefficients
+        self._weights: _core.CoefficientsF32 | _core.CoefficientsF64
         if sp.issparse(coef):
             csr = canonical(coef)  # which a user's own may not be
             if csr.nnz > np.iinfo(np.int32).max:
@@ -72,19 +57,24 @@ class LinearScores:
     def scores(self, X: Any, first: int = 0) -> NDArray[Any]:
         """All scores, shape (n_samples, n_rows); `first` numbers samples in messages."""
         out = np.empty((X.shape[0], self._shape[0]), dtype=self._dtype)
-        with _sound_model():
-            for rows, part in self._parts(X, first):
-                _core.scores(**self._arguments(part), out=out[rows])
+        self._fill(_core.scores, X, first, out=out)
         return out
 
     def top(self, X: Any, k: int, first: int = 0) -> tuple[NDArray[np.int32], NDArray[Any]]:
         """The ``k`` best rows of each sample and their scores, best first."""
         best = np.empty((X.shape[0], k), dtype=np.int32)
         score = np.empty((X.shape[0], k), dtype=self._dtype)
-        with _sound_model():
-            for rows, part in self._parts(X, first):
-                _core.top(**self._arguments(part), cls_out=best[rows], score_out=score[rows])
+        self._fill(_core.top, X, first, cls_out=best, score_out=score)
         return best, score
+
+    def _fill(self, kernel: Any, X: Any, first: int, **out: NDArray[Any]) -> None:
+        try:
+            for rows, part in self._parts(X, first):
+                kernel(**self._arguments(part), **{name: of[rows] for name, of in out.items()})
+        except _core.DamagedWeightsError as error:  # in a file that was not read when opened
+            raise ModelFileError(
+                f"{error}; load_model(path, verify=True) and 'multimargin info --verify' say where"
+            ) from None
 
     def _arguments(self, part: sp.csr_matrix) -> dict[str, Any]:
         columns = None if self._cache is None else self._cache.weights(self._given)
@@ -94,19 +84,12 @@ class LinearScores:
             weights = _core.weights_by_feature(*columns, intercept=self._intercept)
             # A handful of samples is done before threads have started.
             threads = min(self._threads, 1 + part.shape[0] // 32)
-        return {
-            "data": part.data,
-            "indices": part.indices,
-            "indptr": part.indptr,
-            "weights": weights,
-            "isa": self._isa,
-            "threads": threads,
-        }
+        samples = {"data": part.data, "indices": part.indices, "indptr": part.indptr}
+        return {**samples, "weights": weights, "isa": self._isa, "threads": threads}
 
     def _parts(self, X: Any, first: int) -> Any:
-        if sp.issparse(X):
-            matrix: Any = X
-            yield slice(0, matrix.shape[0]), self._typed(as_core_csr(matrix), first)
+        if not isinstance(X, np.ndarray):
+            yield slice(0, X.shape[0]), self._typed(as_core_csr(X), first)
             return
         for begin in range(0, X.shape[0], _DENSE_ROWS):
             end = min(X.shape[0], begin + _DENSE_ROWS)

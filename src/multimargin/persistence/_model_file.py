@@ -116,7 +116,7 @@ def load_model(path: str | os.PathLike[str], *, verify: bool = False) -> Multicl
     check_metadata(path, meta)
     model = TextClassifier() if "features" in meta else MulticlassSVC()
     try:
-        unpack(path, model, meta, arrays, verify=verify)
+        unpack(path, model, meta, arrays, verify)
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:

@@ -36,6 +36,13 @@ def index_type(stored: int, shape: tuple[int, int]) -> type[np.int32] | type[np.
     return np.int32 if max(stored, *shape) <= np.iinfo(np.int32).max else np.int64
 
 
+def csr_of(data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], columns: int) -> Any:
+    """A CSR matrix of these arrays: the constructor would scan them, and might copy indices."""
+    matrix = sp.csr_matrix((len(indptr) - 1, columns), dtype=data.dtype)
+    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    return matrix
+
+
 def unpack_coef(
     path: StrPath, shape: tuple[int, int], about: dict[str, Any], arrays: Arrays, verify: bool
 ) -> Any:
@@ -50,11 +57,8 @@ def unpack_coef(
     _check_csr(path, shape, data, indices, indptr)
     if verify and indices.size:
         _check_indices(path, shape[1], indices, indptr)
-    # Set part by part: the constructor would scan the indices, and to sort or to merge them
-    # would write to the map, so scipy is told that they are in order.
-    data = from_disk(data)
-    matrix = sp.csr_matrix(shape, dtype=data.dtype)
-    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    matrix = csr_of(from_disk(data), indices, indptr, shape[1])
+    # To sort or to merge them would write to the map, so scipy is told that they are in order.
     matrix.has_sorted_indices = matrix.has_canonical_format = True
     return matrix
 

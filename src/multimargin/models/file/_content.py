@@ -22,29 +22,15 @@ KIND = "linear-multiclass"
 
 # Results that are kept where the estimator has them; history_ holds times, which would make equal
 # models into different files.
-_NUMBERS: dict[str, type] = {
-    "n_iter_": int,
-    "converged_": bool,
-    "primal_objective_": float,
-    "dual_objective_": float,
-    "dual_gap_": float,
-    "violation_": float,
-    "model_density_": float,
-}
+_FLOATS = ("primal_objective_", "dual_objective_", "dual_gap_", "violation_", "model_density_")
+_NUMBERS = {"n_iter_": int, "converged_": bool, **dict.fromkeys(_FLOATS, float)}
 # Results that hold for the weights as trained, not for rounded ones. The dual objective bounds the
 # optimum, whatever the weights are.
 CERTIFICATE = ("converged_", "primal_objective_", "dual_gap_", "violation_")
 # Metadata of every model, and of some.
-_METADATA: dict[str, type] = {
-    "writer": str,
-    "params": dict,
-    "n_features": int,
-    "results": dict,
-    "preprocessing": dict,
-    "coef": dict,
-    "classes": dict,
-}
-_OPTIONAL: dict[str, type] = {"feature_names": dict, "pruned": dict, "dual": dict, "features": dict}
+_DICTS = ("params", "results", "preprocessing", "coef", "classes")
+_METADATA = {"writer": str, "n_features": int, **dict.fromkeys(_DICTS, dict)}
+_OPTIONAL = dict.fromkeys(("feature_names", "pruned", "dual", "features"), dict)
 
 
 def pack(
@@ -67,9 +53,7 @@ def pack(
     return meta, arrays
 
 
-def unpack(
-    path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays, *, verify: bool
-) -> None:
+def unpack(path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays, verify: bool) -> None:
     """Make an unfitted estimator the model of a file, whose metadata were checked."""
     set_params(model, meta["params"])
     _unpack_names(path, model, meta, arrays)

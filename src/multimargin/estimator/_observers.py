@@ -1,13 +1,18 @@
-"""scikit-learn's callback interface, from version 1.9 on; without it fits have no callbacks."""
+"""Observers of a fit: a progress bar, and scikit-learn's callbacks, from its version 1.9 on."""
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import sklearn
+from tqdm import tqdm
 
 from multimargin.solvers._records import ScanRecord, Weights
+
+__all__ = ["Bar", "CallbackSupportMixin", "FitTasks", "note", "with_callbacks"]
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
@@ -73,4 +78,37 @@ class FitTasks:
         return bool(task.call_on_fit_task_end(**self._given, **made))
 
 
-__all__ = ["CallbackSupportMixin", "FitTasks", "with_callbacks"]
+def note(text: str) -> None:
+    """Say something on stderr; not through the progress bar, which may be there already."""
+    tqdm.write(f"multimargin: {text}", file=sys.stderr)
+
+
+class Bar:
+    """A progress bar on stderr, of the decades that the measure has come down towards ``tol``."""
+
+    def __init__(self, name: str, tol: float, measure: str) -> None:
+        self._measure, self._tol, self._last = measure, tol, ""
+        self._start: float | None = None
+        self._bar: Any = tqdm(
+            total=100,
+            desc=name,
+            file=sys.stderr,
+            bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}{postfix}",
+        )
+
+    def on_pass(self, passes: int) -> None:
+        self._bar.set_postfix_str(f"{self._last}pass {passes}", refresh=False)
+        self._bar.update(0)
+
+    def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool:
+        value = record.gap if self._measure == "gap" else record.violation
+        if self._start is None:
+            self._start = max(value, self._tol * 1.01)
+        done = math.log(self._start / max(value, self._tol)) / math.log(self._start / self._tol)
+        self._bar.n = round(100 * min(1.0, max(0.0, done)), 1)
+        self._last = f"gap {record.gap:.2%}, {record.active:,} active pairs, "
+        self._bar.set_postfix_str(f"{self._last}pass {record.passes}", refresh=True)
+        return False
+
+    def close(self) -> None:
+        self._bar.close()
