@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, default=None
-        The arguments after the name of the command; None takes those of the process.
+        The arguments after the name of the command; None takes the words of the process.
 
     Returns
     -------

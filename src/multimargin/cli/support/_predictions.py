@@ -20,7 +20,7 @@ def predicted_lines(
     """Return the lines to write, which are made as they are read. Called by all ranks.
 
     With `k` so many labels for each sample, with scores; None: one label, in tables with its score.
-    The format is that of a table ("csv", "tsv", "jsonl"), or None for plain lines.
+    A format ("csv", "tsv", "jsonl") makes a table, None plain lines.
     """
     if format is None:
         separator = _separator(model.classes_, k)
