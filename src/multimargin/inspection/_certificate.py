@@ -64,7 +64,7 @@ def certified(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None)
             "with dual=True"
         )
     scale = max(abs(primal), abs(dual))
-    gap = 1.0 if np.isinf(scale) else (primal - dual) / (scale or 1.0)
+    gap = (primal - dual) / scale if 0 < scale < np.inf else float(np.isinf(scale))
     return Certificate(primal, dual, gap, alpha is not None)
 
 
@@ -79,6 +79,6 @@ def _origin(
         raise ValueError(
             f"these are not the training samples: {new:,} of {len(origin):,} are others, and "
             f"{gone:,} of {n_before:,} are missing (samples with other labels count as others, "
-            "those of weight zero not at all)"
+            "samples of weight zero not at all)"
         )
     return origin

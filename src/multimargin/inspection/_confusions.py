@@ -130,7 +130,7 @@ def confusions(given: Any, *rest: Any, groups: Groups | None = None, k: int = 20
         n_errors=len(errors.truth),
         n_sibling_errors=None if siblings is None else int(siblings.sum()),
         n_parent_errors=None if parents is None else _with_parents(errors, parents),
-        pairs=_pairs(errors, support, siblings, k),
+        pairs=_pairs(errors, support, parents, siblings, k),
         families=[] if parents is None else _families(errors, parents, support),
         labels=found.labels,
         counts=sp.csr_matrix((once, (found.truth, found.predicted)), shape=(n, n)),
@@ -295,7 +295,11 @@ def _numbered(parents: NDArray[np.object_]) -> NDArray[np.intp]:
 
 
 def _pairs(
-    errors: Codes, support: NDArray[np.intp], siblings: NDArray[np.bool_] | None, k: int
+    errors: Codes,
+    support: NDArray[np.intp],
+    parents: NDArray[np.object_] | None,
+    akin: NDArray[np.bool_] | None,
+    k: int,
 ) -> list[ConfusedPair]:
     """Return the most confused pairs."""
     low = np.minimum(errors.truth, errors.predicted)
@@ -315,6 +319,9 @@ def _pairs(
         a_as_b, b_as_a = int(upward[at]), int(total[at] - upward[at])
         if b_as_a > a_as_b:
             a, b, a_as_b, b_as_a = b, a, b_as_a, a_as_b
+        siblings = None if akin is None else bool(akin[which == at].any())
+        if parents is not None:
+            siblings = bool(parents[a] is not None and parents[a] == parents[b])
         pairs.append(
             ConfusedPair(
                 a=native(errors.labels[a]),
@@ -323,7 +330,7 @@ def _pairs(
                 b_as_a=b_as_a,
                 a_as_b_rate=a_as_b / max(1, int(support[a])),
                 b_as_a_rate=b_as_a / max(1, int(support[b])),
-                siblings=None if siblings is None else bool(siblings[which == at].any()),
+                siblings=siblings,
                 similarity=similarity,
             )
         )

@@ -43,7 +43,7 @@ class SupportSet:
         Whether it is as large as it may be: the sample violates its margin. For Crammer-Singer,
         whether the sum over the sample's classes is.
     n_samples : int
-        Training samples, with those of weight zero if their labels were given.
+        Training samples; samples of weight zero count if their labels were given.
     classes : ndarray of shape (n_classes,)
     """
 

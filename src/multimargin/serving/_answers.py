@@ -21,6 +21,8 @@ from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._question import Question
 from multimargin.serving._spans import Spans
 
+_DIGITS = 6  # of numbers in JSON: single precision has no more
+
 
 class Answers:
     """A text model that answers questions.
@@ -61,9 +63,12 @@ class Answers:
         results: list[schema.Result] = []
         found = zip(question.texts, best.tolist(), scores.tolist(), strict=True)
         for row, (text, places, values) in enumerate(found):
-            listed = list(zip(places, values, strict=True))[: question.k]
+            listed = zip(places[: question.k], values[: question.k], strict=True)
             result: schema.Result = {
-                "classes": [{"label": self._labels[c], "score": _rounded(v)} for c, v in listed],
+                "classes": [
+                    {"label": self._labels[c], "score": round(value, _DIGITS)}
+                    for c, value in listed
+                ],
                 "known_features": int(X.indptr[row + 1] - X.indptr[row]),
             }
             if question.explain:
@@ -89,28 +94,26 @@ class Answers:
         order = largest(contributions, schema.MOST_FEATURES)
         order = order[contributions[order] != 0]
         intercept = compared.intercept.contribution
+        whole, rest = contributions.sum(), contributions.sum() - contributions[order].sum()
         names = [self._names[feature] for feature in compared.features[order]]
         spans = self._spans.find(text, names)
+        columns = (compared.values[order].tolist(), contributions[order].tolist())
         return {
             "label": self._labels[best],
             "against": self._labels[other],
-            "difference": _rounded(contributions.sum() + intercept),
-            "intercept": _rounded(intercept),
+            "difference": round(float(whole + intercept), _DIGITS),
+            "intercept": round(intercept, _DIGITS),
             "features": [
                 {
                     "feature": name,
-                    "value": _rounded(compared.values[place]),
-                    "contribution": _rounded(contributions[place]),
+                    "value": round(value, _DIGITS),
+                    "contribution": round(contribution, _DIGITS),
                     "spans": spans[name],
                 }
-                for name, place in zip(names, order.tolist(), strict=True)
+                for name, value, contribution in zip(names, *columns, strict=True)
             ],
             "other_features": {
                 "count": len(contributions) - len(order),
-                "contribution": _rounded(contributions.sum() - contributions[order].sum()),
+                "contribution": round(float(rest), _DIGITS),
             },
         }
-
-
-def _rounded(number: float) -> float:
-    return round(float(number), 6)  # single precision has no more digits

@@ -40,7 +40,7 @@ def openapi_document() -> dict[str, Any]:
         "info": {
             "title": "multimargin serve",
             "version": "1",
-            "description": "Classes of texts, and why. Limits are those of the server's options; "
+            "description": "Classes of texts, and why. The server's options set the limits; "
             "GET /model names them. Numbers are rounded to six digits after the point.",
         },
         "paths": {

@@ -99,8 +99,8 @@ class Server:
         from multimargin.serving._processes import read_weights
         from multimargin.serving._routes import build
 
-        model = served_model(self.model)
         by_feature = None if weights is None else read_weights(weights, self.model)
+        model = served_model(self.model)
         about = about_model(model, Path(self.model).name, self.limits, self.examples)
         answers = Answers(model, by_feature, self.threads)
         return build(answers, about, self.limits, self._hosts(), parent)
