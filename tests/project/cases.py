@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -204,9 +206,12 @@ def add_commands(hashes: Hashes) -> None:
         "pruned": "prune m.svm pruned --keep 0.3 --data train.svm --json",
         "tune": "tune train.svm --C 0.1,1 --formulations ww,ovr --holdout 0.3 --quiet --json",
     }
+    # The package that was imported here, also where it was found by a relative path.
+    paths = [str(Path(path).resolve()) for path in sys.path if path]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
     for name, command in commands.items():
         run = [sys.executable, "-m", "multimargin", *command.split()]
-        done = subprocess.run(run, cwd=hashes.folder, capture_output=True, check=True)
+        done = subprocess.run(run, cwd=hashes.folder, capture_output=True, check=True, env=env)
         said = json.loads(done.stdout) if "--json" in command else done.stdout
         file = hashes.folder / name
         hashes.add(f"command {command}", said, file if file.exists() else None)
