@@ -1,4 +1,4 @@
-"""What a path over C costs next to one cold fit: ``python -m benchmarks.path``."""
+"""The cost of a path over C next to one cold fit: ``python -m benchmarks.path``."""
 
 from __future__ import annotations
 

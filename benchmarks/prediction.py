@@ -1,4 +1,4 @@
-"""What predictions cost: rows per second on one core next to LinearSVC with the same weights.
+"""The cost of predictions: rows per second on one core next to LinearSVC with the same weights.
 
 Run as ``python -m benchmarks.prediction [--sets NAME ...] [--model FILE]``. For every set a model
 is trained (or, with ``--model``, loaded), put into a file and loaded again. Its weights are then
@@ -87,7 +87,7 @@ def mapped(path: str) -> dict[str, int]:
 
 
 def sharing(path: Path) -> list[dict[str, int]]:
-    """What several processes that use the model at the same time have in memory of it."""
+    """Return the memory of a model that several processes use at the same time."""
     context = get_context("spawn")
     ready, go_on, answer = context.Semaphore(0), context.Event(), context.Queue()
     arguments = (str(path.resolve()), ready, go_on, answer)

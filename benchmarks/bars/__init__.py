@@ -1,1 +1,1 @@
-"""What multimargin promises about speed, memory and equal bits: ``python -m benchmarks.bars``."""
+"""The promises of multimargin about speed, memory and equal bits: ``python -m benchmarks.bars``."""

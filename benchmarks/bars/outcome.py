@@ -1,4 +1,4 @@
-"""What a bar comes to: rows of the table, and the runs behind them."""
+"""The outcome of a bar: rows of the table, and the runs behind them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.peers import Task
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line asks for; `repeats` None takes each bar's own number."""
+    """Options of the command line; `repeats` None takes each bar's own number."""
 
     folder: Path | None
     quick: bool = False
@@ -61,7 +61,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Facts:
-    """What is behind a row where it is no measured run: anything that JSON can hold."""
+    """JSON values behind a row that is no measured run."""
 
     facts: dict[str, Any]
 

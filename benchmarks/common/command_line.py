@@ -1,4 +1,4 @@
-"""What the benchmarks' command lines have in common: options, the machine line, output and end."""
+"""Command lines of the benchmarks: shared options, the machine line, output and end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What weights are worth, from the weights alone: the same code for every peer."""
+"""Objective, errors and density, from the weights alone: the same code for every peer."""
 
 from __future__ import annotations
 

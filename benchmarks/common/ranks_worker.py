@@ -35,7 +35,7 @@ from multimargin.solvers.active_set._rank_workspace import RankWorkspace
 
 @dataclass
 class Traffic:
-    """What one rank sent in passes of the round robin, and how much of it was not zero."""
+    """Bytes that one rank sent in passes of the round robin, and how much was not zero."""
 
     passes: int = 0
     bytes_in_passes: int = 0

@@ -36,7 +36,7 @@ class MissingError(RuntimeError):
 
 @dataclass(frozen=True)
 class Job:
-    """What one process does, on as many cores as the task has threads.
+    """Run a task in this process, on as many cores as it has threads.
 
     `judge` adds objective, errors and density after the timed part, `test` the latter two alone,
     `size` the bytes of the saved model. A process that takes longer than `limit_s` seconds in all

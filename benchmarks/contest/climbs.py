@@ -34,7 +34,7 @@ class Contestant:
 
     @property
     def loss(self) -> str:
-        """What it minimises, a key of `benchmarks.common.evaluate.LOSSES`."""
+        """The loss that it minimises, a key of `benchmarks.common.evaluate.LOSSES`."""
         return self.offer.task(0, 1).loss()
 
     @property
@@ -85,7 +85,7 @@ class Climb:
 
 @dataclass(frozen=True)
 class Rules:
-    """What a contest costs at most.
+    """Limits on the time of a contest.
 
     Attributes
     ----------

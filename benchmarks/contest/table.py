@@ -158,7 +158,7 @@ def _or_dash(form: str, value: float | None) -> str:
 
 
 def problems(found: list[Row]) -> list[str]:
-    """What was skipped, stopped or failed: once for each reason."""
+    """List peers that were skipped, stopped or failed, once for each reason."""
     said: dict[str, None] = {}
     for row in found:
         if row.problem is None:

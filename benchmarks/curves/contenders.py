@@ -105,7 +105,7 @@ def reference(problem: str, gap: float) -> Contender:
 
 
 def _offer(name: str, problem: str) -> Offer | None:
-    """What a peer has to solve a problem with."""
+    """The settings with which a peer solves a problem."""
     offers: tuple[Offer, ...] = peer(name).OFFERS
     names = {f"{offer.formulation}{'-squared' * offer.squared}": offer for offer in offers}
     found = names.get(problem)

@@ -15,7 +15,7 @@ from reproduction.interface._document import Figure, Table
 
 
 class Curve(Protocol):
-    """What is run, and what it shows of the runs so far."""
+    """A curve: its runs, and its figures of the runs so far."""
 
     name: str
 

@@ -46,7 +46,7 @@ class Sizes:
         return by_sizes(sizes["samples"], self.features, sizes["classes"], sizes["non-zeros"])
 
     def fixed(self, axis: str) -> str:
-        """What does not vary along an axis, in words."""
+        """Return the sizes that do not vary along an axis, in words."""
         words = {
             "samples": f"{self.samples:,} samples",
             "classes": f"{self.classes:,} classes",

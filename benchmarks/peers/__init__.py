@@ -57,7 +57,7 @@ import scipy.sparse as sp
 
 @dataclass(frozen=True)
 class Task:
-    """What a peer is asked to minimise, how far and how.
+    """The problem of a peer, its tolerance and its threads.
 
     Attributes
     ----------

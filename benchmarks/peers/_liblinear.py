@@ -1,4 +1,4 @@
-"""What LIBLINEAR and its multicore variant have in common: solvers, calls and what they print."""
+"""LIBLINEAR and its multicore variant: solvers, calls and output that both have."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def saver(model: Any) -> tuple[str, Callable[[Path], None]]:
-    """What ``train`` returns as "save"."""
+    """The value that ``train`` returns as "save"."""
 
     def save(folder: Path) -> None:
         with (folder / "model").open("wb") as file:

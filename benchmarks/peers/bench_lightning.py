@@ -83,7 +83,7 @@ def train(X: sp.csr_matrix, y: np.ndarray, task: Task) -> tuple[Any, dict[str, A
 
 
 def _inside(folder: Path, parameters: dict[str, Any]) -> None:
-    """What the process in lightning's own environment does."""
+    """Train, in a process of lightning's own environment."""
     from lightning.classification import LinearSVC
 
     X = sp.csr_matrix(sp.load_npz(folder / "X.npz"), dtype=np.float64)

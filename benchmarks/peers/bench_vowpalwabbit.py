@@ -90,7 +90,7 @@ def _weights(path: Path, header: int, shape: tuple[int, int], stride: int) -> np
 
 
 def _scale(workspace: Any, X: sp.csr_matrix, weights: np.ndarray) -> float:
-    """What it multiplies weights by: regularisation is one factor, which it does not save.
+    """Return the factor of all weights: regularisation is one factor, which it does not save.
 
     It cuts scores at -1 and 1, so it is asked for those of samples that are short enough.
 

@@ -35,7 +35,7 @@ _BATCH = 64
 
 
 class Load(NamedTuple):
-    """What was measured of one kind of request."""
+    """Measurements of one kind of request."""
 
     name: str
     texts: int
@@ -155,7 +155,7 @@ def _served(model: Path, processes: int = 1) -> Iterator[tuple[int, str, int]]:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """What a process has computed so far; NaN where that is not known."""
+    """Return the processor seconds of a process; NaN where they are not known."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:

@@ -65,7 +65,7 @@ class Unread:
             one.close()
 
     def rows(self, answer_seconds: float) -> list[tuple[str, str]]:
-        """What was seen, as lines of a table."""
+        """Return the measurements as lines of a table."""
         late = [self._cut[one] - began for one, began in self._began.items() if one in self._cut]
         last = max(self._began.values(), default=0.0) + answer_seconds
         before = [other for other in self.others if other.at < last]

@@ -57,7 +57,7 @@ def _parse() -> argparse.Namespace:
 
 
 def line(outcome: Outcome, step: int, finding: Finding) -> str:
-    """What was found, and how to see it again."""
+    """Print the findings, and how to see them again."""
     again = f"python -m benchmarks.stress --only {outcome.seed}"
     return f"{finding.kind}, {outcome.name}, step {step}: {finding.text}  [{again}]"
 

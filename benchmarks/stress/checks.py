@@ -1,4 +1,4 @@
-"""What must be true of a fitted model, whatever the problem was."""
+"""Checks of a fitted model that hold for any problem."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Finding:
 
 
 def findings(model: MulticlassSVC, step: Step) -> Iterator[Finding]:
-    """What is wrong with a model that has just been fitted."""
+    """Return the faults of a model that has just been fitted."""
     yield from _not_finite(model)
     data = step.samples
     problem = _problem(model, step)
@@ -46,7 +46,7 @@ def other_bits(one: MulticlassSVC, other: MulticlassSVC, what: str) -> Iterator[
 
 
 def rounded_findings(model: MulticlassSVC, found: Certificate, what: str) -> Iterator[Finding]:
-    """What is wrong with the certificate of rounded or pruned weights: they claim nothing."""
+    """Return faults in the certificate of rounded or pruned weights, which claims nothing."""
     if not found.gap >= -_SLACK:
         yield Finding("false dual", f"{what}: gap {found.gap:.3g}")
     if hasattr(model, "dual_gap_"):

@@ -22,7 +22,7 @@ _MOST_ACTIVE = 64
 
 @dataclass(frozen=True)
 class Samples:
-    """What a fit is given: features in double precision, or texts.
+    """The data of a fit: features in double precision, or texts.
 
     Attributes
     ----------

@@ -18,7 +18,7 @@ _CONTEXT = get_context("spawn")
 
 
 def outcomes(first: int, jobs: int, goes_on: Callable[[int], bool]) -> Iterator[Outcome]:
-    """What became of the problems from a seed on, in the order in which they end.
+    """Yield the outcomes of the problems from a seed on, in the order in which they end.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class _Lane:
         self.pipe.send(seed)
 
     def poll(self) -> Outcome | None:
-        """What became of the problem, if it has ended or must end."""
+        """Return the outcome of the problem if it has ended or must end."""
         try:
             while self.pipe.poll():
                 self._heard = time.monotonic()

@@ -29,7 +29,7 @@ _DOCUMENTED = re.compile(
 
 @dataclass
 class Outcome:
-    """What became of a problem.
+    """The outcome of a problem.
 
     Attributes
     ----------

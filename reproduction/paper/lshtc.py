@@ -19,7 +19,7 @@ LOG_C = (-3, -2, -1, 0, 1)
 """In the order of its rows."""
 
 NOT_CONVERGED = "did not converge within a day of runtime"
-"""What the paper's '*' stands for; None below."""
+"""The meaning of the paper's '*'; None below."""
 
 RUNS = 3
 EPSILON = 0.1

@@ -187,7 +187,7 @@ class LeeLinWahba {
   std::unique_ptr<Face> face_;
   Buffer<T> alpha_, w_;  // w_: features + 1 rows, the constant feature's last
 
-  std::vector<double> sums_;  // A_i, as last told
+  std::vector<double> sums_;  // A_i, as given last
 
   // The alternation.
   std::vector<double> mean_;

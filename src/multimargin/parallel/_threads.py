@@ -39,10 +39,10 @@ def rank_thread_count(n_jobs: int | None, comm: Communicator) -> int:
     if comm.host.size == 1:
         return thread_count(n_jobs)
     usable = _usable_processors()
-    everyones = np.concatenate([cpus for (cpus,) in comm.host.allgather([usable])])
+    of_all = np.concatenate([cpus for (cpus,) in comm.host.allgather([usable])])
     if n_jobs is None or n_jobs >= 0:
         return thread_count(n_jobs)
-    ranks_on = np.bincount(everyones)[usable]
+    ranks_on = np.bincount(of_all)[usable]
     own = int(np.floor(np.sum(1 / ranks_on) + 1e-9))
     if joblib.cpu_count() < len(usable):  # a container's limit, for all ranks in it together
         own = min(own, joblib.cpu_count() // comm.host.size)

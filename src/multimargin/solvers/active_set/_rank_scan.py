@@ -19,10 +19,10 @@ from multimargin.solvers.active_set._workspace import Scan
 def sum_over_bundles(comm: Communicator, values: dict[int, float]) -> float:
     """Return the sum of one number per bundle over all ranks, in the order of bundles."""
     mine = [np.array(list(values), np.int64), np.array(list(values.values()), np.float64)]
-    everyones: dict[int, float] = {}
+    by_bundle: dict[int, float] = {}
     for numbers, amounts in comm.allgather(mine):
-        everyones.update(zip(numbers.tolist(), amounts.tolist(), strict=True))
-    return sum(everyones[b] for b in sorted(everyones))
+        by_bundle.update(zip(numbers.tolist(), amounts.tolist(), strict=True))
+    return sum(by_bundle[b] for b in sorted(by_bundle))
 
 
 class StepClock:
