@@ -11,11 +11,11 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1] / "tests"))
+sys.path.insert(0, str(HERE.parents[1]))
 
-from chromium import chromium, why_not  # noqa: E402
 from multimargin.serving import Limits  # noqa: E402
-from served import live  # noqa: E402
+from tests.support.chromium import chromium, why_not  # noqa: E402
+from tests.support.served import live  # noqa: E402
 
 TEXT = "tropical tree with edible yellow fruit and hard wood"
 PICTURES = {
