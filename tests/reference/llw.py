@@ -17,8 +17,8 @@ the constant feature appended, ``W`` (K, d), ``alpha`` (n, K).
 import numpy as np
 import scipy.optimize
 
-from tests.reference.qp import solve_box_qp
-from tests.reference.ww import wrong_classes
+from tests.reference.qp import require_certified
+from tests.reference.ww import solve_alpha_qp, wrong_classes
 
 
 def llw_gradient(W, X):
@@ -136,15 +136,10 @@ def solve_llw_qp(X, y, box, n_classes=None, max_gap=1e-8):
     primal, dual : float
         The optimum lies between them; they differ by at most ``max_gap`` of the primal.
     """
-    n_classes = int(np.max(y)) + 1 if n_classes is None else n_classes
-    mask = wrong_classes(y, n_classes)
-    alpha = np.zeros(mask.shape)
-    upper = np.broadcast_to(box[:, None], mask.shape)[mask]
-    alpha[mask] = solve_box_qp(llw_hessian(X, y, n_classes), upper)
+    alpha = solve_alpha_qp(llw_hessian, X, y, box, n_classes)
     W = llw_weights(alpha, X, y)
     primal, dual = llw_primal(W, X, y, box), llw_dual(alpha, X, y, box)
-    if not primal - dual <= max_gap * abs(primal):
-        raise ArithmeticError(f"the reference stopped at primal {primal!r}, dual {dual!r}")
+    require_certified(primal, dual, max_gap)
     return W, alpha, primal, dual
 
 

@@ -30,6 +30,12 @@ def one_blas_thread(solve):
     return limited
 
 
+def require_certified(primal, dual, max_gap):
+    """Refuse a point whose own duality gap is too large for a reference."""
+    if not primal - dual <= max_gap * abs(primal):
+        raise ArithmeticError(f"the reference stopped at primal {primal!r}, dual {dual!r}")
+
+
 def room(value, change):
     """Longest step in [0, 1] that keeps ``value + step * change`` at or above 0."""
     shrinking = change < 0.0
