@@ -1,0 +1,207 @@
+"""The runs of a cell: the rival's, ours, and their ratio.
+
+LIBLINEAR's objective is known after its first run; ours is then told to stop at the first
+certificate at or below it. One-vs-rest has no certificate before all classes have reached `tol`, so
+its tolerances are tried from loose to tight, and the first one that gets there counts. The other
+formulations have certificates on the way, and one tight tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Any
+
+from benchmarks.common.run import Job, Runs, measure_in_turns
+from benchmarks.matrix.cells import GAP, LIBLINEAR, Cell
+from benchmarks.peers import Task
+from multimargin.formulations import FORMULATIONS
+
+Measure = Callable[[dict[str, tuple[Job, int]]], dict[str, Runs]]
+
+TIGHT = 1e-9
+_LADDER = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, TIGHT)
+_START_S = 30.0  # for loading and judging, beyond the time limit of a run
+_REPEATED_BELOW_S = 30.0  # what takes longer is run once
+_AGREE = 1e-6  # relative, of the certified objective and the one computed from the weights
+
+
+@dataclass(frozen=True)
+class Result:
+    """A cell that was run; `tol` is the tolerance that ours was given."""
+
+    cell: Cell
+    ours: Runs
+    rival: Runs
+    limit_s: float
+    tol: float | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """Why there is no ratio, or only a bound of it."""
+        return self.ours.problem or self.rival.problem
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the data, the peer or the formulation is not there."""
+        return any((r.problem or "").startswith("skipped") for r in (self.ours, self.rival))
+
+    @property
+    def bound(self) -> str:
+        """ "<" or ">" where the ratio is a bound, since one of the two was stopped."""
+        if not self.ours.results and self.rival.results:
+            return "<"
+        return ">" if self.ours.results and not self.rival.results else ""
+
+    @property
+    def ratio(self) -> float | None:
+        """Seconds of the rival over ours."""
+        if self.skipped or not (self.ours.results or self.rival.results):
+            return None
+        if _failed(self.ours) or _failed(self.rival):
+            return None
+        if self.bound == ">" and self.cell.rule.against_peer:
+            return None  # without its objective there is nothing to reach
+        return self._seconds(self.rival) / self._seconds(self.ours)
+
+    @property
+    def cpu_ratio(self) -> float | None:
+        """The same of processor time, which other processes on the machine disturb less."""
+        ours, rival = _cpu(self.ours), _cpu(self.rival)
+        return rival / ours if self.ratio is not None and ours and rival else None
+
+    def _seconds(self, runs: Runs) -> float:
+        return runs.seconds if runs.results else self.limit_s
+
+    @property
+    def red(self) -> bool:
+        """Whether ours is known to miss the bar, or not known to reach it."""
+        if self.skipped or (self.ratio is None and not self.ours.problem):
+            return False
+        return self.ratio is None or self.bound == "<" or self.ratio < self.cell.rule.bar
+
+    def as_dict(self) -> dict[str, Any]:
+        """For CSV."""
+        ours, rival = (r.results[0] if r.results else {} for r in (self.ours, self.rival))
+        cell, rule = self.cell, self.cell.rule
+        return {
+            "dataset": cell.dataset,
+            "formulation": cell.name,
+            "C": cell.C,
+            "intercept": cell.intercept,
+            "rival": rule.rival_title,
+            "seconds": self.ours.seconds if ours else None,
+            "rival_seconds": self.rival.seconds if rival else None,
+            "ratio": self.ratio,
+            "bound": self.bound,
+            "cpu_ratio": self.cpu_ratio,
+            "bar": rule.bar,
+            "red": self.red,
+            "objective": ours.get("objective"),
+            "rival_objective": rival.get("objective"),
+            "gap": ours.get("gap"),
+            "tol": self.tol,
+            "passes": ours.get("passes"),
+            "certificates": ours.get("certificates"),
+            "cpu_seconds": _cpu(self.ours),
+            "rival_cpu_seconds": _cpu(self.rival),
+            "runs": len(self.ours.results),
+            "rival_runs": len(self.rival.results),
+            "version": ours.get("version"),
+            "rival_version": rival.get("version"),
+            "problem": self.problem,
+        }
+
+
+def _cpu(runs: Runs) -> float | None:
+    return median(each["cpu_seconds"] for each in runs.results) if runs.results else None
+
+
+def _failed(runs: Runs) -> bool:
+    return (runs.problem or "").startswith(("failed", "missing"))
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The folder of data sets, how often to run, and how long a run may take."""
+
+    folder: str | None
+    repeats: int = 3
+    limit_s: float = 120.0
+    measure: Measure = measure_in_turns
+
+    def run(self, cell: Cell) -> Result:
+        """Run a cell."""
+        absent = [n for n in _own_formulations(cell) if n not in FORMULATIONS]
+        if absent:
+            nothing = self._job(cell, "multimargin", cell.task())
+            why = Runs(nothing, problem=f"skipped: there is no formulation {', '.join(absent)}")
+            return Result(cell, why, why, self.limit_s)
+        if cell.rule.against_peer:
+            return self._against_peer(cell)
+        ours = self._job(cell, "multimargin", cell.task(GAP))
+        rival = self._job(cell, "multimargin", cell.rival_task())
+        result = self._result(cell, *self._once(ours, rival), GAP)
+        return self._repeated(result)
+
+    def _against_peer(self, cell: Cell) -> Result:
+        (rival,) = self._once(self._job(cell, LIBLINEAR, cell.rival_task()))
+        if not rival.results:
+            none = Runs(self._job(cell, "multimargin", cell.task()))
+            return Result(cell, none, rival, self.limit_s)
+        objective = rival.results[0]["objective"]
+        ladder = _LADDER if FORMULATIONS[cell.rule.formulation].independent else (TIGHT,)
+        for tol in ladder:
+            task = cell.task(tol, stop_at=objective)
+            (ours,) = self._once(self._job(cell, "multimargin", task))
+            if not ours.results or ours.results[0]["reached"]:
+                break
+        return self._repeated(self._result(cell, ours, rival, tol))
+
+    def _result(self, cell: Cell, ours: Runs, rival: Runs, tol: float) -> Result:
+        """The result of the first runs, unless ours is not what it says."""
+        if ours.results:
+            found = ours.results[0]
+            if cell.rule.against_peer and not found["reached"]:
+                goal = "an objective above LIBLINEAR's"
+            else:
+                goal = "" if cell.rule.against_peer or found["gap"] <= GAP else "more than 1 %"
+            if goal:
+                ours.problem = f"failed: {cell}: ended at a gap of {found['gap']:.2g}, {goal}"
+            elif found["objective"] is not None and not _agree(found):
+                ours.problem = (
+                    f"failed: {cell}: its certified objective {found['certified']:.10g} is not "
+                    f"{found['objective']:.10g}, that of its weights"
+                )
+        return Result(cell, ours, rival, self.limit_s, tol)
+
+    def _repeated(self, result: Result) -> Result:
+        """The result with the rest of the runs, in turns."""
+        both = {"ours": result.ours, "rival": result.rival}
+        again = {
+            name: (runs.job, self.repeats - 1)
+            for name, runs in both.items()
+            if runs.results and runs.problem is None and runs.seconds <= _REPEATED_BELOW_S
+        }
+        if self.repeats > 1 and again:
+            for name, more in self.measure(again).items():
+                runs = both[name]
+                both[name] = replace(runs, results=runs.results + more.results)
+        return replace(result, **both)
+
+    def _once(self, *jobs: Job) -> list[Runs]:
+        return list(self.measure({str(n): (job, 1) for n, job in enumerate(jobs)}).values())
+
+    def _job(self, cell: Cell, peer: str, task: Task) -> Job:
+        worker, limit = "benchmarks.matrix.worker", self.limit_s + _START_S
+        return Job(peer, cell.dataset, self.folder, task, limit_s=limit, worker=worker)
+
+
+def _own_formulations(cell: Cell) -> list[str]:
+    rule = cell.rule
+    return [rule.formulation] if rule.against_peer else [rule.formulation, rule.rival]
+
+
+def _agree(found: dict[str, Any]) -> bool:
+    return bool(abs(found["certified"] - found["objective"]) <= _AGREE * found["objective"])
