@@ -18,7 +18,8 @@ from benchmarks.common.data import default_folder, known
 from benchmarks.curves.files import why_no_figures
 from benchmarks.matrix import heat_map, table
 from benchmarks.matrix.cells import RULES, Selection
-from benchmarks.matrix.runs import Conditions, Result
+from benchmarks.matrix.result import Result
+from benchmarks.matrix.runs import Conditions
 from multimargin.io._atomic import atomic_write, check_writable
 
 _FILES = ("matrix.csv", "matrix.svg", "matrix.png")

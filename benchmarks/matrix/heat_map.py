@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from benchmarks.matrix.cells import RULES
-from benchmarks.matrix.runs import Result
+from benchmarks.matrix.result import Result
 from benchmarks.matrix.table import by_formulation, ratio_text
 
 _ENDS = 3.0  # of the colours, as powers of two

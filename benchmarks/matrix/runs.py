@@ -1,4 +1,4 @@
-"""The runs of a cell: the rival's, ours, and their ratio.
+"""The runs of a cell: the rival's and ours.
 
 LIBLINEAR's objective is known after its first run; ours is then told to stop at the first
 certificate at or below it. One-vs-rest has no certificate before all classes have reached `tol`, so
@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from statistics import median
 from typing import Any
 
 from benchmarks.common.run import Job, Runs, measure_in_turns
 from benchmarks.matrix.cells import GAP, LIBLINEAR, Cell
+from benchmarks.matrix.result import Result
 from benchmarks.peers import Task
 from multimargin.formulations import FORMULATIONS
 
@@ -25,101 +25,6 @@ _LADDER = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, TIGHT)
 _START_S = 30.0  # for loading and judging, beyond the time limit of a run
 _REPEATED_BELOW_S = 30.0  # what takes longer is run once
 _AGREE = 1e-6  # relative, of the certified objective and the one computed from the weights
-
-
-@dataclass(frozen=True)
-class Result:
-    """A cell that was run; `tol` is the tolerance that ours was given."""
-
-    cell: Cell
-    ours: Runs
-    rival: Runs
-    limit_s: float
-    tol: float | None = None
-
-    @property
-    def problem(self) -> str | None:
-        """Why there is no ratio, or only a bound of it."""
-        return self.ours.problem or self.rival.problem
-
-    @property
-    def skipped(self) -> bool:
-        """Whether the data, the peer or the formulation is not there."""
-        return any((r.problem or "").startswith("skipped") for r in (self.ours, self.rival))
-
-    @property
-    def bound(self) -> str:
-        """ "<" or ">" where the ratio is a bound, since one of the two was stopped."""
-        if not self.ours.results and self.rival.results:
-            return "<"
-        return ">" if self.ours.results and not self.rival.results else ""
-
-    @property
-    def ratio(self) -> float | None:
-        """Seconds of the rival over ours."""
-        if self.skipped or not (self.ours.results or self.rival.results):
-            return None
-        if _failed(self.ours) or _failed(self.rival):
-            return None
-        if self.bound == ">" and self.cell.rule.against_peer:
-            return None  # without its objective there is nothing to reach
-        return self._seconds(self.rival) / self._seconds(self.ours)
-
-    @property
-    def cpu_ratio(self) -> float | None:
-        """The same of processor time, which other processes on the machine disturb less."""
-        ours, rival = _cpu(self.ours), _cpu(self.rival)
-        return rival / ours if self.ratio is not None and ours and rival else None
-
-    def _seconds(self, runs: Runs) -> float:
-        return runs.seconds if runs.results else self.limit_s
-
-    @property
-    def red(self) -> bool:
-        """Whether ours is known to miss the bar, or not known to reach it."""
-        if self.skipped or (self.ratio is None and not self.ours.problem):
-            return False
-        return self.ratio is None or self.bound == "<" or self.ratio < self.cell.rule.bar
-
-    def as_dict(self) -> dict[str, Any]:
-        """For CSV."""
-        ours, rival = (r.results[0] if r.results else {} for r in (self.ours, self.rival))
-        cell, rule = self.cell, self.cell.rule
-        return {
-            "dataset": cell.dataset,
-            "formulation": cell.name,
-            "C": cell.C,
-            "intercept": cell.intercept,
-            "rival": rule.rival_title,
-            "seconds": self.ours.seconds if ours else None,
-            "rival_seconds": self.rival.seconds if rival else None,
-            "ratio": self.ratio,
-            "bound": self.bound,
-            "cpu_ratio": self.cpu_ratio,
-            "bar": rule.bar,
-            "red": self.red,
-            "objective": ours.get("objective"),
-            "rival_objective": rival.get("objective"),
-            "gap": ours.get("gap"),
-            "tol": self.tol,
-            "passes": ours.get("passes"),
-            "certificates": ours.get("certificates"),
-            "cpu_seconds": _cpu(self.ours),
-            "rival_cpu_seconds": _cpu(self.rival),
-            "runs": len(self.ours.results),
-            "rival_runs": len(self.rival.results),
-            "version": ours.get("version"),
-            "rival_version": rival.get("version"),
-            "problem": self.problem,
-        }
-
-
-def _cpu(runs: Runs) -> float | None:
-    return median(each["cpu_seconds"] for each in runs.results) if runs.results else None
-
-
-def _failed(runs: Runs) -> bool:
-    return (runs.problem or "").startswith(("failed", "missing"))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import io
 from statistics import median
 
 from benchmarks.matrix.cells import RULES, Cell
-from benchmarks.matrix.runs import Result
+from benchmarks.matrix.result import Result
 
 HEAD = (
     "set",
@@ -84,7 +84,8 @@ def summary(results: list[Result]) -> list[str]:
     said = []
     for name, part in by_formulation(results).items():
         rule = RULES[name]
-        ratios = [result.ratio for result in part if result.ratio is not None]
+        # Where ours failed, the ratio counts as 0.
+        ratios = [result.ratio or 0.0 for result in part if result.ratio is not None or result.red]
         red = [result for result in part if result.red]
         middle = f"median {median(ratios):.2f}" if ratios else "no ratio"
         bar = "" if rule.median_bar is None else f" (bar {rule.median_bar:g})"

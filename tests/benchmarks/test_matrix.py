@@ -14,7 +14,8 @@ from benchmarks.curves.files import why_no_figures
 from benchmarks.matrix import cells, table, worker
 from benchmarks.matrix.__main__ import main
 from benchmarks.matrix.cells import LIBLINEAR, RULES, SETS, Cell, Selection
-from benchmarks.matrix.runs import TIGHT, Conditions, Result
+from benchmarks.matrix.result import Result
+from benchmarks.matrix.runs import TIGHT, Conditions
 
 GENERATED = "hierarchical:300:400:6:15"
 
@@ -91,7 +92,7 @@ def _result(name: str, ours: Any, rival: Any) -> Result:
     return Result(cell, *both, limit_s=100.0)
 
 
-STOPPED, ABSENT = "stopped: more than 130 s", "skipped: not installed"
+STOPPED, ABSENT, FAILED = "stopped: over 130 s", "skipped: not installed", "failed: above"
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ STOPPED, ABSENT = "stopped: more than 130 s", "skipped: not installed"
         ("ww", [10.0], STOPPED, ">10.00", False),
         ("cs", [], STOPPED, "-", False),  # no objective to reach
         ("ww", STOPPED, STOPPED, "-", True),
-        ("cs", "failed: ended above", [1.0], "-", True),
+        ("cs", FAILED, [1.0], "-", True),
         ("cs", [], ABSENT, "-", False),
     ],
 )
@@ -122,9 +123,16 @@ def test_ratios_and_red_marks(name, ours, rival, text, red):
 
 def test_the_summary_names_red_cells_and_medians():
     results = [_result("cs", [1.0], [s]) for s in (0.5, 3.0, 4.0)]
+    results += [
+        _result("cs", FAILED, [1.0]),
+        _result("cs", [], ABSENT),
+        _result("ww", [1.0], [2.0]),
+    ]
     assert table.summary(results) == [
-        "cs: median 3.00 (bar 2), 1 red of 3 cells",
+        "cs: median 1.75 (bar 2), 2 red of 5 cells",
         "  red: cs set C=1: 0.50",
+        "  red: cs set C=1: -",
+        "ww: median 2.00, 0 red of 1 cells",
     ]
 
 
