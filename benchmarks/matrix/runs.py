@@ -47,11 +47,11 @@ class Conditions:
             return self._against_peer(cell)
         ours = self._job(cell, "multimargin", cell.task(GAP))
         rival = self._job(cell, "multimargin", cell.rival_task())
-        result = self._result(cell, *self._once(ours, rival), GAP)
-        return self._repeated(result)
+        found = self.measure({"ours": (ours, 1), "rival": (rival, 1)})
+        return self._repeated(self._result(cell, found["ours"], found["rival"], GAP))
 
     def _against_peer(self, cell: Cell) -> Result:
-        (rival,) = self._once(self._job(cell, LIBLINEAR, cell.rival_task()))
+        rival = self._once(self._job(cell, LIBLINEAR, cell.rival_task()))
         if not rival.results:
             none = Runs(self._job(cell, "multimargin", cell.task()))
             return Result(cell, none, rival, self.limit_s)
@@ -59,7 +59,7 @@ class Conditions:
         ladder = _LADDER if FORMULATIONS[cell.rule.formulation].independent else (TIGHT,)
         for tol in ladder:
             task = cell.task(tol, stop_at=objective)
-            (ours,) = self._once(self._job(cell, "multimargin", task))
+            ours = self._once(self._job(cell, "multimargin", task))
             if not ours.results or ours.results[0]["reached"]:
                 break
         return self._repeated(self._result(cell, ours, rival, tol))
@@ -93,10 +93,10 @@ class Conditions:
             for name, more in self.measure(again).items():
                 runs = both[name]
                 both[name] = replace(runs, results=runs.results + more.results)
-        return replace(result, **both)
+        return replace(result, ours=both["ours"], rival=both["rival"])
 
-    def _once(self, *jobs: Job) -> list[Runs]:
-        return list(self.measure({str(n): (job, 1) for n, job in enumerate(jobs)}).values())
+    def _once(self, job: Job) -> Runs:
+        return self.measure({"once": (job, 1)})["once"]
 
     def _job(self, cell: Cell, peer: str, task: Task) -> Job:
         worker, limit = "benchmarks.matrix.worker", self.limit_s + _START_S
