@@ -170,7 +170,7 @@ def _dense(
         return value
 
     total, signed = np.zeros(len(origin)), np.zeros(len(origin))
-    for some in _blocks(problem) if facts.centred else ():
+    for some in () if facts.independent else _blocks(problem):
         value = feasible(some)
         total += value.sum(axis=1)
         signed += facts.signed(value, _own_class(some, problem)).sum(axis=1)
