@@ -16,7 +16,7 @@ from multimargin.selection._warm_fits import WarmFits
 from multimargin.solvers._problem import Problem, as_core_csr
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
-CS = {"ww": [0.1, 1, 10], "cs": [0.1, 1, 10], "llw": [1, 3, 10], "ovr": [0.1, 1, 10]}
+CS = {name: [1, 3, 10] if facts.centred else [0.1, 1, 10] for name, facts in FORMULATIONS.items()}
 
 
 @pytest.fixture(scope="module")

@@ -79,6 +79,8 @@ class Formulation(ABC):
     """Whether the other classes have."""
     centred: ClassVar[bool]
     """Whether weights have to sum to zero over the classes."""
+    tried_by_default: ClassVar[bool]
+    """Whether `tune` compares it where no formulations are asked for."""
     hard_margin: ClassVar[bool]
     """Whether ``C=inf`` can be trained."""
     interior_point: ClassVar[bool]

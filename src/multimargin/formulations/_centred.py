@@ -20,6 +20,7 @@ class Centred(Formulation):
     independent = False
     relative = False
     centred = True
+    tried_by_default = False
     hard_margin = False
     interior_point = False
 

@@ -34,6 +34,7 @@ class CrammerSinger(Formulation):
     own_variable = False
     other_variables = True
     centred = False
+    tried_by_default = True
     hard_margin = False
     interior_point = False
 

@@ -36,6 +36,7 @@ class LeeLinWahba(Formulation):
     own_variable = False
     other_variables = True
     centred = True
+    tried_by_default = True
     hard_margin = True
     interior_point = True
 

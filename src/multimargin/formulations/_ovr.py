@@ -30,6 +30,7 @@ class OneVsRest(Formulation):
     own_variable = True
     other_variables = True
     centred = False
+    tried_by_default = True
     hard_margin = False
     interior_point = True
 

@@ -33,6 +33,7 @@ class WestonWatkins(Formulation):
     own_variable = False
     other_variables = True
     centred = False
+    tried_by_default = True
     hard_margin = False
     interior_point = True
 

@@ -158,6 +158,8 @@ class DenseAlpha:
         # A squared loss has no upper bound.
         if problem.loss == "hinge":
             np.minimum(scaled, problem.box[:, None], out=scaled)
+        if not problem.facts.independent:
+            scaled[~problem.facts.variables(problem.y, problem.n_classes)] = 0
         if not problem.facts.separable:
             scaled *= _fitting(scaled.sum(axis=1, dtype=np.float64), problem)[:, None]
         return np.ascontiguousarray(scaled, dtype=dtype)
