@@ -23,11 +23,12 @@ def default_penalties(formulation: str, n_classes: int) -> tuple[float, ...]:
     classes: the same, but for less than 333 classes from 10 / `n_classes` on, at most 0.1. Below
     that every sample needs most classes to reach its margin: fits are slow, and models dense and
     no better. "llw": from `n_classes` / 100, at least 1 and at most 10, to 316 times that, since
-    below nearly all dual variables are at C, and models are the same but for their scale.
+    below nearly all dual variables are at C, and models are the same but for their scale. The
+    others, whose scores sum to zero, too: the same as "llw", but "mmr" as "cs".
 
     Parameters
     ----------
-    formulation : {"ww", "cs", "llw", "ovr"}
+    formulation : {"ww", "cs", "llw", "ovr", "adm", "ats", "atm", "mmr", "rm"}
     n_classes : int
 
     Examples
