@@ -126,8 +126,8 @@ class InspectionMixin:
         -------
         Certificate
             Of the problem that the parameters and samples make. Weights that have to sum to zero
-            over the classes ("llw" and others) are rid of their mean, which changes no prediction. For
-            ``C=inf`` the weights are scaled up until they satisfy the constraints.
+            over the classes ("llw" and others) are rid of their mean, which changes no
+            prediction. For ``C=inf`` the weights are scaled up until they satisfy the constraints.
 
         Raises
         ------
