@@ -19,7 +19,3 @@ class MaxMarginRegression(Centred):
     separable = True
     own_variable = True
     other_variables = False
-
-    @staticmethod
-    def least_penalty(n_classes: int) -> float:
-        return 0.03
