@@ -62,7 +62,7 @@ def _parse() -> argparse.Namespace:
         help=f"default: {_QUICK_SAMPLES:,} samples of {WORDNET}, and those of {', '.join(_SETS)} "
         f"that are in the folder; {WORDNET} by its name is all of it",
     )
-    add("--formulations", default="ww,cs,llw,ovr", metavar="A,B", help="default: all")
+    add("--formulations", default=",".join(FORMULATIONS), metavar="A,B", help="default: all")
     add("--tol", type=float, default=0.01, metavar="T", help="default: 0.01")
     add("--threads", type=positive, default=1, metavar="N", help="default: 1")
     add("--repeats", type=positive, default=1, metavar="N", help="the fastest counts (default: 1)")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from multimargin.solvers._problem import Problem
+from tests.reference.centred import CENTRED
 from tests.reference.cs import solve_cs_qp
 from tests.reference.llw import solve_llw_hard, solve_llw_qp
 from tests.reference.ovr import ovr_signs, solve_ovr_qp
@@ -36,6 +37,7 @@ def bracket(problem: Problem) -> tuple[float, float] | None:
                 *_, primal, dual = solve_llw_hard(A, y, k)
             else:
                 solve = {"ww": solve_ww_qp, "cs": solve_cs_qp, "llw": solve_llw_qp}
+                solve |= {name: svm.solve for name, svm in CENTRED.items()}
                 *_, primal, dual = solve[problem.formulation](A, y, box, k, max_gap=np.inf)
     except (ArithmeticError, np.linalg.LinAlgError, ValueError):  # too hard for it
         return None

@@ -91,7 +91,7 @@ def _step(rng: Random, data: Samples, parameters: Parameters, change: str) -> St
 
 
 def _parameters(rng: Random, data: Samples) -> Parameters:
-    formulation = str(rng.choice(["ww", "cs", "llw", "ovr"]))
+    formulation = str(rng.choice([*SOLVERS]))
     solver = str(rng.choice(["auto", *SOLVERS[formulation]]))
     if solver in ("auto", "block") and _slow_inside(data) and rng.random() < 0.8:
         solver = "passes"

@@ -7,12 +7,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import MulticlassSVC, distributed, load_model, save_model
 from multimargin.distributed import _scores
+from multimargin.formulations import FORMULATIONS
 from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.parallel._threads import rank_thread_count, thread_count
 from tests.distributed.scattered_weights import scatter_all
 from tests.support.rank_threads import run_ranks
 
-FORMULATIONS = ["ww", "cs", "llw", "ovr"]
 SCALARS = [
     "n_iter_",
     "primal_objective_",

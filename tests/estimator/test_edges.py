@@ -17,6 +17,7 @@ from multimargin import (
     save_model,
     tune,
 )
+from multimargin.formulations import FORMULATIONS
 from multimargin.inspection import margins
 from multimargin.solvers._problem import as_core_csr
 
@@ -63,7 +64,7 @@ def test_numbers_that_would_overflow_are_refused(data, options, scale, message):
 
 
 @pytest.mark.parametrize(("dtype", "scale"), [(np.float32, 1.5e17), (np.float64, 1e152)])
-@pytest.mark.parametrize("formulation", ["ww", "cs", "ovr", "llw"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_what_is_not_refused_does_not_overflow(data, formulation, dtype, scale):
     X, y = data
     X = (X * scale).astype(dtype)
@@ -178,7 +179,7 @@ def test_indices_may_be_of_any_integer_type(data, types):
     assert again.fit(sp.csr_matrix(X), y).n_known_samples_ == len(y)
     shared = distributed.fit(MulticlassSVC(random_state=0), odd, y)
     np.testing.assert_array_equal(shared.predict(odd), model.predict(X))
-    for formulation in ("cs", "ovr", "llw"):
+    for formulation in FORMULATIONS:
         assert MulticlassSVC(formulation, random_state=0).fit(odd, y).converged_
 
 

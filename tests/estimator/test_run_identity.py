@@ -21,6 +21,8 @@ NAMES = {
     ("llw", "block"): "block",
     ("llw", "alternating"): "alternating",
     ("llw", "extrapolated"): "extrapolated",
+    **{(name, "auto"): "rows" for name in ("adm", "ats", "atm", "mmr", "rm")},
+    **{(name, "passes"): "rowspasses" for name in ("adm", "ats", "atm", "mmr", "rm")},
 }
 
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from multimargin import ModelFileError, MulticlassSVC, TextClassifier, load_model, save_model
 from multimargin.cli import main
 from multimargin.estimator._warm_start import Samples, carried_over
-from multimargin.formulations import LeeLinWahba
+from multimargin.formulations import FORMULATIONS
 from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.models._sample_keys import matched, row_keys, text_keys
 from multimargin.solvers._problem import Problem
 
-FITS = [(name, "hinge") for name in ("ww", "cs", "llw", "ovr")] + [("ovr", "squared_hinge")]
+FITS = [(name, loss) for name, facts in FORMULATIONS.items() for loss in facts.offered_losses]
 
 
 def problem(n=150, d=40, classes=6, seed=0):
@@ -203,12 +203,14 @@ def test_another_box_at_the_same_time(formulation, loss, change, C):
     assert model.dual_objective_ <= cold.primal_objective_ * (1 + 1e-6)
 
 
-def test_a_new_class_leaves_the_weights_of_the_others():
+@pytest.mark.parametrize("formulation", ["llw", "adm"])
+def test_a_new_class_leaves_the_weights_of_the_others(formulation):
     X, y = problem()
     first, _ = several_changes("classes", y)
-    model = estimator("llw", C=30.0).fit(X[first], y[first])
+    model = estimator(formulation, C=30.0).fit(X[first], y[first])
     classes, number = np.unique(y, return_inverse=True)
-    now = Problem(X, number.astype(np.int32), np.full(len(y), 30.0), len(classes), 0.0, "llw")
+    box = np.full(len(y), 30.0)
+    now = Problem(X, number.astype(np.int32), box, len(classes), 0.0, formulation)
     start, known = carried_over(
         model._warm_alpha, model._warm_samples, Samples(row_keys(X), classes), now
     )
@@ -216,7 +218,7 @@ def test_a_new_class_leaves_the_weights_of_the_others():
     # The own class of a sample that is known was there before.
     assert np.all(start.value[np.arange(len(y)), number] == 0)
     assert np.all((start.value >= 0) & (start.value <= 30.0))
-    weights = LeeLinWahba.weights(start.value, X.toarray(), number)
+    weights = FORMULATIONS[formulation].weights(start.value, X.toarray(), number)
     there = np.isin(classes, y[first])
     assert np.abs(weights[there] - model.coef_).max() < 1e-9
     assert np.abs(weights[~there]).max() < 1e-9

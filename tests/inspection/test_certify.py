@@ -19,40 +19,30 @@ from multimargin import (
     save_model,
 )
 from multimargin.cli import main
+from multimargin.formulations import FORMULATIONS
 from multimargin.inspection import Certificate, _objectives
 from multimargin.solvers._solution import Alpha, DenseAlpha
-from tests.reference.cs import cs_dual, cs_primal
-from tests.reference.llw import llw_dual, llw_hard_margin, llw_primal, solve_llw_hard
-from tests.reference.ovr import ovr_dual, ovr_primal, ovr_signs, ovr_weights_of
-from tests.reference.ww import weights_of, ww_dual, ww_primal
+from tests.reference.cases import CASES
+from tests.reference.llw import llw_hard_margin, solve_llw_hard
+from tests.reference.references import reference_of
+from tests.reference.ww import weights_of
 from tests.support.rank_threads import run_ranks
 from tests.support.tiny_problems import many_classes_problem, separable_problem, tiny_problem
 
-KINDS = [
-    ("ww", "hinge"),
-    ("cs", "hinge"),
-    ("llw", "hinge"),
-    ("ovr", "hinge"),
-    ("ovr", "squared_hinge"),
-]
-TWINS = {"ww": (ww_primal, ww_dual), "cs": (cs_primal, cs_dual), "llw": (llw_primal, llw_dual)}
+KINDS = [(case.formulation, case.loss) for case in CASES]
 
 
 def primal_twin(model, p):
     """By the formulas, of what the model has for weights."""
-    if model.formulation == "ovr":
-        W, signs = ovr_weights_of(model, p.scaling), ovr_signs(p.y, p.n_classes)
-        return ovr_primal(W, p.A, signs, p.box, model.loss)
-    W = weights_of(model, p.scaling)
-    if model.formulation == "llw":
+    reference = reference_of(model.formulation, model.loss)
+    W = reference.weights_of(model, p.scaling)
+    if FORMULATIONS[model.formulation].centred:
         W = W - W.mean(axis=0)
-    return TWINS[model.formulation][0](W, p.A, p.y, p.box)
+    return reference.primal(W, p.A, p.y, p.box)
 
 
 def dual_twin(model, alpha, p):
-    if model.formulation == "ovr":
-        return ovr_dual(alpha, p.A, ovr_signs(p.y, p.n_classes), p.box, model.loss)
-    return TWINS[model.formulation][1](alpha, p.A, p.y, p.box)
+    return reference_of(model.formulation, model.loss).dual(alpha, p.A, p.y, p.box)
 
 
 def fitted(p, formulation, loss="hinge", **options):
@@ -68,17 +58,17 @@ def empty_rows(p):
 
 def random_alpha(p, formulation, loss, rng):
     """Feasible variables: of what fits keep, a part, and of what certificates assume, all."""
-    columns = 1 if formulation == "ovr" and p.n_classes == 2 else p.n_classes
+    facts, empty = FORMULATIONS[formulation], empty_rows(p)
+    columns = facts.weight_rows(p.n_classes)
     alpha = rng.random((len(p.y), columns)) * p.box[:, None]
     full = 2.0 if loss == "squared_hinge" else 1.0
-    alpha[empty_rows(p)] = full * p.box[empty_rows(p), None]
-    if formulation != "ovr":
-        alpha[np.arange(len(p.y)), p.y] = 0
-    if formulation == "cs":
+    alpha[empty] = full * p.box[empty, None]
+    alpha *= facts.variables(p.y - (columns < p.n_classes), columns)
+    if not facts.separable:
         alpha /= p.n_classes
         # Of an empty row all is taken, by whichever class.
-        alpha[empty_rows(p)] = 0
-        alpha[empty_rows(p), (p.y[empty_rows(p)] + 1) % p.n_classes] = p.box[empty_rows(p)]
+        alpha[empty] = 0
+        alpha[empty, (p.y[empty] + 1) % p.n_classes] = p.box[empty]
     return alpha
 
 
@@ -86,7 +76,7 @@ def as_kept(alpha, p, formulation, loss):
     """The same as a fit would keep it, without what it has no variables for."""
     kept = alpha.copy()
     kept[empty_rows(p)] = 0
-    if formulation in ("llw", "ovr"):
+    if not FORMULATIONS[formulation].sparse_dual:
         return DenseAlpha(formulation, loss, p.y.astype(np.int32), kept, p.box)
     pair, cls, value = [0], [], []
     for i, own in enumerate(p.y):
@@ -187,7 +177,7 @@ def sparse():
     return X.astype(np.float32), y
 
 
-@pytest.mark.parametrize("formulation", ["ww", "cs", "llw", "ovr"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("weights", [None, "float16"])
 def test_files(sparse, tmp_path, formulation, weights):
     X, y = sparse
@@ -206,7 +196,7 @@ def test_files(sparse, tmp_path, formulation, weights):
             assert not hasattr(loaded, "dual_gap_")
             assert found.primal != whole.primal
             assert found.gap == pytest.approx(whole.gap, abs=0.01)
-    if formulation == "llw":  # the mean that rounding leaves is taken off
+    if FORMULATIONS[formulation].centred:  # the mean that rounding leaves is taken off
         loaded.coef_ = loaded.coef_ + 1.0
         assert loaded.certify(X, y).primal == pytest.approx(found.primal, rel=1e-5)
 
@@ -270,7 +260,7 @@ def test_another_order_is_the_same_problem(sparse):
     X = sp.vstack([X, X[:20]], format="csr")  # some twice, and of these some with other labels
     y = np.append(y, (y[:20] + np.arange(20) % 2) % 12)
     order = np.random.default_rng(0).permutation(len(y))
-    for formulation in ("ww", "cs", "llw", "ovr"):
+    for formulation in FORMULATIONS:
         model = MulticlassSVC(formulation, warm_start=True, random_state=0).fit(X, y)
         one, other = model.certify(X, y), model.certify(X[order], y[order])
         assert one.primal == pytest.approx(other.primal, rel=1e-12)

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from multimargin import MulticlassSVC, TextClassifier, load_model, save_model
+from multimargin.formulations import FORMULATIONS
 from multimargin.inspection import TopFeatures
 from multimargin.models._feature_names import names_of
 
-FORMULATIONS = ["ww", "cs", "llw", "ovr"]
 WORDS = ["red", "green", "round", "sour", "sweet", "hard", "soft", "old"]
 
 
@@ -77,7 +77,7 @@ def test_parts_add_up_to_the_scores(formulation, classes, sparse):
 def test_sums_for_any_model(classes, k, rank, sparse, x, seed):
     rng = np.random.default_rng(seed)
     rows = 1 if classes == 2 else classes
-    model = MulticlassSVC(rng.choice(FORMULATIONS))
+    model = MulticlassSVC(rng.choice([*FORMULATIONS]))
     model.classes_ = np.arange(classes) * 3
     coef = rng.normal(size=(rows, 8)) * (rng.random((rows, 8)) < 0.6)
     model.coef_ = sp.csr_matrix(coef) if sparse else coef

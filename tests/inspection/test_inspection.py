@@ -15,6 +15,7 @@ from sklearn.metrics import classification_report, confusion_matrix
 
 from multimargin import MulticlassSVC, TextClassifier
 from multimargin.datasets import wordnet_parents
+from multimargin.formulations import FORMULATIONS
 from multimargin.inspection import (
     class_report,
     confusions,
@@ -244,13 +245,7 @@ def test_similar_classes_share_what_speaks_for_them(sparse):
 
 # ---------------------------------------------------------------- margins and support
 
-CASES = [
-    ("ww", "hinge"),
-    ("cs", "hinge"),
-    ("llw", "hinge"),
-    ("ovr", "hinge"),
-    ("ovr", "squared_hinge"),
-]
+CASES = [(name, loss) for name, facts in FORMULATIONS.items() for loss in facts.offered_losses]
 OPTIONS = [
     (2, {}),
     (3, {"intercept_scaling": 3.0}),
@@ -265,15 +260,15 @@ def primal(model, losses, box):
     if model.fit_intercept:
         square += float(np.sum((model.intercept_ / model.intercept_scaling) ** 2))
     # Two classes: the row is w_1 - w_0 with w_0 = -w_1, unless there is but one binary problem.
-    halved = len(model.classes_) == 2 and model.formulation != "ovr"
+    halved = len(model.classes_) == 2 and not FORMULATIONS[model.formulation].independent
     return square * (0.25 if halved else 0.5) + float(np.sum(box * losses))
 
 
 @pytest.mark.parametrize(("formulation", "loss"), CASES)
 @pytest.mark.parametrize(("classes", "options"), OPTIONS)
 def test_losses_and_dual_variables_make_the_model(iris, formulation, loss, classes, options):
-    if formulation == "llw" and options.get("solver") == "passes":
-        options = {**options, "solver": "block"}
+    if FORMULATIONS[formulation].centred and options.get("solver") == "passes":
+        options = {**options, "solver": "auto"}  # passes alone would take long
     X, y = iris
     kept = (y != "setosa") | (classes == 3)
     X, y = X[kept], y[kept]
@@ -289,8 +284,9 @@ def test_losses_and_dual_variables_make_the_model(iris, formulation, loss, class
     assert np.allclose(intercept, model.intercept_, atol=1e-9)
     assert np.all(held.alpha > 0)
     assert np.array_equal(held.label, y[held.sample])
-    if formulation != "ovr":
-        assert np.all(held.label != held.against)
+    own = held.label == held.against
+    assert own.any() == FORMULATIONS[formulation].own_variable
+    assert np.any(~own) == FORMULATIONS[formulation].other_variables
     if loss == "squared_hinge":
         assert not held.at_bound.any()
 

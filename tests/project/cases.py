@@ -27,6 +27,7 @@ FORMULATIONS: dict[str, dict[str, Any]] = {
     "cs": {"formulation": "cs"},
     "llw": {"formulation": "llw"},
     "ovr": {"formulation": "ovr"},
+    **{name: {"formulation": name} for name in ("adm", "ats", "atm", "mmr", "rm")},
     "ovr squared": {"formulation": "ovr", "loss": "squared_hinge"},
 }
 OPTIONS: dict[str, dict[str, Any]] = {

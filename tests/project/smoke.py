@@ -17,7 +17,7 @@ import multimargin
 from multimargin import MulticlassSVC, dump_svmlight, load_model, load_svmlight, save_model
 from multimargin.datasets import make_hierarchical_text
 
-FORMULATIONS = ("ww", "cs", "llw", "ovr")
+FORMULATIONS = ("ww", "cs", "llw", "ovr", "adm", "ats", "atm", "mmr", "rm")
 
 
 def command(*arguments: str) -> str:

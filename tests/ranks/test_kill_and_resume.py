@@ -28,6 +28,7 @@ TRAININGS = {
     "cs": ["few.svm", "--formulation", "cs", "--tol", "1e-5"],
     "ovr": ["many.svm", "--formulation", "ovr", "--tol", "1e-4"],
     "llw": ["few.svm", "--formulation", "llw", "--C", "10", "--tol", "1e-2"],
+    "atm": ["few.svm", "--formulation", "atm", "--C", "10", "--tol", "1e-4"],
 }
 # Ranks, and when one of them is killed: when so many checkpoints are there, or this is under way.
 # Each run goes on from what the one before it has left.
@@ -36,6 +37,7 @@ KILLED = {
     "cs": ((3, 2),),
     "ovr": ((2, "writing"), (3, 1)),
     "llw": ((2, 2),),
+    "atm": ((2, 2),),
 }
 
 

@@ -61,7 +61,7 @@ def solve_cs_qp(X, y, box, n_classes=None, max_gap=1e-8):
     shares = np.zeros(mask.shape)
     scale = np.repeat(box[live], n_classes - 1)
     Q = ww_hessian(X[live], y[live], n_classes) * scale[:, None] * scale[None, :]
-    shares[mask] = _solve_simplex_qp(Q, scale, len(live))
+    shares[mask] = solve_simplex_qp(Q, scale, len(live))
     alpha = np.zeros((len(y), n_classes))
     alpha[live] = shares / np.maximum(1.0, shares.sum(axis=1, keepdims=True)) * box[live, None]
     W = weights_from_alpha(alpha, X, y)
@@ -71,7 +71,7 @@ def solve_cs_qp(X, y, box, n_classes=None, max_gap=1e-8):
 
 
 @one_blas_thread
-def _solve_simplex_qp(H, gain, groups, tol=1e-11, max_iter=200):
+def solve_simplex_qp(H, gain, groups, tol=1e-11, max_iter=200):
     """Maximise ``gain'x - 1/2 x'Hx`` over ``x >= 0``, each of the equal groups adding up to <= 1.
 
     Mehrotra's predictor and corrector, as `qp.solve_box_qp` has it for boxes.
@@ -95,7 +95,7 @@ def _solve_simplex_qp(H, gain, groups, tol=1e-11, max_iter=200):
         # With the multipliers of the sums kept, since without them the matrix loses its
         # definiteness to rounding where a budget is used up.
         system = np.block([[H + np.diag(z / x), M.T], [M, -np.diag(slack / v)]])
-        now = _Point(scipy.linalg.lu_factor(system), gradient - z + v @ M, x, slack, z, v)
+        now = _Point(_System(system), gradient - z + v @ M, x, slack, z, v)
         aim = now.steps(-z * x, -v * slack)
         t = now.longest(aim)
         ahead = (z + t * aim[2]) @ (x + t * aim[0]) + (v + t * aim[3]) @ (slack + t * aim[1])
@@ -106,10 +106,31 @@ def _solve_simplex_qp(H, gain, groups, tol=1e-11, max_iter=200):
     return np.maximum(best, 0.0)
 
 
+class _System:
+    """``A x = r`` with a diagonal of both signs, scaled to a unit diagonal.
+
+    Variables that make the same weights make it singular: it is factored with a little more on the
+    diagonal, which refinement takes back.
+    """
+
+    def __init__(self, A):
+        diagonal = np.diag(A)
+        self._scale = 1.0 / np.sqrt(np.abs(diagonal))
+        self._A = A * self._scale[:, None] * self._scale[None, :]
+        self._factor = scipy.linalg.lu_factor(self._A + 1e-13 * np.diag(np.sign(diagonal)))
+
+    def solve(self, r):
+        r = r * self._scale
+        x = np.zeros(len(r))
+        for _ in range(4):
+            x = x + scipy.linalg.lu_solve(self._factor, r - self._A @ x)
+        return x * self._scale
+
+
 class _Point(NamedTuple):
     """Where an interior point iteration stands."""
 
-    factor: Any
+    system: Any
     residual: Any
     x: Any
     slack: Any
@@ -120,7 +141,7 @@ class _Point(NamedTuple):
         """Changes of x, slack, z, v for ``z x -> target_z``, ``v slack -> target_v``."""
         n = len(self.x)
         right = np.concatenate([-self.residual + target_z / self.x, -target_v / self.v])
-        dx, dv = np.split(scipy.linalg.lu_solve(self.factor, right), [n])
+        dx, dv = np.split(self.system.solve(right), [n])
         dslack = (target_v - self.slack * dv) / self.v
         return dx, dslack, (target_z - self.z * dx) / self.x, dv
 

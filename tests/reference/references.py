@@ -13,6 +13,7 @@ from typing import Any
 from sklearn.svm import LinearSVC
 
 from tests.reference import cs, llw, ovr, ww
+from tests.reference.centred import CENTRED
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,19 @@ def _one_vs_rest(loss):
     )
 
 
+def _centred(name, two_classes):
+    svm = CENTRED[name]
+    return Reference(
+        weights_of=ww.weights_of,
+        primal=svm.primal,
+        dual=svm.dual,
+        weights=svm.weights,
+        kkt=svm.kkt,
+        solve=svm.solve,
+        two_classes=two_classes,
+    )
+
+
 _REFERENCES = {
     ("ww", "hinge"): Reference(
         weights_of=ww.weights_of,
@@ -95,6 +109,12 @@ _REFERENCES = {
         solve=llw.solve_llw_qp,
         two_classes=(0.5, 2.0, 2.0),
     ),
+    # Of two classes, scores are opposites, and both have the same loss: one pays, or both.
+    ("adm", "hinge"): _centred("adm", (0.5, 2.0, 2.0)),
+    ("ats", "hinge"): _centred("ats", (1.0, 2.0, 2.0)),
+    ("atm", "hinge"): _centred("atm", (0.5, 2.0, 2.0)),
+    ("mmr", "hinge"): _centred("mmr", (0.5, 2.0, 2.0)),
+    ("rm", "hinge"): _centred("rm", (1.0, 2.0, 2.0)),
     ("ovr", "hinge"): _one_vs_rest("hinge"),
     ("ovr", "squared_hinge"): _one_vs_rest("squared_hinge"),
 }

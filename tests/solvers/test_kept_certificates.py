@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import MulticlassSVC, TextClassifier
+from multimargin.formulations import FORMULATIONS
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Limits
 from multimargin.solvers._stopping import GapStopping
@@ -27,7 +28,7 @@ def check_true(model, X, y):
 
 
 @pytest.mark.parametrize("bundles", [None, 2])
-@pytest.mark.parametrize("formulation", ["ww", "cs", "llw", "ovr"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_rows_that_lose_their_entries(formulation, bundles):
     rng = np.random.RandomState(0)
     X = rng.randn(60, 5)
@@ -76,7 +77,7 @@ def test_unscaled_features_and_a_large_penalty():
     assert check_true(model, X, y).gap < 0.01
 
 
-@pytest.mark.parametrize("formulation", ["ww", "cs", "ovr", "llw"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("seed", range(4))
 def test_single_precision_claims_no_more_than_it_has(formulation, seed):
     X = (np.random.RandomState(seed).randn(60, 120) * 100).astype(np.float32)
@@ -103,7 +104,7 @@ def test_a_tiny_budget_is_used(C, bundles):
     check_true(model, X, y)
 
 
-@pytest.mark.parametrize("formulation", ["ww", "cs", "ovr", "llw"])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_a_run_of_one_pass_is_better_than_zero(formulation):
     X, y = load_digits(return_X_y=True)
     model = MulticlassSVC(formulation, 10.0, max_iter=1, warm_start=True, random_state=0).fit(X, y)

@@ -8,6 +8,7 @@ MODELS = {
     "ovr": ["--formulation", "ovr"],
     "ovr-squared": ["--formulation", "ovr", "--loss", "squared_hinge", "--normalize", "l2"],
     "llw": ["--formulation", "llw"],
+    **{name: ["--formulation", name] for name in ("adm", "ats", "atm", "mmr", "rm")},
     "llw-alternating": ["--formulation", "llw", "--solver", "alternating"],
     "llw-extrapolated": ["--formulation", "llw", "--solver", "extrapolated", "--reductions", "4"],
 }

@@ -37,7 +37,7 @@ from multimargin.persistence import save_model
 from multimargin.selection._grid import check_formulation, checked_penalties
 from multimargin.selection._measure import MEASURES
 from multimargin.selection._plots import write_plot
-from multimargin.selection._tune import Tuner
+from multimargin.selection._tune import USUAL, Tuner
 from multimargin.selection._tuning import Candidate, Tuning
 from multimargin.tables._write import table_lines
 
@@ -51,8 +51,9 @@ made from the training part alone.
 
 {TRAINING}
 --seed N = 0         of splits and orders
---formulations A,B   of {",".join(FORMULATIONS)}, or all (default: all whose models are sparse or
-                     take less than 1 GiB)
+--formulations A,B   of {",".join(FORMULATIONS)}, or all
+                     (default: of {",".join(USUAL)} all whose models are sparse or take less than
+                     1 GiB)
 --C C                values such as 0.1,1,10 or a range LOW:HIGH:COUNT such as 0.01:10:7 (default:
                      ten values that depend on formulation and number of classes)
 --folds K            cross-validation (default: 5 folds)

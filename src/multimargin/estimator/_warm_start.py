@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multimargin.formulations import OwnClass
 from multimargin.models._sample_keys import Samples, matched
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Alpha, DenseAlpha, Start
@@ -86,9 +87,11 @@ def _dense(start: DenseAlpha, origin: Any, renumbered: Any, problem: Problem) ->
     value[np.ix_(known, there)] = start.value[np.ix_(origin[known], column[there])]
     box = np.where(known, start.box[np.where(known, origin, 0)], problem.box)
     if problem.facts.centred:
-        # Weights are made of the deviations of a sample's variables from their mean, own class
-        # included. With the mean, a new class has zero weights and no other weights change; with
-        # zeros, it has larger weights than any solution.
-        mean = value[:, there].sum(axis=1, dtype=np.float64) / max(1, len(there))
-        value[:, column < 0] = mean[:, None]
+        # Weights are made of the deviations of a sample's signed variables from their mean, own
+        # class included. With the mean, a new class has zero weights and no other weights change;
+        # with zeros, it has larger weights than any solution.
+        own = OwnClass.among(problem.y, 0, problem.n_classes)
+        mean = problem.facts.signed(value, own).sum(axis=1, dtype=np.float64) / max(1, len(there))
+        value[:, column < 0] = np.maximum(-mean, 0)[:, None]
+        value[~problem.facts.variables(problem.y, problem.n_classes)] = 0
     return DenseAlpha(start.formulation, start.loss, problem.y, value, box)

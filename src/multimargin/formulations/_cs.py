@@ -32,7 +32,9 @@ class CrammerSinger(Formulation):
     independent = False
     relative = True
     own_variable = False
+    other_variables = True
     centred = False
+    tried_by_default = True
     hard_margin = False
     interior_point = False
 
@@ -44,21 +46,11 @@ class CrammerSinger(Formulation):
     def dense_numbers(n_samples: int, n_features: int) -> int:
         return 0
 
-    @classmethod
-    def violations(cls, margins: Array, alpha: Array, box: Array) -> Array:
-        # The rest of the budget is one more class, with margin 0.
-        left = box - alpha.sum(axis=1)
-        giving = np.where(alpha > 0, margins, np.inf).min(axis=1)
-        rounding = 1e-6 * box  # a budget that is used up may lack this in single precision
-        giving = np.where(left > rounding, np.minimum(giving, 0), giving)
-        # The own class has margin 0 here: the largest one is at least that.
-        worst: Array = np.maximum(margins.max(axis=1) - giving, 0)
-        return worst
-
     @staticmethod
     def solve_block(
         margin: Array, alpha: Array, box: float, curvature_own: float, curvature: Array
     ) -> Array:
+        """Solve for some other classes of one sample, each with a curvature of its own."""
         ratio = curvature_own / curvature
         shifted = alpha + margin / curvature + ratio * alpha.sum()
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import brentq
 
 from multimargin.formulations._base import Array, Formulation, Labels
 
@@ -35,26 +34,11 @@ class LeeLinWahba(Formulation):
     independent = False
     relative = False
     own_variable = False
+    other_variables = True
     centred = True
+    tried_by_default = True
     hard_margin = True
     interior_point = True
-
-    @staticmethod
-    def solve_block(
-        margin: Array, alpha: Array, box: float, curvature_own: float, curvature: Array
-    ) -> Array:
-        n_classes = len(margin) + 1
-
-        def rest(d: float) -> float:
-            fresh = np.clip(alpha + margin / curvature + d, 0, box)
-            return float(np.sum(fresh - alpha) - n_classes * d)
-
-        # It falls by at least 1 per unit: the root lies between 0 and its value there.
-        low, high = sorted((0.0, rest(0.0)))
-        room = 1e-9 * (high - low)  # for rounding
-        d = brentq(rest, low - room, high + room, xtol=1e-15, rtol=1e-15) if room else 0.0
-        solved: Array = np.clip(alpha + margin / curvature + d, 0, box)
-        return solved
 
     @staticmethod
     def least_penalty(n_classes: int) -> float:

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
 from multimargin.formulations._base import Array, Formulation, Labels
 
 
@@ -30,16 +28,11 @@ class OneVsRest(Formulation):
     independent = True
     relative = False
     own_variable = True
+    other_variables = True
     centred = False
+    tried_by_default = True
     hard_margin = False
     interior_point = True
-
-    @staticmethod
-    def solve_block(
-        margin: Array, alpha: Array, box: float, curvature_own: float, curvature: Array
-    ) -> Array:
-        solved: Array = np.clip(alpha + margin / curvature, 0, box)
-        return solved
 
     @staticmethod
     def least_penalty(n_classes: int) -> float:

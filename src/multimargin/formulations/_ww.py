@@ -31,7 +31,9 @@ class WestonWatkins(Formulation):
     independent = False
     relative = True
     own_variable = False
+    other_variables = True
     centred = False
+    tried_by_default = True
     hard_margin = False
     interior_point = True
 
@@ -39,6 +41,7 @@ class WestonWatkins(Formulation):
     def solve_block(
         margin: Array, alpha: Array, box: float, curvature_own: float, curvature: Array
     ) -> Array:
+        """Solve for some other classes of one sample, each with a curvature of its own."""
         ratio = curvature_own / curvature
         shifted = alpha + margin / curvature + ratio * alpha.sum()
 

@@ -125,9 +125,9 @@ class InspectionMixin:
         Returns
         -------
         Certificate
-            Of the problem that the parameters and samples make. Weights of "llw" have to sum to
-            zero over the classes, so their mean is subtracted, which changes no prediction. For
-            ``C=inf`` the weights are scaled up until they satisfy the constraints.
+            Of the problem that the parameters and samples make. Weights that have to sum to zero
+            over the classes ("llw" and others) are rid of their mean, which changes no
+            prediction. For ``C=inf`` the weights are scaled up until they satisfy the constraints.
 
         Raises
         ------

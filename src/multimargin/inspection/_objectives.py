@@ -27,7 +27,7 @@ _ROUNDING = 1 - 1e-15  # keeps a scaled sum below its bound
 def primal_objective(coef: Any, intercept: NDArray[Any], problem: Problem) -> float:
     """Return the primal objective of ``coef_`` and ``intercept_``; all in double precision.
 
-    Where the weights have to sum to zero over the classes (Lee-Lin-Wahba), their mean, which no
+    Where the weights have to sum to zero over the classes (`centred`), their mean, which no
     prediction depends on, is taken off first. For the hard margin, the weights are scaled to obey
     the constraints; infinite if no scale makes them.
     """
@@ -39,7 +39,8 @@ def primal_objective(coef: Any, intercept: NDArray[Any], problem: Problem) -> fl
         W, constant = weights.of(some)
         norm2 += float(np.vdot(W, W) + constant @ constant)
         scores = _scores(problem.X, W, constant, problem)
-        margins = facts.margins_to(scores, _own_class(some, problem, own))
+        own_class = _own_class(some, problem, own)
+        margins = facts.margins_to(scores, own_class, problem.n_classes)
         if hard:
             np.maximum(lost, margins.max(axis=1), out=lost)
         elif facts.separable:
@@ -138,10 +139,9 @@ def _ragged(
     row = np.repeat(np.arange(len(origin)), np.diff(kept.indptr))
     value = np.clip(kept.data, 0, problem.box[row])
     value[empty[row] | (kept.indices == problem.y[row])] = 0
-    total = np.bincount(row, value, minlength=len(origin))
-    if not problem.facts.separable:  # the variables of a sample share the bound
-        fits = np.minimum(1, _ROUNDING * problem.box / np.maximum(total, problem.box))
-        fits[total <= problem.box] = 1
+    total: Any = np.bincount(row, value, minlength=len(origin))
+    if not problem.facts.separable:
+        fits = _fitting(total, problem.box)
         value, total = value * fits[row], total * fits
     kept.data = -value
     places = (np.arange(len(origin)), problem.y)
@@ -150,30 +150,38 @@ def _ragged(
     return float(total.sum()), norm2
 
 
+def _fitting(total: Floats, box: Any) -> Floats:
+    """Return by what to multiply the variables of a sample, which share the bound."""
+    fits: Floats = _ROUNDING * box / np.maximum(total, box)
+    fits[total <= box] = 1
+    return fits
+
+
 def _dense(
     alpha: DenseAlpha, origin: NDArray[np.int64], empty: NDArray[np.bool_], problem: Problem
 ) -> tuple[float, float]:
-    """Return the same of dense variables; the squared hinge adds its squares to the norm."""
+    """Return the linear part of the dual, and the squared norm; the squared hinge adds to it."""
     facts, bound = problem.facts, problem.box[:, None] if problem.loss == "hinge" else np.inf
 
     def feasible(some: slice) -> Floats:
         value: Floats = np.clip(alpha.value[origin, some].astype(np.float64), 0, bound)
         value[empty] = 0
-        if not facts.own_variable:
-            value[_own_class(some, problem).places] = 0
+        value[~facts.variables(problem.own_row - some.start, some.stop - some.start)] = 0
         return value
 
-    total: Any = np.zeros(len(origin))
-    if facts.centred:
-        total = sum(feasible(some).sum(axis=1) for some in _blocks(problem))
+    total, signed = np.zeros(len(origin)), np.zeros(len(origin))
+    for some in () if facts.independent else _blocks(problem):
+        value = feasible(some)
+        total += value.sum(axis=1)
+        signed += facts.signed(value, _own_class(some, problem)).sum(axis=1)
+    fits = 1.0 if facts.separable else _fitting(total, problem.box)[:, None]
     gain = norm2 = 0.0
     for some in _blocks(problem):
-        value = feasible(some)
-        gain += float(value.sum())
+        value, own = fits * feasible(some), _own_class(some, problem)
+        gain += float(facts.dual_gains(value, own, problem.n_classes).sum())
         if problem.loss != "hinge":
             norm2 += float(np.sum(value**2 / (2 * problem.box[:, None])))
-        own = _own_class(some, problem)
-        share = facts.shares(value, own, total[:, None], problem.n_classes)
+        share = facts.shares(value, own, fits * signed[:, None], problem.n_classes)
         norm2 += _squared_norm(share, problem)
     return gain, norm2
 

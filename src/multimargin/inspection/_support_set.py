@@ -35,13 +35,13 @@ class SupportSet:
     label : ndarray of shape (n_pairs,)
         Their own labels.
     against : ndarray of shape (n_pairs,)
-        The classes they push against. For one-vs-rest also the own one, which the sample pushes
-        up, against all others.
+        The classes they push against. The own one, where it has a margin of its own (one-vs-rest
+        and others), is pushed up, against all others.
     alpha : ndarray of shape (n_pairs,)
         How hard: positive.
     at_bound : ndarray of bool of shape (n_pairs,)
-        Whether it is as large as it may be: the sample violates its margin. For Crammer-Singer,
-        whether the sum over the sample's classes is.
+        Whether it is as large as it may be: the sample violates its margin. Where only the
+        worst class counts (Crammer-Singer and others), whether the sum over the classes is.
     n_samples : int
         Training samples; samples of weight zero count if their labels were given.
     classes : ndarray of shape (n_classes,)

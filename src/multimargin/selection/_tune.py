@@ -21,6 +21,8 @@ from multimargin.selection._splits import checked_labels, folds_of, holdout_of, 
 from multimargin.selection._tuning import Candidate, Tuning
 from multimargin.selection._warm_fits import WarmFits, dense_bytes
 
+# What is compared where no formulations are asked for.
+USUAL = tuple(name for name, facts in FORMULATIONS.items() if facts.tried_by_default)
 _FOLDS = 5
 _MOST_DENSE_BYTES = 2**30  # of a formulation that is tried without being asked for
 
@@ -57,7 +59,8 @@ def tune(
     estimator : MulticlassSVC or None, default=None
         Whose other parameters count, a `TextClassifier` for example. None: a `MulticlassSVC`.
     formulations : str, sequence of str or None, default=None
-        Those to try, or "all". None: all whose models are sparse or take less than 1 GiB.
+        Those to try, or "all". None: of "ww", "cs", "llw" and "ovr" all whose models are sparse
+        or take less than 1 GiB.
     Cs : sequence of float, mapping of formulation to such, or None, default=None
         None: ten values each, see `multimargin.selection.default_penalties`.
     folds : int or None, default=None
@@ -193,10 +196,10 @@ class Tuner:
         shape = (n, int(X.shape[1]) if is_matrix else n, len(self._classes))
         left_out = {
             name: f"it is dense and takes about {size / 2**30:.1f} GiB here"
-            for name in FORMULATIONS
+            for name in USUAL
             if (size := dense_bytes(name, *shape)) > _MOST_DENSE_BYTES
         }
-        return tuple(name for name in FORMULATIONS if name not in left_out), left_out
+        return tuple(name for name in USUAL if name not in left_out), left_out
 
 
 def _penalties(Cs: Any, formulation: str, n_classes: int) -> tuple[float, ...]:

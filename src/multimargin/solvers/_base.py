@@ -134,7 +134,8 @@ class BaseSolver(ABC):
         problem = self._problem
         loss = problem.facts.zero_loss(problem.n_classes)
         primal = loss * float(np.sum(problem.box, dtype=np.float64))
-        return ScanRecord(time=0.0, primal=primal, dual=0.0, violation=1.0, active=0, passes=0)
+        worst = problem.facts.gamma_own(problem.n_classes)
+        return ScanRecord(time=0.0, primal=primal, dual=0.0, violation=worst, active=0, passes=0)
 
     def _snapshot(self) -> Any:
         """Return the present state for `_restore`; None where that is too much to keep."""

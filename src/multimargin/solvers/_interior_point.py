@@ -1,6 +1,6 @@
 """An interior-point method for problems of few weights, where passes crawl.
 
-    max  sum a - 1/2 |B a|^2 - 1/2 sum q a^2,    0 <= a <= u        (B a: all weights)
+    max  sum gamma a - 1/2 |B a|^2 - 1/2 sum q a^2,    0 <= a <= u        (B a: all weights)
 
 Data of few dense features and large C make the dual so ill-conditioned that visiting one sample
 after the other takes tens of thousands of passes. A Newton step costs little there: with
@@ -21,6 +21,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from multimargin.formulations import OwnClass
 from multimargin.parallel._blas_threads import one_blas_thread
 from multimargin.solvers._problem import Problem
 
@@ -67,6 +68,7 @@ class InteriorPoint:
             X = np.hstack([X, np.full((len(X), 1), problem.bias)])
         self._X = X
         self._y = problem.own_row.astype(np.intp)
+        self._own = OwnClass.among(self._y, 0, problem.weight_rows), problem.n_classes
         box = np.asarray(problem.box, dtype=np.float64)
         shape = (len(X), problem.weight_rows)
         squared = problem.loss == "squared_hinge"
@@ -80,7 +82,8 @@ class InteriorPoint:
         # once, mu would be twice their mean, and steps that should centre would lead away.
         self._products = max(1, int(self._mask.sum() + (np.isfinite(self._u) & self._mask).sum()))
         # Samples without entries: their variables are at the bound, whatever the weights.
-        self._empty_value = np.where(variables & ~filled, box[:, None], 0.0).sum(axis=0)
+        empty = np.where(variables & ~filled, box[:, None], 0.0)
+        self._empty_value = self._twin.dual_gains(empty, *self._own)
         self._box, self._squared = box, squared
 
     def solve(self, tol: float, goes_on: Callable[[Array], bool]) -> Array:
@@ -134,9 +137,9 @@ class InteriorPoint:
         """Return the dual objective, class by class."""
         with one_blas_thread():  # sums of several threads differ in their last bits
             W = self._weights(a)
-        duals: Array = np.sum(a - 0.5 * self._q * a * a, axis=0) - 0.5 * np.sum(W * W, axis=1)
-        duals += self._empty_value
-        return duals
+        squares = np.sum(self._q * a * a, axis=0) + np.sum(W * W, axis=1)
+        duals: Array = self._twin.dual_gains(a, *self._own) - 0.5 * squares
+        return duals + self._empty_value
 
     def relative_gap(self, a: Array) -> float:
         with one_blas_thread(), np.errstate(all="ignore"):

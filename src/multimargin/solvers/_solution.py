@@ -41,6 +41,12 @@ def _common_ratio(new: NDArray[Any], old: NDArray[Any]) -> float | None:
     return float(ratio[0]) if same and ratio[0] > 1 else None
 
 
+def _fitting(total: NDArray[np.float64], problem: Problem) -> NDArray[Any]:
+    """Return by what to multiply the variables of samples that share a bound."""
+    fitting: NDArray[Any] = problem.box / np.maximum(total, problem.box)
+    return fitting.astype(problem.X.dtype)
+
+
 @dataclass(frozen=True)
 class Alpha:
     """Dual variables of few classes per sample: ragged rows, own class first."""
@@ -97,8 +103,7 @@ class Alpha:
             # The others of a sample share the box; the first slot, their sum, is not used.
             scaled[first] = 0
             total = np.add.reduceat(scaled, first, dtype=np.float64)
-            fitting = np.minimum(1.0, problem.box / np.maximum(total, problem.box))
-            scaled *= np.repeat(fitting.astype(scaled.dtype), sizes)
+            scaled *= np.repeat(_fitting(total, problem), sizes)
         return scaled
 
     def labels(self) -> NDArray[np.int32]:
@@ -153,11 +158,16 @@ class DenseAlpha:
         # A squared loss has no upper bound.
         if problem.loss == "hinge":
             np.minimum(scaled, problem.box[:, None], out=scaled)
+        if not problem.facts.independent:
+            scaled[~problem.facts.variables(problem.y, problem.n_classes)] = 0
+        if not problem.facts.separable:
+            scaled *= _fitting(scaled.sum(axis=1, dtype=np.float64), problem)[:, None]
         return np.ascontiguousarray(scaled, dtype=dtype)
 
     def _ratio(self, growth: float | None, problem: Problem) -> NDArray[Any]:
         if growth is not None and self.norm2 is not None:
-            total = self.value.sum(axis=0, dtype=np.float64)
+            own = OwnClass(*self._of_own_class(problem))
+            total = problem.facts.dual_gains(self.value, own, problem.n_classes)
             norm2 = self.norm2 + self._squares_over(problem)
             if not problem.facts.independent:  # all classes are one problem
                 total, norm2 = np.sum(total, keepdims=True), np.sum(norm2, keepdims=True)

@@ -36,7 +36,7 @@ class TextClassifier(MulticlassSVC):
 
     Parameters
     ----------
-    formulation : {"ww", "cs", "llw", "ovr"}, default="ww"
+    formulation : {"ww", "cs", "llw", "ovr", "adm", "ats", "atm", "mmr", "rm"}, default="ww"
         As of `MulticlassSVC`.
     C : float, default=1.0
         As of `MulticlassSVC`.
