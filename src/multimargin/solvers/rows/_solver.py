@@ -100,7 +100,7 @@ class RowSolver(BaseSolver):
         limit = self._passes_until(self._phase)
         self._phase = min(2 * self._phase, _LONGEST_PHASE)
         if not limit and self.accelerated and not self._newton_failed and self._crawls():
-            self._newton = Newton(self._engine)
+            self._newton = self._begin_newton()
             return self._newton_until()
         return limit
 
@@ -148,6 +148,14 @@ class RowSolver(BaseSolver):
 
     # ------------------------------------------------------------ Newton steps
 
+    def _begin_newton(self) -> Newton:
+        # Variables that are far from their bound, since C is large, are to move by their own size.
+        alpha = self._alpha()
+        held = alpha[alpha > 0]
+        size = float(held.mean()) if held.size else math.inf
+        box = float(np.mean(self._problem.box, dtype=np.float64))
+        return Newton(self._engine, min(1.0, size / box))
+
     def _newton_until(self) -> str:
         """Take Newton steps until a certificate is due."""
         newton = self._newton
@@ -185,7 +193,7 @@ class RowSolver(BaseSolver):
             return
         before = self._snapshot()
         if self._newton is None:
-            self._newton = Newton(self._engine)
+            self._newton = self._begin_newton()
         for _ in range(_MOST_POLISHING):
             if self._newton.gap <= _ROUNDING_GAP or self._newton.exhausted or self._own_limit():
                 break
