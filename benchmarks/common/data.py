@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.preprocessing import normalize
 
 from multimargin.datasets._catalog import CATALOG
-from multimargin.datasets._sets import SHIPPED, SetUnavailableError, file_of, load_set
+from multimargin.datasets._sets import SHIPPED, SetParts, SetUnavailableError, file_of, load_set
 from reproduction.measuring._weighting import weighted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,15 +57,15 @@ def load(name: str, folder: Path | None) -> DataSet:
     Parameters
     ----------
     name : str
-        A name of the catalogue (``multimargin data list``) that has a test file, of which
-        raw counts get tf-idf weights; "hierarchical-20000" (generated: 60,000
+        A name of the catalogue (``multimargin data list``): counts of words get tf-idf weights,
+        but news20 rows of unit length, as in the paper; "hierarchical-20000" (generated: 60,000
         samples, 300,000 features, 20,000 classes), "hierarchical-1000" (generated: 4,000
         samples, 20,000 features, 1,000 classes), "hierarchical:SAMPLES:FEATURES:CLASSES:WORDS"
         (generated, with so many words per sample on average; see `by_sizes`), or the path of a
         file ending in ``.npz``.
     folder : Path or None
-        Has one folder per set, with its training and its test file. WordNet is taken
-        from the installed package if it is not there.
+        Has one folder per set, with its training file and, where there is one, its test file.
+        WordNet is taken from the installed package if it is not there.
 
     Raises
     ------
@@ -101,10 +102,17 @@ def _from_files(name: str, folder: Path | None) -> DataSet:
         parts = load_set(name, folder, dtype=dtype, n_threads=1)
     except SetUnavailableError as error:
         raise DataUnavailableError(str(error)) from None
-    if parts.X_test is None:
-        raise DataUnavailableError(f"{name} is incomplete on this machine: no test file")
     source = str(folder / name) if in_folder(name, folder) else "the installed package"
-    return _encoded(*weighted(parts), source)
+    return _encoded(*_prepared(name, parts), source)
+
+
+def _prepared(name: str, parts: SetParts) -> SetParts:
+    if name == "dna":
+        return parts  # whole numbers, but no counts of words
+    if name == "news20":
+        X_test = None if parts.X_test is None else normalize(parts.X_test)
+        return SetParts(normalize(parts.X), parts.y, X_test, parts.y_test)
+    return weighted(parts)
 
 
 def by_sizes(

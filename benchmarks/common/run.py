@@ -43,7 +43,7 @@ class Job:
     is ended.
 
     With `ranks` it is several processes of multimargin, started by ``mpiexec``, and `judge` looks
-    into what they send to each other.
+    into what they send to each other. `worker` is the module that does the work in one process.
     """
 
     peer: str
@@ -55,6 +55,7 @@ class Job:
     size: bool = False
     limit_s: float | None = None
     test: bool = False
+    worker: str = "benchmarks.common.worker"
 
     def __str__(self) -> str:
         ranks = "" if self.ranks is None else f" on {self.ranks} rank{'s' * (self.ranks > 1)}"
@@ -111,7 +112,7 @@ def measure(job: Job) -> dict[str, Any]:
     RunFailedError
         If the process failed.
     """
-    worker, variables = "benchmarks.common.worker", dict(os.environ)
+    worker, variables = job.worker, dict(os.environ)
     if job.ranks is not None:
         if (reason := why_not()) is not None:
             raise UnavailableError(reason)

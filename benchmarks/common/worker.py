@@ -28,7 +28,7 @@ from benchmarks.peers import (
 _LARGEST_SAVED = 10**9  # bytes of dense weights
 
 
-def _own_rows(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def own_rows(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
     """Which row of the weights belongs to each label, -1 for none."""
     row_of = np.full(int(max(classes.max(), labels.max())) + 1, -1)
     row_of[classes] = np.arange(len(classes))
@@ -36,7 +36,7 @@ def _own_rows(classes: np.ndarray, labels: np.ndarray) -> np.ndarray:
 
 
 def _judge(weights: Any, info: dict[str, Any], data: DataSet, C: float) -> dict[str, Any]:
-    own = _own_rows(info["classes"], data.y)
+    own = own_rows(info["classes"], data.y)
     primal = evaluate.primal(weights, data.X, own, C, info["loss"])
     judged = {
         "primal": primal,
@@ -50,7 +50,7 @@ def _judge(weights: Any, info: dict[str, Any], data: DataSet, C: float) -> dict[
 def _tested(weights: Any, info: dict[str, Any], data: DataSet) -> dict[str, Any]:
     tested: dict[str, Any] = {"density": evaluate.density(weights)}
     if data.X_test is not None and data.y_test is not None:
-        own = _own_rows(info["classes"], data.y_test)
+        own = own_rows(info["classes"], data.y_test)
         tested |= evaluate.on_test(weights, data.X_test, own)
     return tested
 

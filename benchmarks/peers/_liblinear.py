@@ -20,7 +20,9 @@ _SOLVERS = {"crammer-singer": 4, "one-vs-rest": 3, "one-vs-rest-squared": 1}
 
 
 def command(task: Task) -> str:
-    """LIBLINEAR's options for a task, without a bias, with its own tolerance unless one is given.
+    """LIBLINEAR's options for a task, with its own tolerance unless one is given.
+
+    The option ``fit_intercept`` adds a constant feature of 1, which is the last one of the weights.
 
     Raises
     ------
@@ -30,8 +32,10 @@ def command(task: Task) -> str:
     solver = _SOLVERS.get(task.loss())
     if solver is None:
         raise PeerUnavailableError(f"LIBLINEAR does not train formulation {task.formulation!r}")
-    task.check_options("LIBLINEAR", "loss")
+    task.check_options("LIBLINEAR", "loss", "fit_intercept")
     words = [f"-s {solver} -c {task.C:.17g}"]
+    if task.options.get("fit_intercept"):
+        words.append("-B 1")
     if task.tol is not None:
         words.append(f"-e {task.tol:g}")
     if task.threads != 1:
@@ -53,7 +57,7 @@ def train(
     parameter.print_func = binding.PRINT_STRING_FUN(said.append)
     with Clock() as clock:
         model = util.train(problem, parameter)
-    n_classes, n_features = model.get_nr_class(), model.get_nr_feature()
+    n_classes, n_features = model.get_nr_class(), model.get_nr_feature() + (model.bias >= 0)
     # Stored by feature; a transposed view, since a copy of 12,582 classes would be 3.8 GB.
     by_feature = np.ctypeslib.as_array(model.w, (n_features, n_classes))
     text = b"".join(said).decode()

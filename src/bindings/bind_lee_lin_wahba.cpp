@@ -11,7 +11,7 @@
 #include "bindings.hpp"
 #include "choices.hpp"
 #include "interrupt.hpp"
-#include "rows/lee_lin_wahba.hpp"
+#include "lee_lin_wahba/lee_lin_wahba.hpp"
 #include "samples.hpp"
 #include "type_names.hpp"
 
@@ -286,9 +286,9 @@ void bind_solve_row(nb::module_& m) {
         }
         T* const row = rows.data();
         const T price = std::isinf(box) ? T(0) : static_cast<T>(box);
-        RowReport<T> seen;
+        WideReport<T> seen;
         const bool moved =
-            row_kernels<T, std::int32_t>(static_cast<Isa>(isa))
+            wide_kernels<T, std::int32_t>(static_cast<Isa>(isa))
                 .block({width, classes, own, static_cast<T>(box), price, static_cast<T>(norm2)},
                        row, row + width, row + 2 * width, row + 3 * width,
                        -std::numeric_limits<T>::max(), T(-1), &seen);

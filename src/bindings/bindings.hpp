@@ -12,6 +12,7 @@ void bind_rank_workspace(nanobind::module_& m);
 void bind_one_vs_rest(nanobind::module_& m);
 void bind_lee_lin_wahba(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
+void bind_row_engine(nanobind::module_& m);
 void bind_svmlight(nanobind::module_& m);
 
 }  // namespace multimargin::bindings

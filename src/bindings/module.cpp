@@ -9,5 +9,6 @@ NB_MODULE(_core, m) {
   multimargin::bindings::bind_one_vs_rest(m);
   multimargin::bindings::bind_lee_lin_wahba(m);
   multimargin::bindings::bind_predict(m);
+  multimargin::bindings::bind_row_engine(m);
   multimargin::bindings::bind_svmlight(m);
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check.hpp"
-#include "rows/lee_lin_wahba.hpp"
+#include "lee_lin_wahba/lee_lin_wahba.hpp"
 
 namespace {
 

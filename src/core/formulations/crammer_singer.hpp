@@ -28,6 +28,7 @@
 
 #include <limits>
 
+#include "formulations/row_losses.hpp"
 #include "formulations/sample_block.hpp"
 
 namespace multimargin {
@@ -216,6 +217,10 @@ struct CrammerSinger {
     }
     return low;
   }
+};
+
+struct RowCrammerSinger : RowLossFacts {
+  static constexpr bool relative = true, shared = true;
 };
 
 }  // namespace MM_ISA

@@ -19,6 +19,7 @@
 
 #include <limits>
 
+#include "formulations/row_losses.hpp"
 #include "formulations/sample_block.hpp"
 
 namespace multimargin {
@@ -113,6 +114,10 @@ struct WestonWatkins {
     }
     return s;
   }
+};
+
+struct RowWestonWatkins : RowLossFacts {
+  static constexpr bool relative = true;
 };
 
 }  // namespace MM_ISA

@@ -1,90 +1,108 @@
-// A sample with all classes at once: rows of numbers, one per class, padded to whole lines.
+// A sample with all its classes: rows of numbers, one per class, padded to whole registers.
+//
+// Weights and dual variables are in double precision, whatever the type of X: with a large C they
+// are sums of large terms that nearly cancel.
 #pragma once
 
 #include <cstdint>
 
 #include "common/csr.hpp"
+#include "rows/losses.hpp"
 #include "simd/isa.hpp"
 
 namespace multimargin {
 
 // A matrix with a row of class weights per feature.
-template <class T>
 struct RowWeights {
-  T* w;  // feature j at w + j * width
-  T* w_bias;
-  T bias;
-  std::int64_t width;  // of a row, padding included; a multiple of a line
+  double* w;  // feature j at w + j * width; the constant one is the last
+  double* w_bias;
+  double bias;
+  std::int64_t width;  // of a row, padding included
 };
 
-// Bounds and curvature of a sample's row of dual variables.
-template <class T>
-struct RowBlock {
+// One sample as a loss sees it.
+struct RowSample {
   std::int64_t width;
   std::int32_t n_classes;
-  std::int32_t own;  // -1: not among these classes
-  T box;             // upper bound; infinite for the hard margin
-  T price;           // of a loss: the box, or 0 for the hard margin
-  T norm2;
+  std::int32_t own;     // -1: the first of two classes with one weight vector
+  double box;           // U_i
+  double norm2;         // |x_i|^2
+  const double* asked;  // margins asked of the classes [width]; nullptr: all 1
 };
 
-// How far a row is from its optimum before it is solved.
-template <class T>
+// How far a sample is from its optimum before it is solved.
 struct RowReport {
-  T gap;        // added to primal - dual
-  T violation;  // its largest projected gradient
+  double gap = 0;        // added to primal - dual
+  double violation = 0;  // its largest projected gradient
 };
 
-// Sums over a row at fixed weights; margins are raised by what rounding may have taken.
-struct RowSums {
-  double loss = 0;       // sum of positive margins
-  double alpha = 0;      // sum of the dual variables
+// What a sample adds to the objectives.
+struct RowValues {
+  double loss = 0;       // multiplied by the box
+  double gain = 0;       // what its dual variables add to the dual, weights apart
   double violation = 0;  // largest projected gradient
-  double margin = 0;     // largest margin, >= 0
-  std::int64_t free = 0;
+  double margin = 0;     // largest, >= 0
+  std::int32_t free = 0;
 };
 
-// The formulas are at the head of row_kernels.hpp.
-template <class T, class I>
-struct RowKernels {
-  // Scores of sample i with classes [from, to), multiples of a line.
-  void (*gather)(const Csr<T, I>&, const RowWeights<T>&, std::int64_t i, std::int64_t from,
-                 std::int64_t to, T* score);
-  // Adds step x_i to the weights of classes [from, to); step begins at class from.
-  void (*scatter)(const Csr<T, I>&, const RowWeights<T>&, std::int64_t i, std::int64_t from,
-                  std::int64_t to, const T* step);
-  // to += factor * from
-  void (*add)(T factor, const T* from, T* to, std::int64_t width);
-  double (*dot)(const T* a, const T* b, std::int64_t width);
-  double (*sum)(const T* a, std::int64_t width);
-  // The exact optimum of a row. Leaves what has to be scattered in step; false: nothing moved.
-  // `work` holds a row.
-  bool (*block)(const RowBlock<T>&, const T* score, T* alpha, T* step, T* work, T leave_below,
-                T idle, RowReport<T>*);
-  // In double precision, of weights as they are kept. mean: of the scores with all classes, which
-  // is taken off; rounding: [width] what a margin is raised by; `score` holds a row.
-  RowSums (*certify)(const Csr<T, I>&, const RowWeights<T>&, std::int64_t i, const RowBlock<T>&,
-                     const T* alpha, double mean, const double* rounding, double* score);
+// A sample's proximal step: a = the projection of b + sigma m onto the dual's set.
+struct RowProx {
+  double loss = 0;   // of the primal, multiplied by the box
+  double gain = 0;   // of the dual
+  double moved = 0;  // |a - b|^2 / (2 sigma)
+  std::int32_t free = 0;
+  bool tight = false;  // whether the variables use up a common bound
+};
 
-  // --- on the face of free variables, 0 < alpha < box
-  // r = gradient there, 0 elsewhere; returns r.r
-  double (*face_gradient)(const RowBlock<T>&, const T* score, const T* alpha, T* r);
-  // Half a symmetric sweep each: y, then z from y in place.
-  void (*face_forward)(const RowBlock<T>&, const T* score, const T* alpha, const T* r, T* y,
-                       T* step);
-  void (*face_backward)(const RowBlock<T>&, const T* score, const T* alpha, T* z, T* step, T* work);
-  // p = z + beta p, q = score on the face + beta q; returns p.q
-  double (*face_direction)(const RowBlock<T>&, const T* score, const T* alpha, const T* z, T beta,
-                           T* p, T* q);
-  // e += length p, r -= length q; returns r.r
-  double (*face_advance)(const RowBlock<T>&, T length, const T* p, const T* q, T* e, T* r);
-  // out = what is left of length e within the bounds; returns its sum
-  double (*face_project)(const RowBlock<T>&, T length, const T* e, const T* alpha, T* out);
-  // alpha += length e, within the bounds
-  void (*face_move)(const RowBlock<T>&, T length, const T* e, T* alpha);
+// Kernels that know the data. The type of X is T.
+template <class T, class I>
+struct RowDataKernels {
+  // Scores of sample i with all classes.
+  void (*gather)(const Csr<T, I>&, const RowWeights&, std::int64_t i, double* score);
+  // Adds step x_i to the weights.
+  void (*scatter)(const Csr<T, I>&, const RowWeights&, std::int64_t i, const double* step);
+};
+
+// Kernels that know the loss. The formulas are at the head of loss_kernels.hpp; `work` holds two
+// rows.
+struct RowLossKernels {
+  int lanes;  // rows are padded to a multiple of this
+  bool independent;  // whether classes have nothing to do with each other
+  bool squared;
+  // The exact optimum of a sample. Leaves what has to be scattered in step; false: nothing moved.
+  bool (*block)(const RowSample&, const double* score, double* alpha, double* step, double* work,
+                double leave_below, double idle, RowReport*);
+  // step = what the dual variables of a sample add to the weights, in multiples of x_i
+  void (*shares)(const RowSample&, const double* alpha, double* step);
+  // rounding: [width] what a margin may be larger by.
+  RowValues (*values)(const RowSample&, const double* score, const double* alpha,
+                      const double* rounding);
+  RowProx (*prox)(const RowSample&, double sigma, const double* score, const double* before,
+                  double* alpha);
+  // slope[c] += what a.m grows by along `change` of the scores, at score + length * change
+  void (*slope)(const RowSample&, double sigma, const double* score, const double* change,
+                const double* length, const double* before, double* work, double* slope);
+  // step = sigma B J B' score, with J the derivative of the projection at alpha
+  void (*jacobian)(const RowSample&, double sigma, bool tight, const double* alpha,
+                   const double* score, double* step);
+  // out[c] = the entry (c, c) of that matrix
+  void (*diagonal)(const RowSample&, double sigma, bool tight, const double* alpha, double* out);
+};
+
+// Kernels on dense symmetric matrices, of which the lower half is kept, row by row.
+struct DenseKernels {
+  // A += sum_k x_k x_k', rows of x are `stride` apart
+  void (*add_products)(const double* x, std::int64_t count, std::int64_t stride, std::int64_t size,
+                       double* A);
+  // A = L L'; false: not positive definite
+  bool (*factor)(double* A, std::int64_t size);
+  // x = (L L')^-1 x
+  void (*solve)(const double* L, std::int64_t size, double* x);
 };
 
 template <class T, class I>
-RowKernels<T, I> row_kernels(Isa isa);
+RowDataKernels<T, I> row_data_kernels(Isa isa);
+RowLossKernels row_loss_kernels(RowLoss loss, Isa isa);
+DenseKernels dense_kernels(Isa isa);
 
 }  // namespace multimargin

@@ -4,6 +4,7 @@
 #include "common/types.hpp"
 #include "lines/line.hpp"
 #include "round_robin/packing.hpp"
+#include "lee_lin_wahba/wide_row.hpp"
 #include "rows/row.hpp"
 #include "scoring/kernels.hpp"
 #include "simd/isa.hpp"
@@ -21,7 +22,11 @@ namespace multimargin {
   template <class T, class I>                   \
   LineKernels<T, I> line_kernels(BinaryLoss);   \
   template <class T, class I>                   \
-  RowKernels<T, I> row_kernels();               \
+  WideKernels<T, I> wide_kernels();               \
+  template <class T, class I>                   \
+  RowDataKernels<T, I> row_data_kernels();      \
+  RowLossKernels row_loss_kernels(RowLoss);     \
+  DenseKernels dense_kernels();                 \
   template <class T>                            \
   PackingKernels<T> packing_kernels();          \
   }
@@ -99,9 +104,20 @@ LineKernels<T, I> line_kernels(BinaryLoss loss, Isa isa) {
 }
 
 template <class T, class I>
-RowKernels<T, I> row_kernels(Isa isa) {
-  return MM_CALL(isa, row_kernels<T, I>());
+WideKernels<T, I> wide_kernels(Isa isa) {
+  return MM_CALL(isa, wide_kernels<T, I>());
 }
+
+template <class T, class I>
+RowDataKernels<T, I> row_data_kernels(Isa isa) {
+  return MM_CALL(isa, row_data_kernels<T, I>());
+}
+
+RowLossKernels row_loss_kernels(RowLoss loss, Isa isa) {
+  return MM_CALL(isa, row_loss_kernels(loss));
+}
+
+DenseKernels dense_kernels(Isa isa) { return MM_CALL(isa, dense_kernels()); }
 
 template <class T>
 PackingKernels<T> packing_kernels(Isa isa) {
@@ -112,7 +128,8 @@ PackingKernels<T> packing_kernels(Isa isa) {
   template ScanKernels<T, I> scan_kernels(Formulation, Isa); \
   template ScoreKernels<T, I> score_kernels(Isa);            \
   template LineKernels<T, I> line_kernels(BinaryLoss, Isa);  \
-  template RowKernels<T, I> row_kernels(Isa);
+  template WideKernels<T, I> wide_kernels(Isa);               \
+  template RowDataKernels<T, I> row_data_kernels(Isa);
 MM_FOR_TYPES(MM_INSTANTIATE)
 template SolverKernels<float> solver_kernels(Formulation, Isa);
 template SolverKernels<double> solver_kernels(Formulation, Isa);

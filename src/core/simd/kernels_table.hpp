@@ -4,10 +4,20 @@
 #include "active_set/visit_kernels.hpp"
 #include "common/types.hpp"
 #include "formulations/crammer_singer.hpp"
+#include "formulations/discriminative_max.hpp"
+#include "formulations/lee_lin_wahba.hpp"
+#include "formulations/max_margin_regression.hpp"
+#include "formulations/one_vs_rest.hpp"
+#include "formulations/reinforced.hpp"
+#include "formulations/total_max.hpp"
+#include "formulations/total_sum.hpp"
 #include "formulations/weston_watkins.hpp"
 #include "lines/line_kernels.hpp"
 #include "round_robin/zero_packing.hpp"
-#include "rows/row_kernels.hpp"
+#include "lee_lin_wahba/wide_kernels.hpp"
+#include "rows/block_kernels.hpp"
+#include "rows/data_kernels.hpp"
+#include "rows/dense_kernels.hpp"
 #include "scoring/score_kernels.hpp"
 
 namespace multimargin {
@@ -35,11 +45,42 @@ ScanKernels<T, I> scan_kernels(Formulation formulation) {
   return {};
 }
 
+RowLossKernels row_loss_kernels(RowLoss loss) {
+  switch (loss) {
+    case RowLoss::weston_watkins:
+      return make_row_loss_kernels<RowWestonWatkins>();
+    case RowLoss::crammer_singer:
+      return make_row_loss_kernels<RowCrammerSinger>();
+    case RowLoss::lee_lin_wahba:
+      return make_row_loss_kernels<RowLeeLinWahba>();
+    case RowLoss::one_vs_rest:
+      return make_row_loss_kernels<RowOneVsRest>();
+    case RowLoss::one_vs_rest_squared:
+      return make_row_loss_kernels<RowOneVsRestSquared>();
+    case RowLoss::discriminative_max:
+      return make_row_loss_kernels<RowDiscriminativeMax>();
+    case RowLoss::total_sum:
+      return make_row_loss_kernels<RowTotalSum>();
+    case RowLoss::total_max:
+      return make_row_loss_kernels<RowTotalMax>();
+    case RowLoss::max_margin_regression:
+      return make_row_loss_kernels<RowMaxMarginRegression>();
+    case RowLoss::reinforced:
+      return make_row_loss_kernels<RowReinforced>();
+  }
+  return {};
+}
+
+DenseKernels dense_kernels() {
+  return {&dense_add_products, &dense_factor, &dense_solve};
+}
+
 #define MM_INSTANTIATE(T, I)                            \
   template ScanKernels<T, I> scan_kernels(Formulation); \
   template ScoreKernels<T, I> score_kernels();          \
   template LineKernels<T, I> line_kernels(BinaryLoss);  \
-  template RowKernels<T, I> row_kernels();
+  template WideKernels<T, I> wide_kernels();           \
+  template RowDataKernels<T, I> row_data_kernels();
 MM_FOR_TYPES(MM_INSTANTIATE)
 template SolverKernels<float> solver_kernels(Formulation);
 template SolverKernels<double> solver_kernels(Formulation);

@@ -1,11 +1,11 @@
-#include "rows/lee_lin_wahba.hpp"
+#include "lee_lin_wahba/lee_lin_wahba.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
 #include "common/norms.hpp"
-#include "rows/sample_loops.hpp"
+#include "lee_lin_wahba/sample_loops.hpp"
 
 namespace multimargin {
 
@@ -55,7 +55,7 @@ LeeLinWahba<T, I>::LeeLinWahba(const Samples<T, I>& samples, Isa isa, int thread
       cuts_(cuts),
       bias_(samples.bias),
       seed_(seed),
-      rows_(row_kernels<T, I>(isa)),
+      rows_(wide_kernels<T, I>(isa)),
       lines_(line_kernels<T, I>(BinaryLoss::others_hinge, isa)),
       team_(threads),
       norm2_(row_norms(samples.X, samples.bias)) {
@@ -74,12 +74,12 @@ LeeLinWahba<T, I>::LeeLinWahba(const Samples<T, I>& samples, Isa isa, int thread
 }
 
 template <class T, class I>
-RowBlock<T> LeeLinWahba<T, I>::block(std::int64_t i) const {
+WideBlock<T> LeeLinWahba<T, I>::block(std::int64_t i) const {
   return {width_, n_classes_, y_[i], box_[i], std::isinf(box_[i]) ? T(0) : box_[i], norm2_[i]};
 }
 
 template <class T, class I>
-RowBlock<T> LeeLinWahba<T, I>::block(std::int64_t i, std::int64_t bundle) const {
+WideBlock<T> LeeLinWahba<T, I>::block(std::int64_t i, std::int64_t bundle) const {
   const std::int32_t own = y_[i] - first_ - cuts_[bundle], classes = classes_of(bundle);
   return {width_of(bundle),
           classes,
@@ -96,7 +96,7 @@ std::int64_t LeeLinWahba<T, I>::width_of(std::int64_t bundle) const {
 }
 
 template <class T, class I>
-RowWeights<T> LeeLinWahba<T, I>::weights_in(Buffer<T>& rows) {
+WideWeights<T> LeeLinWahba<T, I>::weights_in(Buffer<T>& rows) {
   return {rows.data(), rows.data() + X_.cols * width_, bias_, width_};
 }
 
@@ -148,7 +148,7 @@ void LeeLinWahba<T, I>::fill_zero(Buffer<T>& buffer, std::int64_t rows) {
 }
 
 template <class T, class I>
-void LeeLinWahba<T, I>::scatter_all(const T* rows, const RowWeights<T>& W) {
+void LeeLinWahba<T, I>::scatter_all(const T* rows, const WideWeights<T>& W) {
   constexpr std::int64_t wide = 4 * line_lanes<T>();
   std::vector<T> mean(static_cast<std::size_t>(X_.rows));
   sum_samples([&](int, std::int64_t i) {

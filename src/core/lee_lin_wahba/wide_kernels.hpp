@@ -22,7 +22,7 @@
 #include <limits>
 
 #include "lines/line.hpp"
-#include "rows/row.hpp"
+#include "lee_lin_wahba/wide_row.hpp"
 #include "simd/vector.hpp"
 
 namespace multimargin {
@@ -67,7 +67,7 @@ inline double sum_lines(std::int64_t width, const F& f) {
 }
 
 template <class T, class I>
-void row_gather(const Csr<T, I>& X, const RowWeights<T>& W, std::int64_t i, std::int64_t from,
+void row_gather(const Csr<T, I>& X, const WideWeights<T>& W, std::int64_t i, std::int64_t from,
                 std::int64_t to, T* score) {
   using V = typename Vector<T>::type;
   constexpr int lanes = line_lanes<T>();
@@ -103,7 +103,7 @@ void row_gather(const Csr<T, I>& X, const RowWeights<T>& W, std::int64_t i, std:
 }
 
 template <class T, class I>
-void row_scatter(const Csr<T, I>& X, const RowWeights<T>& W, std::int64_t i, std::int64_t from,
+void row_scatter(const Csr<T, I>& X, const WideWeights<T>& W, std::int64_t i, std::int64_t from,
                  std::int64_t to, const T* step) {
   const std::int64_t end = X.end(i);
   for (std::int64_t t = X.begin(i); t < end; ++t) {
@@ -133,7 +133,7 @@ double row_sum(const T* a, std::int64_t width) {
 }
 
 template <class T>
-void row_centre(const RowBlock<T>& b, const T* row, T factor, T* out) {
+void row_centre(const WideBlock<T>& b, const T* row, T factor, T* out) {
   const T mean = static_cast<T>(row_sum(row, b.width) / b.n_classes);
   each_line<T>(b.width,
                [&](std::int64_t c) { line_at(out, c) = factor * (line_at(row, c) - mean); });
@@ -147,7 +147,7 @@ constexpr T never() {
 }
 
 template <class T>
-void row_margins(const RowBlock<T>& b, const T* score, T* margin) {
+void row_margins(const WideBlock<T>& b, const T* score, T* margin) {
   each_line<T>(b.width, [&](std::int64_t c) { line_at(margin, c) = T(1) + line_at(score, c); });
   if (b.own >= 0) margin[b.own] = never<T>();
   for (std::int64_t c = b.n_classes; c < b.width; ++c) margin[c] = never<T>();
@@ -176,7 +176,7 @@ inline T largest(const typename Vector<T>::type& v) {
 }
 
 template <class T>
-RowReport<T> row_inspect(const RowBlock<T>& b, const T* margin, const T* alpha) {
+WideReport<T> row_inspect(const WideBlock<T>& b, const T* margin, const T* alpha) {
   using V = typename Vector<T>::type;
   V worst{};
   const double gap = sum_lines<T>(b.width, [&](std::int64_t c) {
@@ -190,7 +190,7 @@ RowReport<T> row_inspect(const RowBlock<T>& b, const T* margin, const T* alpha) 
 
 // The root D, given v_c = m_c / k; safeguarded Newton.
 template <class T>
-T row_root(const RowBlock<T>& b, const T* v, const T* alpha) {
+T row_root(const WideBlock<T>& b, const T* v, const T* alpha) {
   using V = typename Vector<T>::type;
   const double accuracy = 4 * std::numeric_limits<T>::epsilon();
   const double total = row_sum(alpha, b.width);
@@ -217,8 +217,8 @@ T row_root(const RowBlock<T>& b, const T* v, const T* alpha) {
 }
 
 template <class T>
-bool row_block(const RowBlock<T>& b, const T* score, T* alpha, T* step, T* work, T leave_below,
-               T idle, RowReport<T>* report) {
+bool row_block(const WideBlock<T>& b, const T* score, T* alpha, T* step, T* work, T leave_below,
+               T idle, WideReport<T>* report) {
   using V = typename Vector<T>::type;
   T* margin = step;
   row_margins(b, score, margin);
@@ -238,8 +238,8 @@ bool row_block(const RowBlock<T>& b, const T* score, T* alpha, T* step, T* work,
 }
 
 template <class T, class I>
-RowSums row_certify(const Csr<T, I>& X, const RowWeights<T>& W, std::int64_t i,
-                    const RowBlock<T>& b, const T* alpha, double mean, const double* rounding,
+WideSums row_certify(const Csr<T, I>& X, const WideWeights<T>& W, std::int64_t i,
+                    const WideBlock<T>& b, const T* alpha, double mean, const double* rounding,
                     double* score) {
   for (std::int64_t c = 0; c < b.width; ++c)
     score[c] = static_cast<double>(static_cast<T>(W.bias * W.w_bias[c])) - mean;
@@ -249,7 +249,7 @@ RowSums row_certify(const Csr<T, I>& X, const RowWeights<T>& W, std::int64_t i,
     for (std::int64_t c = 0; c < b.width; ++c) score[c] += x * static_cast<double>(w[c]);
   }
   const double box = static_cast<double>(b.box);
-  RowSums sums;
+  WideSums sums;
   for (std::int64_t c = 0; c < b.n_classes; ++c) {
     if (c == b.own) continue;
     const double m = 1 + score[c], a = static_cast<double>(alpha[c]), raised = m + rounding[c];
@@ -272,7 +272,7 @@ inline typename MaskVector<T>::type is_free(const typename Vector<T>::type& a, T
 }
 
 template <class T>
-double face_gradient(const RowBlock<T>& b, const T* score, const T* alpha, T* r) {
+double face_gradient(const WideBlock<T>& b, const T* score, const T* alpha, T* r) {
   using V = typename Vector<T>::type;
   return sum_lines<T>(b.width, [&](std::int64_t c) {
     const V g = is_free<T>(line_at(alpha, c), b.box) ? T(1) + line_at(score, c) : V{};
@@ -283,7 +283,7 @@ double face_gradient(const RowBlock<T>& b, const T* score, const T* alpha, T* r)
 
 // v on the face -> the inverse of the sample's block times v, in place.
 template <class T>
-void face_inverse(const RowBlock<T>& b, const T* alpha, T* v) {
+void face_inverse(const WideBlock<T>& b, const T* alpha, T* v) {
   using V = typename Vector<T>::type;
   V count{};
   const double sum = sum_lines<T>(b.width, [&](std::int64_t c) {
@@ -298,7 +298,7 @@ void face_inverse(const RowBlock<T>& b, const T* alpha, T* v) {
 }
 
 template <class T>
-void face_forward(const RowBlock<T>& b, const T* score, const T* alpha, const T* r, T* y, T* step) {
+void face_forward(const WideBlock<T>& b, const T* score, const T* alpha, const T* r, T* y, T* step) {
   using V = typename Vector<T>::type;
   each_line<T>(b.width, [&](std::int64_t c) {
     line_at(y, c) = is_free<T>(line_at(alpha, c), b.box) ? line_at(r, c) - line_at(score, c) : V{};
@@ -308,7 +308,7 @@ void face_forward(const RowBlock<T>& b, const T* score, const T* alpha, const T*
 }
 
 template <class T>
-void face_backward(const RowBlock<T>& b, const T* score, const T* alpha, T* z, T* step, T* work) {
+void face_backward(const WideBlock<T>& b, const T* score, const T* alpha, T* z, T* step, T* work) {
   using V = typename Vector<T>::type;
   each_line<T>(b.width, [&](std::int64_t c) {
     line_at(work, c) = is_free<T>(line_at(alpha, c), b.box) ? line_at(score, c) : V{};
@@ -319,7 +319,7 @@ void face_backward(const RowBlock<T>& b, const T* score, const T* alpha, T* z, T
 }
 
 template <class T>
-double face_direction(const RowBlock<T>& b, const T* score, const T* alpha, const T* z, T beta,
+double face_direction(const WideBlock<T>& b, const T* score, const T* alpha, const T* z, T beta,
                       T* p, T* q) {
   using V = typename Vector<T>::type;
   return sum_lines<T>(b.width, [&](std::int64_t c) {
@@ -331,7 +331,7 @@ double face_direction(const RowBlock<T>& b, const T* score, const T* alpha, cons
 }
 
 template <class T>
-double face_advance(const RowBlock<T>& b, T length, const T* p, const T* q, T* e, T* r) {
+double face_advance(const WideBlock<T>& b, T length, const T* p, const T* q, T* e, T* r) {
   return sum_lines<T>(b.width, [&](std::int64_t c) {
     line_at(e, c) += length * line_at(p, c);
     line_at(r, c) -= length * line_at(q, c);
@@ -340,7 +340,7 @@ double face_advance(const RowBlock<T>& b, T length, const T* p, const T* q, T* e
 }
 
 template <class T>
-double face_project(const RowBlock<T>& b, T length, const T* e, const T* alpha, T* out) {
+double face_project(const WideBlock<T>& b, T length, const T* e, const T* alpha, T* out) {
   using V = typename Vector<T>::type;
   return sum_lines<T>(b.width, [&](std::int64_t c) {
     const V a = line_at(alpha, c), step = clipped<T>(a + length * line_at(e, c), b.box) - a;
@@ -350,14 +350,14 @@ double face_project(const RowBlock<T>& b, T length, const T* e, const T* alpha, 
 }
 
 template <class T>
-void face_move(const RowBlock<T>& b, T length, const T* e, T* alpha) {
+void face_move(const WideBlock<T>& b, T length, const T* e, T* alpha) {
   each_line<T>(b.width, [&](std::int64_t c) {
     line_at(alpha, c) = clipped<T>(line_at(alpha, c) + length * line_at(e, c), b.box);
   });
 }
 
 template <class T, class I>
-RowKernels<T, I> row_kernels() {
+WideKernels<T, I> wide_kernels() {
   return {&row_gather<T, I>, &row_scatter<T, I>, &row_add<T>,        &row_dot<T>,
           &row_sum<T>,       &row_block<T>,      &row_certify<T, I>, &face_gradient<T>,
           &face_forward<T>,  &face_backward<T>,  &face_direction<T>, &face_advance<T>,

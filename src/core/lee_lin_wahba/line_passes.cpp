@@ -3,7 +3,7 @@
 #include <atomic>
 #include <limits>
 
-#include "rows/lee_lin_wahba.hpp"
+#include "lee_lin_wahba/lee_lin_wahba.hpp"
 
 namespace multimargin {
 

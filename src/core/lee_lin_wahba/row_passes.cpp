@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "common/random.hpp"
-#include "rows/lee_lin_wahba.hpp"
-#include "rows/sample_loops.hpp"
+#include "lee_lin_wahba/lee_lin_wahba.hpp"
+#include "lee_lin_wahba/sample_loops.hpp"
 
 namespace multimargin {
 
@@ -23,7 +23,7 @@ PassReport LeeLinWahba<T, I>::pass_rows(T leave_below, T idle) {
   work.reset(static_cast<std::size_t>(width_));
   const std::vector<std::int32_t> order = shuffled_samples(passes_++);
   report.complete = sweep(order, weights_in(w_), [&](std::int32_t i, T* score, T* step) {
-    RowReport<T> seen;
+    WideReport<T> seen;
     const bool moved =
         rows_.block(block(i), score, alpha_row(i), step, work.data(), leave_below, idle, &seen);
     report.gap += static_cast<double>(seen.gap);

@@ -1,11 +1,11 @@
 // Conjugate gradients on the face of free variables. The matrix and its preconditioner are at the
-// head of row_kernels.hpp.
+// head of wide_kernels.hpp.
 #include <algorithm>
 #include <memory>
 #include <numeric>
 
-#include "rows/lee_lin_wahba.hpp"
-#include "rows/sample_loops.hpp"
+#include "lee_lin_wahba/lee_lin_wahba.hpp"
+#include "lee_lin_wahba/sample_loops.hpp"
 
 namespace multimargin {
 
@@ -33,7 +33,7 @@ FaceReport LeeLinWahba<T, I>::polish(std::int32_t iterations, double reduction) 
   for (Buffer<T>& s : score) s.reset(static_cast<std::size_t>(width_));
   Buffer<T> work;
   work.reset(static_cast<std::size_t>(width_));
-  const RowWeights<T> W = weights_in(w_), U = weights_in(f.u);
+  const WideWeights<T> W = weights_in(w_), U = weights_in(f.u);
   const auto row = [&](Buffer<T>& b, std::int64_t i) { return b.data() + i * width_; };
   const std::vector<std::int32_t> order = shuffled_samples(passes_++);
   const std::vector<std::int32_t> backward(order.rbegin(), order.rend());

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "common/rounding.hpp"
-#include "rows/lee_lin_wahba.hpp"
-#include "rows/sample_loops.hpp"
+#include "lee_lin_wahba/lee_lin_wahba.hpp"
+#include "lee_lin_wahba/sample_loops.hpp"
 
 namespace multimargin {
 
@@ -34,11 +34,11 @@ template <class T, class I>
 FullReport LeeLinWahba<T, I>::certify_bundle(std::int64_t bundle, const double* weight_sums) {
   FullReport report;
   const std::int64_t from = cuts_[bundle], wide = width_of(bundle);
-  const RowWeights<T> W{w_.data() + from, w_.data() + X_.cols * width_ + from, bias_, width_};
+  const WideWeights<T> W{w_.data() + from, w_.data() + X_.cols * width_ + from, bias_, width_};
   std::vector<double> norm = squared_norms(W, wide);
   report.half_norm = std::accumulate(norm.begin(), norm.end(), 0.0) / 2;
   for (double& n : norm) n = std::sqrt(n);
-  std::vector<RowSums> sums(static_cast<std::size_t>(X_.rows));
+  std::vector<WideSums> sums(static_cast<std::size_t>(X_.rows));
   std::vector<std::vector<double>> scratch(static_cast<std::size_t>(team_.size()));
   sum_samples([&](int member, std::int64_t i) {
     std::vector<double>& mine = scratch[member];
@@ -66,7 +66,7 @@ FullReport LeeLinWahba<T, I>::certify_bundle(std::int64_t bundle, const double* 
 }
 
 template <class T, class I>
-std::vector<double> LeeLinWahba<T, I>::squared_norms(const RowWeights<T>& W, std::int64_t wide) {
+std::vector<double> LeeLinWahba<T, I>::squared_norms(const WideWeights<T>& W, std::int64_t wide) {
   constexpr std::int64_t lanes = line_lanes<T>();
   std::vector<double> squares(static_cast<std::size_t>(wide), 0.0);
   team_.for_each(wide / lanes, [&](int, std::int64_t line) {

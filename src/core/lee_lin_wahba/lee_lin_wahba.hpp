@@ -1,5 +1,5 @@
 // Lee-Lin-Wahba: all classes of a sample at once, or class by class with the mean held fixed.
-// The problem and the formulas are at the head of row_kernels.hpp.
+// The problem and the formulas are at the head of wide_kernels.hpp.
 //
 // Its solution is dense: dual variables are samples x classes, weights features x classes, and both
 // are kept. They can be divided by classes: a rank holds bundles of neighbouring classes, whole
@@ -21,7 +21,7 @@
 #include "common/team.hpp"
 #include "common/types.hpp"
 #include "lines/line.hpp"
-#include "rows/row.hpp"
+#include "lee_lin_wahba/wide_row.hpp"
 
 namespace multimargin {
 
@@ -120,8 +120,8 @@ class LeeLinWahba {
   const Csr<T, I>& X() const { return X_; }
 
  private:
-  RowBlock<T> block(std::int64_t i) const;
-  RowBlock<T> block(std::int64_t i, std::int64_t bundle) const;
+  WideBlock<T> block(std::int64_t i) const;
+  WideBlock<T> block(std::int64_t i, std::int64_t bundle) const;
   T* alpha_row(std::int64_t i) { return alpha_.data() + i * width_; }
   const T* alpha_row(std::int64_t i) const { return alpha_.data() + i * width_; }
   void fill_zero(Buffer<T>& buffer, std::int64_t rows);
@@ -130,9 +130,9 @@ class LeeLinWahba {
   FullReport certify_bundle(std::int64_t bundle, const double* weight_sums);
   std::vector<double> all_weight_sums();
   // |w_c|^2 of `wide` classes.
-  std::vector<double> squared_norms(const RowWeights<T>& W, std::int64_t wide);
+  std::vector<double> squared_norms(const WideWeights<T>& W, std::int64_t wide);
   void open_all();
-  RowWeights<T> weights_in(Buffer<T>& rows);
+  WideWeights<T> weights_in(Buffer<T>& rows);
 
   // Sums of something per sample, added up in the samples' order.
   template <class Each>
@@ -144,11 +144,11 @@ class LeeLinWahba {
   void add_row(std::int64_t i, std::int64_t from, std::int64_t to, double* out,
                std::int64_t wide) const;
   // W += sum_i x_i (row_i - its mean)
-  void scatter_all(const T* rows, const RowWeights<T>& W);
+  void scatter_all(const T* rows, const WideWeights<T>& W);
   // Visits samples one after the other, a few at a time so that threads can share the classes.
   // visit(i, score, step) may change step and returns whether it has to be added to W.
   template <class Visit>
-  bool sweep(const std::vector<std::int32_t>& order, const RowWeights<T>& W, const Visit& visit);
+  bool sweep(const std::vector<std::int32_t>& order, const WideWeights<T>& W, const Visit& visit);
   T inner(std::int64_t i, std::int64_t j) const;
   bool worth_sharing() const;
 
@@ -177,7 +177,7 @@ class LeeLinWahba {
   T bias_;
   std::uint64_t seed_;
   std::uint64_t passes_ = 0;
-  RowKernels<T, I> rows_;
+  WideKernels<T, I> rows_;
   LineKernels<T, I> lines_;
   Team team_;
   Periodically stop_;

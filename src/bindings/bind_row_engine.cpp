@@ -1,0 +1,152 @@
+// row_engine(): one Python class per value and index type.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bindings.hpp"
+#include "choices.hpp"
+#include "interrupt.hpp"
+#include "rows/row_engine.hpp"
+#include "samples.hpp"
+#include "type_names.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace multimargin::bindings {
+
+namespace {
+
+template <class T, class I>
+class PyRowEngine {
+ public:
+  PyRowEngine(const PySamples<T, I>& samples, RowLoss loss, std::int32_t rows, Isa isa, int threads,
+              std::uint64_t seed)
+      : samples_(samples) {
+    if (rows != samples.view().n_classes && !(rows == 1 && samples.view().n_classes == 2))
+      throw nb::value_error("row_engine: one weight vector per class, or one for two classes");
+    nb::gil_scoped_release unlock;
+    engine_ = std::make_unique<RowEngine<T, I>>(samples_.view(), loss, rows, isa, threads, seed);
+    engine_->set_stop([this] { return interrupt_.stop(); });
+    engine_->set_abort([this] { return interrupt_.interrupted(); });
+  }
+
+  void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
+
+  void assign(Matrix<const double> alpha) {
+    check(alpha.shape(0), alpha.shape(1), engine_->n_samples(), engine_->n_rows());
+    unlocked(interrupt_, [&] { engine_->assign(alpha.data()); });
+  }
+
+  void alpha(Matrix<double> out) const {
+    check(out.shape(0), out.shape(1), engine_->n_samples(), engine_->n_rows());
+    engine_->alpha(out.data());
+  }
+
+  void weights(Matrix<T> out, nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu> constant) {
+    check(out.shape(0), out.shape(1), engine_->n_rows(), engine_->n_features());
+    check(constant.size(), 1, engine_->n_rows(), 1);
+    unlocked(interrupt_, [&] { engine_->weights(out.data(), constant.data()); });
+  }
+
+  PassReport run_pass(bool everything, double leave_below, double quiet, double idle) {
+    PassReport report;
+    unlocked(interrupt_, [&] { report = engine_->pass(everything, leave_below, quiet, idle); });
+    return report;
+  }
+
+  void recompute() {
+    unlocked(interrupt_, [&] { engine_->recompute(); });
+  }
+
+  RowCertificate certify() {
+    RowCertificate seen;
+    unlocked(interrupt_, [&] { seen = engine_->certify(); });
+    return seen;
+  }
+
+  NewtonReport begin_newton(double strength) {
+    NewtonReport report;
+    unlocked(interrupt_, [&] { report = engine_->begin_newton(strength); });
+    return report;
+  }
+
+  NewtonReport next_point(double strength) {
+    NewtonReport report;
+    unlocked(interrupt_, [&] { report = engine_->next_point(strength); });
+    return report;
+  }
+
+  NewtonReport newton_step(double reduction, std::int32_t iterations) {
+    NewtonReport report;
+    unlocked(interrupt_, [&] { report = engine_->newton_step(reduction, iterations); });
+    return report;
+  }
+
+  std::int64_t bytes() const { return engine_->bytes(); }
+
+ private:
+  static void check(std::size_t a, std::size_t b, std::int64_t rows, std::int64_t columns) {
+    if (static_cast<std::int64_t>(a) != rows || static_cast<std::int64_t>(b) != columns)
+      throw nb::value_error("row_engine: an array of another shape was expected");
+  }
+
+  PySamples<T, I> samples_;
+  Interrupt interrupt_;
+  std::unique_ptr<RowEngine<T, I>> engine_;
+};
+
+template <class T, class I>
+void bind_one(nb::module_& m) {
+  using S = PyRowEngine<T, I>;
+  nb::class_<S>(m, type_name<T, I>("RowEngine").c_str())
+      .def("set_time_limit", &S::set_time_limit, "seconds"_a)
+      .def("assign", &S::assign, "alpha"_a.noconvert())
+      .def("alpha", &S::alpha, "out"_a.noconvert())
+      .def("weights", &S::weights, "out"_a.noconvert(), "constant"_a.noconvert())
+      .def("run_pass", &S::run_pass, "everything"_a, "leave_below"_a, "quiet"_a, "idle"_a)
+      .def("recompute", &S::recompute)
+      .def("certify", &S::certify)
+      .def("begin_newton", &S::begin_newton, "strength"_a)
+      .def("next_point", &S::next_point, "strength"_a)
+      .def("newton_step", &S::newton_step, "reduction"_a, "iterations"_a)
+      .def_prop_ro("bytes", &S::bytes);
+  m.def(
+      "row_engine",
+      [](const PySamples<T, I>& samples, const std::string& formulation, const std::string& loss,
+         std::int32_t rows, int threads, std::uint64_t seed, std::optional<int> isa) {
+        return new S(samples, row_loss_of(formulation, loss), rows, isa_of(isa), threads, seed);
+      },
+      "samples"_a, "formulation"_a, "loss"_a, "rows"_a, "threads"_a, "seed"_a,
+      "isa"_a = nb::none());
+}
+
+}  // namespace
+
+void bind_row_engine(nb::module_& m) {
+  nb::class_<RowCertificate>(m, "RowCertificate")
+      .def_ro("half_norm", &RowCertificate::half_norm)
+      .def_ro("loss", &RowCertificate::loss)
+      .def_ro("gain", &RowCertificate::gain)
+      .def_ro("dual_half_norm", &RowCertificate::dual_half_norm)
+      .def_ro("violation", &RowCertificate::violation)
+      .def_ro("margin", &RowCertificate::margin)
+      .def_ro("free", &RowCertificate::free);
+  nb::class_<NewtonReport>(m, "NewtonReport")
+      .def_ro("primal", &NewtonReport::primal)
+      .def_ro("dual", &NewtonReport::dual)
+      .def_ro("residual", &NewtonReport::residual)
+      .def_ro("moved", &NewtonReport::moved)
+      .def_ro("length", &NewtonReport::length)
+      .def_ro("iterations", &NewtonReport::iterations)
+      .def_ro("free", &NewtonReport::free)
+      .def_ro("complete", &NewtonReport::complete);
+#define MM_BIND(T, I) bind_one<T, I>(m);
+  MM_FOR_TYPES(MM_BIND)
+#undef MM_BIND
+}
+
+}  // namespace multimargin::bindings
