@@ -52,6 +52,20 @@ class PyRowEngine {
     unlocked(interrupt_, [&] { engine_->weights(out.data(), constant.data()); });
   }
 
+  void copy_weights(Matrix<double> out) const {
+    check(out.shape(0), out.shape(1), engine_->n_features() + 1, engine_->n_rows());
+    engine_->copy_weights(out.data());
+  }
+
+  void put_weights(Matrix<const double> weights) {
+    check(weights.shape(0), weights.shape(1), engine_->n_features() + 1, engine_->n_rows());
+    engine_->put_weights(weights.data());
+  }
+
+  void end_newton() {
+    unlocked(interrupt_, [&] { engine_->end_newton(); });
+  }
+
   PassReport run_pass(bool everything, double leave_below, double quiet, double idle) {
     PassReport report;
     unlocked(interrupt_, [&] { report = engine_->pass(everything, leave_below, quiet, idle); });
@@ -107,6 +121,9 @@ void bind_one(nb::module_& m) {
       .def("assign", &S::assign, "alpha"_a.noconvert())
       .def("alpha", &S::alpha, "out"_a.noconvert())
       .def("weights", &S::weights, "out"_a.noconvert(), "constant"_a.noconvert())
+      .def("copy_weights", &S::copy_weights, "out"_a.noconvert())
+      .def("put_weights", &S::put_weights, "weights"_a.noconvert())
+      .def("end_newton", &S::end_newton)
       .def("run_pass", &S::run_pass, "everything"_a, "leave_below"_a, "quiet"_a, "idle"_a)
       .def("recompute", &S::recompute)
       .def("certify", &S::certify)

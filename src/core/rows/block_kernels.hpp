@@ -185,7 +185,7 @@ bool row_block(const RowSample& b, const double* score, double* alpha, double* s
 
 template <class L>
 RowLossKernels make_row_loss_kernels() {
-  return {kRegister,       !L::relative && !L::centred, L::squared, &row_block<L>,    &shares_of<L>,
+  return {kRegister,       !L::relative && !L::centred, L::squared, &row_block<L>,    &shares_of<L>, &gain_of<L>,
           &row_values<L>,  &row_prox<L>,                &row_slope<L>,    &row_jacobian<L>,
           &row_diagonal<L>};
 }

@@ -35,14 +35,29 @@ NewtonReport RowEngine<T, I>::begin_newton(double strength) {
   const RowWeights W = view(w_);
   each_sample([&](int, std::int64_t i) { data_.gather(X_, W, i, row(score_, i)); });
   tight_.assign(static_cast<std::size_t>(X_.rows), 0);
+  double gain = 0;
+  for (std::int64_t i = 0; i < X_.rows; ++i) gain += loss_.gain(sample(i), row(alpha_, i));
+  dual_half_norm_ = half_norm(w_);
+  dual_ = gain - dual_half_norm_;
   return next_point(strength);
 }
 
 template <class T, class I>
 NewtonReport RowEngine<T, I>::next_point(double strength) {
-  std::copy_n(alpha_.data(), X_.rows * width_, before_.data());
+  if (!before_is_better_) {
+    std::copy_n(alpha_.data(), X_.rows * width_, before_.data());
+    before_dual_ = dual_;
+    before_half_norm_ = dual_half_norm_;
+  }
   set_strength(strength);
   return evaluate();
+}
+
+template <class T, class I>
+void RowEngine<T, I>::end_newton() {
+  if (before_is_better_) alpha_.swap(before_);
+  before_is_better_ = false;
+  recompute();
 }
 
 template <class T, class I>
@@ -63,10 +78,15 @@ NewtonReport RowEngine<T, I>::evaluate() {
     if (seen[i].free > 0 && norm2_[i] > 0) free_.push_back(static_cast<std::int32_t>(i));
   }
   make_weights(alpha_.data(), made_);
-  weights_are_alphas_ = false;
   dual_half_norm_ = half_norm(made_);
+  dual_ = gain - dual_half_norm_;
+  before_is_better_ = before_dual_ > dual_;
+  if (before_is_better_) {
+    dual_ = before_dual_;
+    dual_half_norm_ = before_half_norm_;
+  }
   report.primal = half_norm(w_) + loss;
-  report.dual = gain - dual_half_norm_;
+  report.dual = dual_;
   for (std::int64_t k = 0; k < weight_numbers(); ++k)
     report.residual += (w_[k] - made_[k]) * (w_[k] - made_[k]);
   report.residual /= 2;
@@ -185,6 +205,7 @@ void RowEngine<T, I>::search() {
 #define MM_MEMBERS(T, I)                                         \
   template NewtonReport RowEngine<T, I>::begin_newton(double);   \
   template NewtonReport RowEngine<T, I>::next_point(double);     \
+  template void RowEngine<T, I>::end_newton();                   \
   template NewtonReport RowEngine<T, I>::newton_step(double, std::int32_t);
 MM_FOR_TYPES(MM_MEMBERS)
 #undef MM_MEMBERS

@@ -74,6 +74,8 @@ struct RowLossKernels {
                 double leave_below, double idle, RowReport*);
   // step = what the dual variables of a sample add to the weights, in multiples of x_i
   void (*shares)(const RowSample&, const double* alpha, double* step);
+  // What a sample's dual variables add to the dual, weights apart.
+  double (*gain)(const RowSample&, const double* alpha);
   // rounding: [width] what a margin may be larger by.
   RowValues (*values)(const RowSample&, const double* score, const double* alpha,
                       const double* rounding);

@@ -97,6 +97,7 @@ void RowEngine<T, I>::assign(const double* alpha) {
     std::copy_n(alpha + i * rows_, rows_, out);
     std::fill(out + rows_, out + width_, 0.0);
   }
+  before_is_better_ = false;
   settle_empty();
   std::fill(span_.begin(), span_.end(), std::uint8_t{0});
   std::fill(waits_.begin(), waits_.end(), std::uint8_t{0});
@@ -106,7 +107,19 @@ void RowEngine<T, I>::assign(const double* alpha) {
 template <class T, class I>
 void RowEngine<T, I>::alpha(double* out) const {
   for (std::int64_t i = 0; i < X_.rows; ++i)
-    std::copy_n(alpha_.data() + i * width_, rows_, out + i * rows_);
+    std::copy_n(better_alpha().data() + i * width_, rows_, out + i * rows_);
+}
+
+template <class T, class I>
+void RowEngine<T, I>::copy_weights(double* out) const {
+  for (std::int64_t j = 0; j <= X_.cols; ++j)
+    std::copy_n(w_.data() + j * width_, rows_, out + j * rows_);
+}
+
+template <class T, class I>
+void RowEngine<T, I>::put_weights(const double* weights) {
+  for (std::int64_t j = 0; j <= X_.cols; ++j)
+    std::copy_n(weights + j * rows_, rows_, w_.data() + j * width_);
 }
 
 template <class T, class I>
@@ -147,7 +160,6 @@ double RowEngine<T, I>::half_norm(const Buffer<double>& w) const {
 template <class T, class I>
 void RowEngine<T, I>::recompute() {
   make_weights(alpha_.data(), w_);
-  weights_are_alphas_ = true;
   dual_half_norm_ = half_norm(w_);
 }
 
@@ -182,7 +194,6 @@ PassReport RowEngine<T, I>::pass(bool everything, double leave_below, double qui
     }
   }
   report.visits = count;
-  weights_are_alphas_ = false;  // but for rounding
   return report;
 }
 
@@ -213,7 +224,7 @@ RowCertificate RowEngine<T, I>::certify() {
     const double unit = score_rounding<double>(X_.end(i) - X_.begin(i), norm2_[i]);
     const double own = b.own >= 0 ? own_rounding<double>(unit, norm[b.own]) : 0;
     for (std::int64_t c = 0; c < width_; ++c) rounding[c] = unit * norm[c] + own + 1e-15;
-    values[i] = loss_.values(b, score, row(alpha_, i), rounding);
+    values[i] = loss_.values(b, score, better_alpha().data() + i * width_, rounding);
   });
   for (std::int64_t i = 0; i < X_.rows; ++i) {
     seen.loss += values[i].loss;

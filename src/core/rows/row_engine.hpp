@@ -41,7 +41,7 @@ struct RowCertificate {
 // After a Newton step.
 struct NewtonReport {
   double primal = 0;    // of the weights
-  double dual = 0;      // of the dual variables
+  double dual = 0;      // of the dual variables, or of the point before if that is better
   double residual = 0;  // 1/2 |W - B a|^2: zero where the proximal step is solved
   double moved = 0;     // sum_i |a_i - b_i|^2 / (2 sigma_i)
   double length = 0;    // of the step along Newton's direction
@@ -64,8 +64,11 @@ class RowEngine {
   // Dual variables, samples x weight vectors, and their weights.
   void assign(const double* alpha);
   void alpha(double* out) const;
-  // Weight vectors x features, and the constant feature's weights.
+  // Weight vectors x features, and the constant feature's weights, as the model has them.
   void weights(T* out, T* constant);
+  // (Features + 1) x weight vectors, for a run that comes back to them.
+  void copy_weights(double* out) const;
+  void put_weights(const double* weights);
 
   // One pass of exact steps. Samples whose gap is below `quiet` wait for 2, 4, ... 16 passes unless
   // `everything` is visited; those below `leave_below` stay as they are.
@@ -80,6 +83,8 @@ class RowEngine {
   NewtonReport newton_step(double reduction, std::int32_t iterations);
   // The point before becomes the present one, with another strength.
   NewtonReport next_point(double strength);
+  // Ends them: the weights are made of the dual variables again.
+  void end_newton();
 
   std::int64_t n_samples() const { return X_.rows; }
   std::int64_t n_features() const { return X_.cols; }
@@ -106,6 +111,7 @@ class RowEngine {
   // --- Newton steps
   NewtonReport evaluate();
   void set_strength(double strength);
+  const Buffer<double>& better_alpha() const { return before_is_better_ ? before_ : alpha_; }
   void precondition();
   void apply_preconditioner(const Buffer<double>& r, Buffer<double>& z);
   void centre(Buffer<double>& w) const;
@@ -140,11 +146,12 @@ class RowEngine {
   std::vector<std::uint8_t> waits_, span_;
   Buffer<double> alpha_, w_, scratch_;
   std::vector<Buffer<double>> parts_;  // weights of a chunk of samples
-  bool weights_are_alphas_ = true;
-  double dual_half_norm_ = 0;
+  double dual_half_norm_ = 0;  // of the weights that the better dual variables make
 
   // Newton steps.
   Buffer<double> before_, score_, change_, made_, step_, r_, z_, p_, q_;
+  double dual_ = 0, before_dual_ = 0, before_half_norm_ = 0;
+  bool before_is_better_ = false;
   std::vector<double> sigma_;
   Buffer<double> length_;  // of the step, for each class
   std::vector<std::uint8_t> tight_;

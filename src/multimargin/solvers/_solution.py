@@ -58,6 +58,17 @@ class Alpha:
     box: NDArray[Any]
     norm2: float | None = None  # squared norm of the weights, where it is known
 
+    @staticmethod
+    def of_dense(problem: Problem, alpha: NDArray[Any]) -> Alpha:
+        """Return the variables of all classes without their zeros."""
+        own = np.arange(problem.n_classes)[None, :] == problem.y[:, None]
+        order = np.argsort(~own, axis=1, kind="stable").astype(np.int32)  # the own class first
+        rows = np.arange(len(problem.y))[:, None]
+        kept = ((alpha > 0) | own)[rows, order]
+        slot_begin = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
+        value = alpha[rows, order][kept]
+        return Alpha(problem.formulation, slot_begin, order[kept], value, problem.box)
+
     @property
     def support(self) -> int:
         """Pairs of a sample and another class that hold the model up."""

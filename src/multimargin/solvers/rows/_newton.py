@@ -1,0 +1,69 @@
+"""Newton steps of the proximal point method, and how strong each proximal step is.
+
+The functions are at the head of ``src/core/rows/row_engine.hpp``. A proximal step of strength s
+lets a dual variable move from one bound to the other where its margin is violated by 1 / s. Weak
+steps are solved at once, strong ones get far: so the strength grows, the faster the fewer Newton
+steps the last proximal step took. Every Newton step has a primal value, that of its weights, and a
+dual value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from multimargin._core import NewtonReport
+
+_FIRST_STRENGTH = 1.0
+_MOST_STRENGTH = 1e12
+_REDUCTION = 0.1  # of the residual, by conjugate gradients
+_SOLVED = 0.25  # residual over what the dual variables moved by: the next point comes closer
+_QUICK, _SLOW = 3, 8  # Newton steps in one proximal step
+_GROWTH_QUICK, _GROWTH, _GROWTH_SLOW = 5.0, 3.0, 2.0
+_MOST_STEPS = 40  # in one proximal step; then it is left as it is
+_MOST_ITERATIONS = 250  # of conjugate gradients in one step
+_STALE = 15  # steps without progress: rounding allows no more
+
+
+class Newton:
+    """Newton steps of one row engine, from its present weights and dual variables."""
+
+    def __init__(self, engine: Any, strength: float = _FIRST_STRENGTH) -> None:
+        self._engine, self._strength = engine, strength
+        self._steps = self._stale = 0
+        self.report: NewtonReport = engine.begin_newton(strength)
+        self._best_primal, self._best_dual = self.report.primal, self.report.dual
+
+    @property
+    def gap(self) -> float:
+        """Relative gap of the present weights and the best dual variables, unless rounded."""
+        return (self.report.primal - self.report.dual) / max(abs(self.report.primal), 1e-300)
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether further steps change nothing."""
+        return self._stale >= _STALE
+
+    def step(self) -> bool:
+        """Take one step; return False where the time was up."""
+        if self._is_solved():
+            growth = _GROWTH_QUICK if self._steps <= _QUICK else _GROWTH
+            growth = _GROWTH_SLOW if self._steps > _SLOW else growth
+            self._strength = min(_MOST_STRENGTH, growth * self._strength)
+            self._steps = 0
+            self.report = self._engine.next_point(self._strength)
+        self._steps += 1
+        self.report = self._engine.newton_step(_REDUCTION, _MOST_ITERATIONS)
+        self._note()
+        return bool(self.report.complete)
+
+    def _is_solved(self) -> bool:
+        done = self.report.residual <= _SOLVED * self.report.moved
+        return self._steps > 0 and (done or self._steps >= _MOST_STEPS)
+
+    def _note(self) -> None:
+        primal, dual = self.report.primal, self.report.dual
+        noise = 1e-14 * max(abs(primal), abs(dual))
+        better = primal < self._best_primal - noise or dual > self._best_dual + noise
+        self._stale = 0 if better else self._stale + 1
+        self._best_primal = min(self._best_primal, primal)
+        self._best_dual = max(self._best_dual, dual)

@@ -1,0 +1,290 @@
+"""The solver of any loss with few classes, or whose solution is dense.
+
+A pass solves one sample after the other, all its classes at once. Where passes crawl (dense
+features, large C) Newton steps take over; with few features each is as good as solving a linear
+system, whatever their scale.
+
+Every rank does all of the work, with the same result, and has a share of the weights in the end.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin import _core
+from multimargin.checkpoints._store import Checkpoint
+from multimargin.parallel._partition import divided
+from multimargin.solvers._base import BaseSolver
+from multimargin.solvers._best_so_far import ZERO
+from multimargin.solvers._solution import Alpha, DenseAlpha, Solution, Start, Weights
+from multimargin.solvers.rows._newton import Newton
+
+_FIRST_PASSES = 2  # where all variables are at their bound, nothing is left after them
+_PHASE = 4  # passes between the first certificates
+_LONGEST_PHASE = 32
+# Passes that a run by Newton steps costs, with a matrix per class and without.
+_NEWTON_PASSES, _NEWTON_PASSES_SPARSE = 60.0, 300.0
+_FEW_FEATURES = 1024  # as in newton_system.cpp
+_MOST_MATRIX_ENTRIES = 3e7
+_MULTIPLY_ADDS = 1e9  # per second, to plan the end of a time limit
+_MOST_SNAPSHOT_BYTES = 2**30
+_SMALL = 4e5  # multiply-adds of a pass, up to which a problem is solved to rounding
+_ROUNDING_GAP = 1e-13
+_MOST_POLISHING = 100  # Newton steps
+
+
+class RowSolver(BaseSolver):
+    """One run by passes and Newton steps over all samples with all their classes."""
+
+    name = "rows"
+    depends_on_bundles = False
+    zero_state = ZERO
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        problem = self._problem
+        self._work = float(problem.X.nnz + len(problem.y)) * max(4, problem.weight_rows)
+        self._scan_seconds = 2 * self._work / _MULTIPLY_ADDS
+        self._newton: Newton | None = None
+        self._newton_failed = False
+        self._phase = _PHASE
+        self._engine = _core.row_engine(
+            problem.samples,
+            problem.formulation,
+            problem.loss,
+            problem.weight_rows,
+            threads=self._threads,
+            seed=self._seed,
+            isa=self._isa,
+        )
+
+    def _run(self, start: Start | None) -> Solution:
+        ended_by = self._first(start)
+        while not self._reached() and not ended_by:
+            limit = self._work_on()
+            ended_by = self._look() or limit
+            if not ended_by and self._checkpoint_due():
+                self._write_checkpoint()
+        if not ended_by and self._work <= _SMALL:
+            self._polish()
+        return self._solution("" if self._reached() else ended_by)
+
+    def _first(self, start: Start | None) -> str:
+        """Come to the first certificate; return why the run has to end here, if it has to."""
+        found = self._last_checkpoint()
+        if found is not None:
+            self._resume(found)
+            return self._limit_reached()
+        limit = ""
+        if start is not None:
+            self._engine.assign(self._dense(start))
+        else:
+            limit = self._passes_until(_FIRST_PASSES)
+        return self._look() or limit
+
+    def _reached(self) -> bool:
+        return self._stopping.reached(self._history[-1])
+
+    # ------------------------------------------------------------ passes
+
+    def _work_on(self) -> str:
+        """Go on until a certificate is due; return the limit that ended it before, if any."""
+        if self._newton is not None:
+            return self._newton_until()
+        limit = self._passes_until(self._phase)
+        self._phase = min(2 * self._phase, _LONGEST_PHASE)
+        if not limit and self.accelerated and not self._newton_failed and self._crawls():
+            self._newton = Newton(self._engine)
+            return self._newton_until()
+        return limit
+
+    def _passes_until(self, most: int) -> str:
+        """Pass until the tolerance is likely, but no more often than this."""
+        target, everything = self._target(), not self._history
+        self._seen: list[float] = []
+        for _ in range(most):
+            if limit := self._limit_reached():
+                return limit
+            self._limit_engine()
+            quiet = 0.5 * target / len(self._problem.y) if self._shrinking else -math.inf
+            quiet = quiet if self._stopping.by_gap else -math.inf
+            result = self._engine.run_pass(everything, 0.1 * quiet, quiet, self._stopping.idle)
+            self._pass_done()
+            if not result.complete:
+                return "time_limit"
+            self._seen.append(self._stopping.measure(result))
+            settled = self._seen[-1] <= target
+            if settled and everything:
+                return ""
+            everything = settled or not self._shrinking
+        return self._limit_reached()
+
+    def _target(self) -> float:
+        """Return the measure of a pass at which a certificate is likely to reach the tolerance."""
+        if not self._stopping.by_gap:
+            return self._stopping.tol
+        return self._stopping.tol * self._history[-1].primal if self._history else -math.inf
+
+    def _crawls(self) -> bool:
+        """Say whether passes would need more time than Newton steps, at the rate of the last."""
+        seen, target = self._seen, self._target()
+        if len(seen) < 2 or seen[-1] <= target:
+            return False
+        if not 0 < seen[-1] < seen[0]:
+            return True
+        rate = math.log(seen[0] / seen[-1]) / (len(seen) - 1)
+        return math.log(seen[-1] / target) / rate > self._newton_passes()
+
+    def _newton_passes(self) -> float:
+        features, rows = self._problem.X.shape[1] + 1, self._problem.weight_rows
+        few = features <= _FEW_FEATURES and features**2 * rows <= _MOST_MATRIX_ENTRIES
+        return _NEWTON_PASSES if few else _NEWTON_PASSES_SPARSE
+
+    # ------------------------------------------------------------ Newton steps
+
+    def _newton_until(self) -> str:
+        """Take Newton steps until a certificate is due."""
+        newton = self._newton
+        assert newton is not None
+        before = newton.report.primal
+        while True:
+            if limit := self._limit_reached():
+                return limit
+            self._limit_engine()
+            complete = newton.step()
+            self._pass_done()
+            if not complete:
+                return "time_limit"
+            if newton.exhausted:
+                return self._leave_newton()
+            if self._stopping.by_gap and newton.gap <= self._stopping.tol:
+                return ""
+            if newton.report.primal < 0.99 * before:
+                return ""
+            if not self._stopping.by_gap and newton.gap <= 1e-3 * self._stopping.tol:
+                return self._leave_newton()
+
+    def _leave_newton(self) -> str:
+        self._newton, self._newton_failed = None, True
+        self._engine.end_newton()
+        return ""
+
+    def _polish(self) -> None:
+        """Solve a small problem to rounding."""
+        if not (self.accelerated and self._stopping.by_gap):
+            return
+        if self._newton is None:
+            self._newton = Newton(self._engine)
+        for _ in range(_MOST_POLISHING):
+            if self._newton.gap <= _ROUNDING_GAP or self._newton.exhausted or self._own_limit():
+                break
+            self._newton.step()
+            self._pass_done()
+        self._look()
+
+    # ------------------------------------------------------------ certificates
+
+    def _look(self) -> str:
+        """Certify the present weights; return why the run has to end here, if it has to."""
+        began = time.monotonic()
+        self._engine.set_time_limit(-1.0)
+        if self._newton is None:
+            self._engine.recompute()  # rounding drift cannot hide in the certificate
+        seen = self._engine.certify()
+        self._scan_seconds = time.monotonic() - began
+        return self._scan_done(*_objectives(seen), seen.violation, seen.free)
+
+    def _limit_engine(self) -> None:
+        if self._comm.size == 1:  # else clocks differ, and so would the results
+            self._limit(self._engine)
+
+    # ------------------------------------------------------------ for the base
+
+    def _no_progress(self) -> bool:
+        # In the middle of a proximal step the dual stays that of the point before.
+        return super()._no_progress() if self._newton is None else self._newton.exhausted
+
+    def _shrink(self, factor: float) -> bool:
+        self._newton = None
+        self._engine.assign(self._alpha() * factor)
+        seen = self._engine.certify()
+        self._certified(*_objectives(seen), seen.violation, seen.free)
+        return True
+
+    def _snapshot(self) -> Any:
+        problem = self._problem
+        numbers = (sum(problem.X.shape) + 1) * problem.weight_rows
+        if 8 * numbers > _MOST_SNAPSHOT_BYTES:
+            return None
+        weights = np.empty((problem.X.shape[1] + 1, problem.weight_rows))
+        self._engine.copy_weights(weights)
+        return self._alpha(), weights
+
+    def _restore(self, snapshot: Any) -> None:
+        self._newton = None
+        if snapshot is ZERO:
+            self._engine.assign(np.zeros_like(self._alpha()))
+        else:
+            self._engine.assign(snapshot[0])
+            self._engine.put_weights(snapshot[1])
+
+    def _alpha(self) -> NDArray[np.float64]:
+        alpha = np.empty((len(self._problem.y), self._problem.weight_rows))
+        self._engine.alpha(alpha)
+        return alpha
+
+    def _weights(self) -> Weights:
+        problem = self._problem
+        coef = np.empty((problem.weight_rows, problem.X.shape[1]), dtype=problem.X.dtype)
+        constant = np.empty(problem.weight_rows, dtype=problem.X.dtype)
+        self._engine.weights(coef, constant)
+        if self._comm.size == 1:
+            return Weights(coef, constant)
+        cuts = divided(problem.weight_rows, self._comm.size)
+        mine = slice(cuts[self._comm.rank], cuts[self._comm.rank + 1])
+        classes = np.arange(mine.start, mine.stop, dtype=np.int32)
+        return Weights(coef[mine].copy(), constant[mine].copy(), classes)
+
+    def _kept_alpha(self) -> Start | None:
+        if not self._keep_alpha or self._comm.size > 1:
+            return None
+        problem, alpha = self._problem, self._alpha().astype(self._problem.X.dtype)
+        return Alpha.of_dense(problem, alpha) if problem.facts.sparse_dual else DenseAlpha.of(problem, alpha)
+
+    def _dense(self, start: Start) -> NDArray[np.float64]:
+        problem = self._problem
+        scaled = start.scaled_to(problem).astype(np.float64)
+        if isinstance(start, DenseAlpha):
+            return scaled
+        alpha = np.zeros((len(problem.y), problem.n_classes))
+        rows = np.repeat(np.arange(len(problem.y)), np.diff(start.slot_begin))
+        alpha[rows, start.cls] = scaled
+        alpha[np.arange(len(alpha)), problem.y] = 0
+        return alpha
+
+    # ------------------------------------------------------------ checkpoints
+
+    def _write_checkpoint(self) -> None:
+        """Write the state after a certificate: the run goes on from its dual variables."""
+        assert self._checkpoints is not None
+        common = {"passes": self._passes, "stalled": self._stalled}
+        kept = {**self._kept_history(), "alpha": self._alpha()}
+        self._checkpoints.write(common, {"all": kept} if self._comm.rank == 0 else {})
+
+    def _resume(self, found: Checkpoint) -> None:
+        kept = {name: np.array(value) for name, value in found.part("all").items()}
+        self._passes, self._stalled = found.common["passes"], found.common["stalled"]
+        self._engine.assign(kept["alpha"])
+        self._recall_history(kept)
+
+
+def _objectives(seen: Any) -> tuple[float, float]:
+    """Return bounds of primal and dual."""
+    rounding = 8 * float(np.finfo(np.float64).eps)
+    primal = seen.half_norm * (1 + rounding) + seen.loss * (1 + rounding)
+    return primal, seen.gain - seen.dual_half_norm - rounding * (seen.gain + seen.dual_half_norm)
