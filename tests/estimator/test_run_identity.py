@@ -42,7 +42,7 @@ def test_a_checkpoint_opens_after_its_solver_was_renamed(formulation, tmp_path):
     model = MulticlassSVC(formulation, C=10.0, tol=1e-6, max_iter=8, random_state=0)
     with pytest.warns(ConvergenceWarning):
         before = distributed.fit(model, X, y, checkpoint=tmp_path, checkpoint_every=0.0)
-    kind = choose(formulation, checkpoints=True)
+    kind = choose(formulation, checkpoints=True).solver
     identity = read_manifest(step_folder(tmp_path, steps(tmp_path)[-1]))["identity"]
     assert identity["solver"] == kind.name
     called, kind.__name__ = kind.__name__, "Renamed"

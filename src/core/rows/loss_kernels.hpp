@@ -173,29 +173,44 @@ inline double simplex_root(const double* v, std::int64_t width, double sum) {
   return t;
 }
 
-// Puts the projection of v onto the dual's set in its place; returns whether a common bound is used
-// up.
+// v = the projection of before + sigma margin onto the dual's set, `before` = nullptr: of
+// sigma margin. `margin` may be v. Returns whether a common bound is used up.
 template <class L>
-inline bool project(const RowSample& b, double* v) {
+inline bool project(const RowSample& b, double sigma, const double* margin, const double* before,
+                    double* work, double* v) {
+  const auto wanted = [&](std::int64_t c, double shift) {
+    const Reg step = sigma * (load(margin + c) - shift);
+    return before == nullptr ? step : load(before + c) + step;
+  };
   if (!L::shared) {
     const Reg most = spread(ceiling<L>(b));
-    each_register(b.width, [&](std::int64_t c) { store(v + c, clip(load(v + c), most)); });
+    each_register(b.width, [&](std::int64_t c) { store(v + c, clip(wanted(c, 0), most)); });
     return false;
   }
   const double sum =
-      sum_registers(b.width, [&](std::int64_t c) { return larger(load(v + c), Reg{}); });
+      sum_registers(b.width, [&](std::int64_t c) { return larger(wanted(c, 0), Reg{}); });
   if (sum <= b.box) {
-    each_register(b.width, [&](std::int64_t c) { store(v + c, larger(load(v + c), Reg{})); });
+    each_register(b.width, [&](std::int64_t c) { store(v + c, larger(wanted(c, 0), Reg{})); });
     return false;
   }
-  const double t = simplex_root(v, b.width, b.box);
-  each_register(b.width, [&](std::int64_t c) { store(v + c, larger(load(v + c) - t, Reg{})); });
+  // Only differences of margins count, in which no digit is lost yet.
+  Reg most = load(margin);
+  each_register(b.width, [&](std::int64_t c) { most = larger(most, load(margin + c)); });
+  const double top = largest(most);
+  each_register(b.width, [&](std::int64_t c) { store(work + c, wanted(c, top)); });
+  const double t = simplex_root(work, b.width, b.box);
+  const double used =
+      sum_registers(b.width, [&](std::int64_t c) { return larger(load(work + c) - t, Reg{}); });
+  // The sum is known better than the variables are.
+  each_register(b.width, [&](std::int64_t c) {
+    store(v + c, larger(load(work + c) - t, Reg{}) * (b.box / used));
+  });
   return true;
 }
 
 template <class L>
 RowProx row_prox(const RowSample& b, double sigma, const double* score, const double* before,
-                 double* alpha) {
+                 double* alpha, double* work) {
   RowProx prox;
   margins_of<L>(b, score, alpha);
   Reg most{}, sum{};
@@ -203,11 +218,10 @@ RowProx row_prox(const RowSample& b, double sigma, const double* score, const do
     const Reg m = load(alpha + c), positive = larger(m, Reg{});
     most = larger(most, positive);
     sum += L::squared ? positive * positive : positive;
-    store(alpha + c, L::squared ? sigma * m : load(before + c) + sigma * m);
   });
   const bool finite = b.box < std::numeric_limits<double>::infinity();
   prox.loss = finite ? b.box * (L::shared ? largest(most) : total(sum)) : 0;
-  prox.tight = project<L>(b, alpha);
+  prox.tight = project<L>(b, sigma, alpha, L::squared ? nullptr : before, work, alpha);
   const double box = ceiling<L>(b);
   Reg free{}, moved{};
   each_register(b.width, [&](std::int64_t c) {
@@ -230,11 +244,7 @@ void row_slope(const RowSample& b, double sigma, const double* score, const doub
   });
   double* a = work + b.width;
   margins_of<L>(b, work, a);
-  each_register(b.width, [&](std::int64_t c) {
-    const Reg m = load(a + c);
-    store(a + c, L::squared ? sigma * m : load(before + c) + sigma * m);
-  });
-  project<L>(b, a);
+  project<L>(b, sigma, a, L::squared ? nullptr : before, work, a);
   // Margins of others grow with their score; the own one falls, and takes all of them along where
   // margins are relative.
   const double own = b.own >= 0 ? a[b.own] : 0;

@@ -64,8 +64,9 @@ template <class T, class I>
 NewtonReport RowEngine<T, I>::evaluate() {
   NewtonReport report;
   std::vector<RowProx> seen(static_cast<std::size_t>(X_.rows));
-  each_sample([&](int, std::int64_t i) {
-    seen[i] = loss_.prox(sample(i), sigma_[i], row(score_, i), row(before_, i), row(alpha_, i));
+  each_sample([&](int member, std::int64_t i) {
+    seen[i] = loss_.prox(sample(i), sigma_[i], row(score_, i), row(before_, i), row(alpha_, i),
+                         scratch(member, 0));
   });
   free_.clear();
   double loss = 0, gain = 0;

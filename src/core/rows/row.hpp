@@ -80,7 +80,7 @@ struct RowLossKernels {
   RowValues (*values)(const RowSample&, const double* score, const double* alpha,
                       const double* rounding);
   RowProx (*prox)(const RowSample&, double sigma, const double* score, const double* before,
-                  double* alpha);
+                  double* alpha, double* work);
   // slope[c] += what a.m grows by along `change` of the scores, at score + length * change
   void (*slope)(const RowSample&, double sigma, const double* score, const double* change,
                 const double* length, const double* before, double* work, double* slope);

@@ -75,7 +75,7 @@ void RowEngine<T, I>::settle_empty() {
       std::fill_n(row(alpha_, i), width_, 0.0);
     else
       loss_.prox(sample(i), (loss_.squared ? 2 : 1e9) * box, zero.data(), zero.data(),
-                 row(alpha_, i));
+                 row(alpha_, i), scratch(0, 0));
   }
 }
 

@@ -51,11 +51,12 @@ class CheckpointFolder:
 
 @dataclass(frozen=True)
 class Solved:
-    """A solution, the bundles it was found with (None: it depends on none), and checkpoints."""
+    """A solution, and how it was found: the bundles (None: it depends on none), the engine."""
 
     solution: Solution
     bundles: int | None
     checkpoints: Checkpoints | None
+    engine: str  # which one, and why
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,12 @@ class Fit:
         seed = _common_seed(options.random_state, comm)
         bundles = _bundles(options, problem, comm, folder)
         asked, kept = (options.formulation, options.solver), folder is not None
-        kind = choose(*asked, ranks=comm.size, bundles=bundles, checkpoints=kept)
+        kind, reason = choose(
+            *asked, ranks=comm.size, bundles=bundles, checkpoints=kept, problem=problem
+        )
+        engine = f"{kind.engine} ({reason})"
+        if options.verbose > 1 and comm.rank == 0:
+            note(f"engine: {engine}")
         checkpoints = None
         if folder is not None:
             # The solver chosen, not the one asked for: "auto" and its choice are the same run.
@@ -133,7 +139,8 @@ class Fit:
             if checkpoints is not None:
                 checkpoints.close()
             raise
-        return Solved(solution, bundles if kind.depends_on_bundles else None, checkpoints)
+        bundles = bundles if kind.depends_on_bundles else None
+        return Solved(solution, bundles, checkpoints, engine)
 
     def linear_model(self, weights: Weights) -> dict[str, Any]:
         """The fitted attributes that prediction needs, from the weights of all classes."""
@@ -185,7 +192,8 @@ def take(estimator: Any, solved: Solved, attributes: Mapping[str, Any]) -> None:
     estimator.dual_gap_ = solution.gap
     estimator.violation_ = solution.violation
     estimator.converged_ = solution.converged
-    estimator.history_ = [record.as_dict() for record in solution.history]
+    engine = {"engine": solved.engine}
+    estimator.history_ = [record.as_dict() | engine for record in solution.history]
     estimator.n_bundles_ = solved.bundles
 
 

@@ -24,8 +24,8 @@ from multimargin.solvers._stopping import STOPPINGS
 # NumPy's numbers are given, too, and truth values as numbers.
 _TYPES: dict[str, type] = {
     **dict.fromkeys(("C", "tol"), float),
-    **dict.fromkeys(("n_reductions", "max_iter", "n_bundles"), int),
-    **dict.fromkeys(("warm_start", "verbose", "shrinking"), bool),
+    **dict.fromkeys(("n_reductions", "max_iter", "n_bundles", "verbose"), int),
+    **dict.fromkeys(("warm_start", "shrinking"), bool),
 }
 
 
@@ -50,7 +50,7 @@ class FitOptions:
     warm_start: bool
     sparse_coef: bool | str
     random_state: int | np.random.RandomState | None
-    verbose: bool
+    verbose: int
     time_limit: float | None
     n_bundles: int | None
     shrinking: bool

@@ -37,6 +37,7 @@ class BaseSolver(ABC):
     """
 
     name: ClassVar[str]  # in formulations and checkpoints
+    engine: ClassVar[str]  # for users
     # Whether it can divide the classes over ranks and bundles, and keep checkpoints.
     divides_classes: ClassVar[bool] = True
     takes_reductions = False  # in the constructor: how often a mean is reduced in an epoch

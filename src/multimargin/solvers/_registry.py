@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from multimargin.formulations import FORMULATIONS, Formulation
 from multimargin.solvers._base import BaseSolver
+from multimargin.solvers._engine_choice import choose_engine
+from multimargin.solvers._problem import Problem
 from multimargin.solvers.active_set._solver import ActiveSetSolver
 from multimargin.solvers.llw._alternating import AlternatingSolver, ExtrapolatedSolver
 from multimargin.solvers.llw._solver import BlockSolver
@@ -39,25 +43,44 @@ SOLVERS: dict[str, dict[str, type[BaseSolver]]] = {
 }
 
 
+class Choice(NamedTuple):
+    solver: type[BaseSolver]
+    reason: str
+
+
+def choose_for(problem: Problem, solver: str = "auto") -> Choice:
+    """Return the solver for a run in one process, from its data."""
+    kind = SOLVERS[problem.formulation][solver]
+    if solver not in ("auto", "passes"):
+        return Choice(kind, "it was asked for")
+    rows, reason = choose_engine(problem)
+    by_rows = {"auto": RowSolver.name, "passes": f"{RowSolver.name}passes"}
+    return Choice(_BY_NAME[by_rows[solver]] if rows else kind, reason)
+
+
 def choose(
     formulation: str,
     solver: str = "auto",
     ranks: int = 1,
     bundles: int | None = None,
     checkpoints: bool = False,
-) -> type[BaseSolver]:
+    problem: Problem | None = None,
+) -> Choice:
     """Return the solver for a run; raise ValueError if it would have to divide classes and cannot.
 
     With `checkpoints` any number of ranks must be able to go on with the run.
     """
-    if solver == "auto" and (ranks > 1 or bundles is not None or checkpoints):
+    divided = ranks > 1 or bundles is not None or checkpoints
+    if not divided and problem is not None:
+        return choose_for(problem, solver)
+    if solver == "auto" and divided:
         solver = FORMULATIONS[formulation].divided_solver
     kind = SOLVERS[formulation][solver]
     given = [f"{ranks} ranks"] if ranks > 1 else []
     given += [f"{bundles} bundles"] if (bundles or 1) > 1 else []
     given += ["checkpoints"] if checkpoints else []
     if not given or kind.divides_classes:
-        return kind
+        return Choice(kind, f"the run has {' and '.join(given)}" if given else "")
     auto = FORMULATIONS[formulation].divided_solver
     others = [user for user, kind in SOLVERS[formulation].items() if kind.divides_classes]
     others = [f" or {user!r}" for user in others if user not in ("auto", auto)]

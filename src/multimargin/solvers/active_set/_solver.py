@@ -60,6 +60,7 @@ class ActiveSetSolver(BaseSolver):
     """
 
     name = "activeset"
+    engine = "active set"
     zero_state = ZERO
 
     def __init__(self, *args: Any, plan: Plan | None = None, **kwargs: Any) -> None:

@@ -42,6 +42,7 @@ _MOST_SNAPSHOT_BYTES = 2**30  # of the dual variables of the best certificate
 class LlwSolver(BaseSolver):
     """State, certificate and weights: common to the ways to the optimum."""
 
+    engine = "rows of Lee-Lin-Wahba"
     zero_state = ZERO
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -35,6 +35,7 @@ class OvrSolver(BaseSolver):
     """One run of all binary problems."""
 
     name = "ovr"
+    engine = "lines"
     depends_on_bundles = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -34,7 +34,7 @@ _MOST_MATRIX_ENTRIES = 3e7
 _MULTIPLY_ADDS = 1e9  # per second, to plan the end of a time limit
 _MOST_SNAPSHOT_BYTES = 2**30
 _SMALL = 4e5  # multiply-adds of a pass, up to which a problem is solved to rounding
-_ROUNDING_GAP = 1e-13
+_ROUNDING_GAP, _AT_ROUNDING = 1e-13, 1e-11
 _MOST_POLISHING = 100  # Newton steps
 
 
@@ -42,6 +42,7 @@ class RowSolver(BaseSolver):
     """One run by passes and Newton steps over all samples with all their classes."""
 
     name = "rows"
+    engine = "rows"
     depends_on_bundles = False
     zero_state = ZERO
 
@@ -175,9 +176,14 @@ class RowSolver(BaseSolver):
         return ""
 
     def _polish(self) -> None:
-        """Solve a small problem to rounding."""
-        if not (self.accelerated and self._stopping.by_gap):
+        """Solve a small problem to rounding, which takes a few steps more.
+
+        The weights are those of the dual variables then, so that a run that starts from them ends
+        with the same.
+        """
+        if not (self.accelerated and self._stopping.by_gap) or self._history[-1].gap <= _AT_ROUNDING:
             return
+        before = self._snapshot()
         if self._newton is None:
             self._newton = Newton(self._engine)
         for _ in range(_MOST_POLISHING):
@@ -185,7 +191,13 @@ class RowSolver(BaseSolver):
                 break
             self._newton.step()
             self._pass_done()
+        self._newton = None
+        self._engine.end_newton()
         self._look()
+        if not self._reached():
+            self._restore(before)
+            self._history.pop()
+            self._present = self._history[-1]
 
     # ------------------------------------------------------------ certificates
 
