@@ -181,10 +181,7 @@ class RowSolver(BaseSolver):
         The weights are those of the dual variables then, so that a run that starts from them ends
         with the same.
         """
-        if (
-            not (self.accelerated and self._stopping.by_gap)
-            or self._history[-1].gap <= _AT_ROUNDING
-        ):
+        if not (self.accelerated and self._stopping.by_gap) or self._history[-1].gap <= _AT_ROUNDING:
             return
         before = self._snapshot()
         if self._newton is None:
@@ -269,11 +266,7 @@ class RowSolver(BaseSolver):
         if not self._keep_alpha or self._comm.size > 1:
             return None
         problem, alpha = self._problem, self._alpha().astype(self._problem.X.dtype)
-        return (
-            Alpha.of_dense(problem, alpha)
-            if problem.facts.sparse_dual
-            else DenseAlpha.of(problem, alpha)
-        )
+        return Alpha.of_dense(problem, alpha) if problem.facts.sparse_dual else DenseAlpha.of(problem, alpha)
 
     def _dense(self, start: Start) -> NDArray[np.float64]:
         problem = self._problem
