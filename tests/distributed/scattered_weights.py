@@ -38,8 +38,8 @@ def scattering(kind):
 def scatter_all(monkeypatch):
     """Let every formulation be trained so."""
 
-    def choose(formulation, solver, ranks, bundles, checkpoints):
-        kind = _registry.choose(formulation, solver, bundles=bundles, checkpoints=checkpoints)
-        return scattering(kind)
+    def choose(formulation, solver, ranks, **options):
+        kind, reason = _registry.choose(formulation, solver, **options)
+        return scattering(kind), reason
 
     monkeypatch.setattr(_fit, "choose", choose)

@@ -181,7 +181,10 @@ def sparse():
 @pytest.mark.parametrize("weights", [None, "float16"])
 def test_files(sparse, tmp_path, formulation, weights):
     X, y = sparse
-    model = MulticlassSVC(formulation, warm_start=True, random_state=0).fit(X, y)
+    C = 1.0
+    if formulation in ("adm", "atm"):  # many samples have zero weights, whatever C
+        X, y, C = X[:60], y[:60], 100.0
+    model = MulticlassSVC(formulation, C, warm_start=True, random_state=0).fit(X, y)
     whole = model.certify(X, y)
     assert whole.gap <= model.dual_gap_ + 1e-6
     for dual in (True, False):

@@ -200,6 +200,9 @@ def test_defaults_depend_on_formulation_and_classes(data):
     assert default_penalties("ww", 150)[0] == pytest.approx(10 / 150)
     assert default_penalties("ww", 3)[0] == pytest.approx(0.1)
     assert default_penalties("llw", 1_139)[0] == pytest.approx(10)
+    assert default_penalties("rm", 1_139)[0] == pytest.approx(10)
+    assert default_penalties("atm", 20)[0] == pytest.approx(10)
+    assert default_penalties("mmr", 20)[0] == pytest.approx(0.03)
     X, y, *_ = data
     found = path(X, y, formulation="cs", tol=0.1, keep="none")
     assert [p.C for p in found] == list(default_penalties("cs", len(np.unique(y))))

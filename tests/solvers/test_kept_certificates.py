@@ -104,7 +104,8 @@ def test_a_tiny_budget_is_used(C, bundles):
     check_true(model, X, y)
 
 
-@pytest.mark.parametrize("formulation", FORMULATIONS)
+# Of weights with a maximum of absolute margins, no multiple need be better than zero.
+@pytest.mark.parametrize("formulation", sorted({*FORMULATIONS} - {"adm", "atm"}))
 def test_a_run_of_one_pass_is_better_than_zero(formulation):
     X, y = load_digits(return_X_y=True)
     model = MulticlassSVC(formulation, 10.0, max_iter=1, warm_start=True, random_state=0).fit(X, y)

@@ -18,13 +18,14 @@ _DECADES = 2.5
 def default_penalties(formulation: str, n_classes: int) -> tuple[float, ...]:
     """Return the ten values of C that are tried where none are given, rising geometrically.
 
-    "cs", "ovr", "adm", "atm" and "mmr": 0.03 to 10, which for samples of about unit length (texts)
+    "cs", "ovr" and "mmr": 0.03 to 10, which for samples of about unit length (texts)
     reaches from models near the class means to models that fit all training samples. "ww", whose
     loss adds up over classes: the same, but for less than 333 classes from 10 / `n_classes` on, at
     most 0.1. Below that every sample needs most classes to reach its margin: fits are slow, and
     models dense and no better. "llw", "ats" and "rm": from `n_classes` / 100, at least 1 and at
     most 10, to 316 times that, since below nearly all dual variables are at C, and models are the
-    same but for their scale.
+    same but for their scale. "adm" and "atm": from the square of `n_classes` / 40, for
+    the same reason.
 
     Parameters
     ----------
