@@ -27,15 +27,12 @@ inline BinaryLoss loss_of(const std::string& name) {
 
 inline RowLoss row_loss_of(const std::string& formulation, const std::string& loss) {
   if (formulation == "ovr" && loss == "squared_hinge") return RowLoss::one_vs_rest_squared;
-  const std::pair<const char*, RowLoss> all[] = {{"ww", RowLoss::weston_watkins},
-                                                 {"cs", RowLoss::crammer_singer},
-                                                 {"llw", RowLoss::lee_lin_wahba},
-                                                 {"ovr", RowLoss::one_vs_rest},
-                                                 {"adm", RowLoss::discriminative_max},
-                                                 {"ats", RowLoss::total_sum},
-                                                 {"atm", RowLoss::total_max},
-                                                 {"mmr", RowLoss::max_margin_regression},
-                                                 {"rm", RowLoss::reinforced}};
+  const std::pair<const char*, RowLoss> all[] = {
+      {"ww", RowLoss::weston_watkins},      {"cs", RowLoss::crammer_singer},
+      {"llw", RowLoss::lee_lin_wahba},      {"ovr", RowLoss::one_vs_rest},
+      {"adm", RowLoss::discriminative_max}, {"ats", RowLoss::total_sum},
+      {"atm", RowLoss::total_max},          {"mmr", RowLoss::max_margin_regression},
+      {"rm", RowLoss::reinforced}};
   for (const auto& [name, kind] : all)
     if (formulation == name && loss == "hinge") return kind;
   throw nanobind::value_error(("unknown formulation: " + formulation + ", " + loss).c_str());

@@ -4,7 +4,8 @@
 //   relative   m_c = asked_c + s_c - s_y,      w_c += (sum a [c = y] - a_c) x
 //   otherwise  m_c = asked_c - sign_c s_c,     w_c += sign_c a_c x
 //   own, others   which classes have a variable
-//   shared     a_c >= 0 and sum a <= U, the loss is the largest margin; otherwise 0 <= a_c <= U, the
+//   shared     a_c >= 0 and sum a <= U, the loss is the largest margin; otherwise 0 <= a_c <= U,
+//   the
 //              loss is the sum of margins
 //   centred    weights sum to zero over the classes: the mean of the shares is taken off
 //   squared    the loss is U m^2; a_c has no upper bound, and the dual loses a_c^2 / (4 U)

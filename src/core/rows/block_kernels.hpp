@@ -53,8 +53,7 @@ inline void solve_relative(const RowSample& b, double before, double* v) {
                                   *slope = -total(free) - (at < room ? 1 : 0);
                                   *size = left > right ? left : right;
                                 });
-  each_register(b.width,
-                [&](std::int64_t c) { store(v + c, clip(load(v + c) - t, spread(box))); });
+  each_register(b.width, [&](std::int64_t c) { store(v + c, clip(load(v + c) - t, spread(box))); });
 }
 
 // Centred: v_c = a_c + m_c / k in; returns D, with K D = sum of others' steps less the own step.
@@ -64,22 +63,21 @@ inline double centred_root(const RowSample& b, double box, const double* v, doub
   const double classes = b.n_classes, infinite = std::numeric_limits<double>::infinity();
   const double most = box < infinite ? 2 * box + sum_before / classes + 1 : infinite;
   const double least = -2 * (sum_before + a_own + (own > 0 ? own : 0) + 1);
-  return falling_root(
-      0, least, most, [&](double at, double* value, double* slope, double* size) {
-        Reg sum{}, free{};
-        each_register(b.width, [&](std::int64_t c) {
-          const Reg x = load(v + c) + at;
-          sum += clip(x, spread(box));
-          free += (x > 0.0) & (x < box) ? spread(1) : Reg{};
-        });
-        double others = total(sum) - sum_before, mine = own - at, count = total(free);
-        if (mine > 0 && mine < box) count += 1;
-        mine = (mine < 0 ? 0 : mine > box ? box : mine) - a_own;
-        *value = others - mine - classes * at;
-        *slope = count - classes;
-        *size = (others < 0 ? -others : others) + (mine < 0 ? -mine : mine) + sum_before + a_own +
-                classes * (at < 0 ? -at : at);
-      });
+  return falling_root(0, least, most, [&](double at, double* value, double* slope, double* size) {
+    Reg sum{}, free{};
+    each_register(b.width, [&](std::int64_t c) {
+      const Reg x = load(v + c) + at;
+      sum += clip(x, spread(box));
+      free += (x > 0.0) & (x < box) ? spread(1) : Reg{};
+    });
+    double others = total(sum) - sum_before, mine = own - at, count = total(free);
+    if (mine > 0 && mine < box) count += 1;
+    mine = (mine < 0 ? 0 : mine > box ? box : mine) - a_own;
+    *value = others - mine - classes * at;
+    *slope = count - classes;
+    *size = (others < 0 ? -others : others) + (mine < 0 ? -mine : mine) + sum_before + a_own +
+            classes * (at < 0 ? -at : at);
+  });
 }
 
 // ATM where the budget is used up: the own variable p. G grows in p.
@@ -128,9 +126,8 @@ inline void solve_centred(const RowSample& b, double sum_before, double own, dou
         threshold = simplex_root(v, b.width, b.box);
     }
   }
-  each_register(b.width, [&](std::int64_t c) {
-    store(v + c, clip(load(v + c) - threshold, spread(box)));
-  });
+  each_register(b.width,
+                [&](std::int64_t c) { store(v + c, clip(load(v + c) - threshold, spread(box))); });
   if (L::own && b.own >= 0) v[b.own] = mine;
 }
 
@@ -171,8 +168,7 @@ bool row_block(const RowSample& b, const double* score, double* alpha, double* s
     // Their sum is known better than they are, and must not exceed the bound.
     const double used = sum_registers(b.width, [&](std::int64_t c) { return load(v + c); });
     if (used > b.box)
-      each_register(b.width,
-                    [&](std::int64_t c) { store(v + c, load(v + c) * (b.box / used)); });
+      each_register(b.width, [&](std::int64_t c) { store(v + c, load(v + c) * (b.box / used)); });
   }
   each_register(b.width, [&](std::int64_t c) {
     const Reg fresh = load(v + c);
@@ -185,9 +181,12 @@ bool row_block(const RowSample& b, const double* score, double* alpha, double* s
 
 template <class L>
 RowLossKernels make_row_loss_kernels() {
-  return {kRegister,       !L::relative && !L::centred, L::squared, &row_block<L>,    &shares_of<L>, &gain_of<L>,
-          &row_values<L>,  &row_prox<L>,                &row_slope<L>,    &row_jacobian<L>,
-          &row_diagonal<L>};
+  return {kRegister,        !L::relative && !L::centred,
+          L::squared,       L::centred,
+          &row_block<L>,    &shares_of<L>,
+          &gain_of<L>,      &row_values<L>,
+          &row_prox<L>,     &row_slope<L>,
+          &row_jacobian<L>, &row_diagonal<L>};
 }
 
 }  // namespace MM_ISA

@@ -45,8 +45,7 @@ inline void scatter_some(const Csr<T, I>& X, const RowWeights& W, std::int64_t i
   for (std::int64_t t = X.begin(i); t < end; ++t) {
     double* row = W.w + static_cast<std::int64_t>(X.indices[t]) * W.width + c;
     const double x = static_cast<double>(X.data[t]);
-    for (int k = 0; k < N; ++k)
-      store(row + k * kRegister, load(row + k * kRegister) + x * s[k]);
+    for (int k = 0; k < N; ++k) store(row + k * kRegister, load(row + k * kRegister) + x * s[k]);
   }
   if (W.bias != 0)
     for (int k = 0; k < N; ++k)
@@ -54,20 +53,36 @@ inline void scatter_some(const Csr<T, I>& X, const RowWeights& W, std::int64_t i
 }
 
 // Calls what(c, constant) for stretches of at most eight registers.
-#define MM_STRETCHES(width, name, ...)                       \
-  for (std::int64_t c = 0; c < (width);) {                   \
-    const std::int64_t left = ((width) - c) / kRegister;     \
-    switch (left < 8 ? left : 8) {                           \
-      case 1: name<1>(__VA_ARGS__); break;                   \
-      case 2: name<2>(__VA_ARGS__); break;                   \
-      case 3: name<3>(__VA_ARGS__); break;                   \
-      case 4: name<4>(__VA_ARGS__); break;                   \
-      case 5: name<5>(__VA_ARGS__); break;                   \
-      case 6: name<6>(__VA_ARGS__); break;                   \
-      case 7: name<7>(__VA_ARGS__); break;                   \
-      default: name<8>(__VA_ARGS__); break;                  \
-    }                                                        \
-    c += (left < 8 ? left : 8) * kRegister;                  \
+#define MM_STRETCHES(width, name, ...)                   \
+  for (std::int64_t c = 0; c < (width);) {               \
+    const std::int64_t left = ((width) - c) / kRegister; \
+    switch (left < 8 ? left : 8) {                       \
+      case 1:                                            \
+        name<1>(__VA_ARGS__);                            \
+        break;                                           \
+      case 2:                                            \
+        name<2>(__VA_ARGS__);                            \
+        break;                                           \
+      case 3:                                            \
+        name<3>(__VA_ARGS__);                            \
+        break;                                           \
+      case 4:                                            \
+        name<4>(__VA_ARGS__);                            \
+        break;                                           \
+      case 5:                                            \
+        name<5>(__VA_ARGS__);                            \
+        break;                                           \
+      case 6:                                            \
+        name<6>(__VA_ARGS__);                            \
+        break;                                           \
+      case 7:                                            \
+        name<7>(__VA_ARGS__);                            \
+        break;                                           \
+      default:                                           \
+        name<8>(__VA_ARGS__);                            \
+        break;                                           \
+    }                                                    \
+    c += (left < 8 ? left : 8) * kRegister;              \
   }
 
 template <class T, class I>

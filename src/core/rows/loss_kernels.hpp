@@ -34,7 +34,8 @@ inline void margins_of(const RowSample& b, const double* score, double* margin) 
   if (L::others) {
     const double shift = L::relative ? score[b.own] : 0;
     if (b.asked == nullptr) {
-      each_register(b.width, [&](std::int64_t c) { store(margin + c, load(score + c) + (1 - shift)); });
+      each_register(b.width,
+                    [&](std::int64_t c) { store(margin + c, load(score + c) + (1 - shift)); });
     } else {
       each_register(b.width, [&](std::int64_t c) {
         store(margin + c, load(b.asked + c) + (load(score + c) - shift));
@@ -54,12 +55,13 @@ inline double gain_of(const RowSample& b, const double* alpha) {
   if (b.asked == nullptr)
     gain = sum_registers(b.width, [&](std::int64_t c) { return load(alpha + c); });
   else
-    gain = sum_registers(b.width,
-                         [&](std::int64_t c) { return load(alpha + c) * load(b.asked + c); });
+    gain =
+        sum_registers(b.width, [&](std::int64_t c) { return load(alpha + c) * load(b.asked + c); });
   if (L::own && b.own >= 0) gain += (L::own_margin(b.n_classes) - 1) * alpha[b.own];
   if (L::squared)
-    gain -= 0.25 / b.box *
-            sum_registers(b.width, [&](std::int64_t c) { return load(alpha + c) * load(alpha + c); });
+    gain -= 0.25 / b.box * sum_registers(b.width, [&](std::int64_t c) {
+              return load(alpha + c) * load(alpha + c);
+            });
   return gain;
 }
 

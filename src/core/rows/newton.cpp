@@ -10,7 +10,7 @@ namespace multimargin {
 
 namespace {
 
-constexpr int kMostLengths = 20;       // tried along one direction
+constexpr int kMostLengths = 20;         // tried along one direction
 constexpr double kSearchAccuracy = 0.1;  // of the slope at its beginning
 
 }  // namespace
@@ -32,12 +32,13 @@ template <class T, class I>
 NewtonReport RowEngine<T, I>::begin_newton(double strength) {
   for (Buffer<double>* b : {&before_, &score_, &change_})
     b->reset(static_cast<std::size_t>(X_.rows * width_));
+  recompute();  // passes have let them drift
   const RowWeights W = view(w_);
   each_sample([&](int, std::int64_t i) { data_.gather(X_, W, i, row(score_, i)); });
   tight_.assign(static_cast<std::size_t>(X_.rows), 0);
+  before_is_better_ = false;
   double gain = 0;
   for (std::int64_t i = 0; i < X_.rows; ++i) gain += loss_.gain(sample(i), row(alpha_, i));
-  dual_half_norm_ = half_norm(w_);
   dual_ = gain - dual_half_norm_;
   return next_point(strength);
 }
@@ -158,8 +159,7 @@ void RowEngine<T, I>::search() {
     bool done = false;
   };
   std::vector<Bracket> brackets(static_cast<std::size_t>(loss_.independent ? rows_ : 1));
-  for (std::int32_t c = 0; c < rows_; ++c)
-    brackets[loss_.independent ? c : 0].at_low += first[c];
+  for (std::int32_t c = 0; c < rows_; ++c) brackets[loss_.independent ? c : 0].at_low += first[c];
   for (Bracket& b : brackets) {
     b.wanted = kSearchAccuracy * std::abs(b.at_low);
     b.done = !(b.at_low < 0);
@@ -203,10 +203,10 @@ void RowEngine<T, I>::search() {
   }
 }
 
-#define MM_MEMBERS(T, I)                                         \
-  template NewtonReport RowEngine<T, I>::begin_newton(double);   \
-  template NewtonReport RowEngine<T, I>::next_point(double);     \
-  template void RowEngine<T, I>::end_newton();                   \
+#define MM_MEMBERS(T, I)                                       \
+  template NewtonReport RowEngine<T, I>::begin_newton(double); \
+  template NewtonReport RowEngine<T, I>::next_point(double);   \
+  template void RowEngine<T, I>::end_newton();                 \
   template NewtonReport RowEngine<T, I>::newton_step(double, std::int32_t);
 MM_FOR_TYPES(MM_MEMBERS)
 #undef MM_MEMBERS

@@ -13,10 +13,10 @@ namespace multimargin {
 
 namespace {
 
-constexpr std::int64_t kMostFeatures = 1024;   // of a dense matrix per class
-constexpr double kMostEntries = 3e7;           // of all such matrices
+constexpr std::int64_t kMostFeatures = 1024;    // of a dense matrix per class
+constexpr double kMostEntries = 3e7;            // of all such matrices
 constexpr std::int64_t kSamplesPerFeature = 4;  // that a matrix is made of; more add no accuracy
-constexpr std::int64_t kTogether = 8;          // samples added to a matrix at a time
+constexpr std::int64_t kTogether = 8;           // samples added to a matrix at a time
 constexpr std::int64_t kNumbersPerTask = 4096;
 
 }  // namespace
@@ -39,7 +39,7 @@ double RowEngine<T, I>::dot(const Buffer<double>& a, const Buffer<double>& b) {
 // Takes the mean over the classes off each feature's weights.
 template <class T, class I>
 void RowEngine<T, I>::centre(Buffer<double>& w) const {
-  if (!centred_) return;
+  if (loss_.independent) return;  // otherwise they sum to zero
   for (std::int64_t j = 0; j <= X_.cols; ++j) {
     double* r = w.data() + j * width_;
     const double mean = std::accumulate(r, r + rows_, 0.0) / rows_;
@@ -52,7 +52,8 @@ void RowEngine<T, I>::precondition() {
   const std::int64_t count = static_cast<std::int64_t>(free_.size());
   diagonal_.reset(static_cast<std::size_t>(std::max<std::int64_t>(1, count) * width_));
   team_.for_each((count + kRowsPerTask - 1) / kRowsPerTask, [&](int, std::int64_t task) {
-    for (std::int64_t k = task * kRowsPerTask; k < std::min(count, (task + 1) * kRowsPerTask); ++k) {
+    for (std::int64_t k = task * kRowsPerTask; k < std::min(count, (task + 1) * kRowsPerTask);
+         ++k) {
       const std::int64_t i = free_[k];
       loss_.diagonal(sample(i), sigma_[i], tight_[i] != 0, row(alpha_, i), row(diagonal_, k));
     }
@@ -195,8 +196,9 @@ std::int32_t RowEngine<T, I>::direction(double reduction, std::int32_t iteration
   return taken;
 }
 
-#define MM_MEMBERS(T, I) \
-  template std::int32_t RowEngine<T, I>::direction(double, std::int32_t);
+#define MM_MEMBERS(T, I)                                                  \
+  template std::int32_t RowEngine<T, I>::direction(double, std::int32_t); \
+  template void RowEngine<T, I>::centre(Buffer<double>&) const;
 MM_FOR_TYPES(MM_MEMBERS)
 #undef MM_MEMBERS
 

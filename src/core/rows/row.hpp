@@ -66,9 +66,10 @@ struct RowDataKernels {
 // Kernels that know the loss. The formulas are at the head of loss_kernels.hpp; `work` holds two
 // rows.
 struct RowLossKernels {
-  int lanes;  // rows are padded to a multiple of this
+  int lanes;         // rows are padded to a multiple of this
   bool independent;  // whether classes have nothing to do with each other
   bool squared;
+  bool centred;  // whether weights have to sum to zero over the classes
   // The exact optimum of a sample. Leaves what has to be scattered in step; false: nothing moved.
   bool (*block)(const RowSample&, const double* score, double* alpha, double* step, double* work,
                 double leave_below, double idle, RowReport*);

@@ -20,10 +20,6 @@ std::int64_t padded(std::int32_t classes, int lanes) {
   return wide % 128 == 0 ? wide + lanes : wide;
 }
 
-bool has_centre(RowLoss loss) {
-  return loss != RowLoss::one_vs_rest && loss != RowLoss::one_vs_rest_squared;
-}
-
 }  // namespace
 
 template <class T, class I>
@@ -39,7 +35,6 @@ RowEngine<T, I>::RowEngine(const Samples<T, I>& samples, RowLoss loss, std::int3
       data_(row_data_kernels<T, I>(isa)),
       loss_(row_loss_kernels(loss, isa)),
       dense_(dense_kernels(isa)),
-      centred_(has_centre(loss)),
       team_(threads),
       width_(padded(rows, loss_.lanes)) {
   const std::size_t n = static_cast<std::size_t>(X_.rows);
@@ -131,8 +126,7 @@ void RowEngine<T, I>::weights(T* out, T* constant) {
       for (std::int64_t j = task * some; j < end; ++j)
         out[c * X_.cols + j] = static_cast<T>(w_[j * width_ + c]);
   });
-  for (std::int32_t c = 0; c < rows_; ++c)
-    constant[c] = static_cast<T>(w_[X_.cols * width_ + c]);
+  for (std::int32_t c = 0; c < rows_; ++c) constant[c] = static_cast<T>(w_[X_.cols * width_ + c]);
 }
 
 template <class T, class I>
@@ -186,7 +180,8 @@ PassReport RowEngine<T, I>::pass(bool everything, double leave_below, double qui
     report.gap += seen.gap;
     report.violation = std::max(report.violation, seen.violation);
     const bool settled = seen.gap <= quiet;
-    span_[i] = settled ? static_cast<std::uint8_t>(std::min(16, span_[i] == 0 ? 2 : 2 * span_[i])) : 0;
+    span_[i] =
+        settled ? static_cast<std::uint8_t>(std::min(16, span_[i] == 0 ? 2 : 2 * span_[i])) : 0;
     waits_[i] = span_[i];
     if ((++count & 63) == 0 && stop_()) {
       report.complete = false;
@@ -205,7 +200,11 @@ RowCertificate RowEngine<T, I>::certify() {
   Buffer<double>* weights = &w_;
   if (sizeof(T) == 4) {
     rounded.reset(w_.size());
-    for (std::size_t k = 0; k < w_.size(); ++k) rounded[k] = static_cast<double>(static_cast<T>(w_[k]));
+    for (std::size_t k = 0; k < w_.size(); ++k)
+      rounded[k] = static_cast<double>(static_cast<T>(w_[k]));
+    // Rounded one by one, the weights of a feature do not quite sum to zero. Where they have to,
+    // the objective is that of the nearest ones that do.
+    if (loss_.centred) centre(rounded);
     weights = &rounded;
   }
   seen.half_norm = half_norm(*weights);

@@ -40,11 +40,11 @@ struct RowCertificate {
 
 // After a Newton step.
 struct NewtonReport {
-  double primal = 0;    // of the weights
-  double dual = 0;      // of the dual variables, or of the point before if that is better
-  double residual = 0;  // 1/2 |W - B a|^2: zero where the proximal step is solved
-  double moved = 0;     // sum_i |a_i - b_i|^2 / (2 sigma_i)
-  double length = 0;    // of the step along Newton's direction
+  double primal = 0;            // of the weights
+  double dual = 0;              // of the dual variables, or of the point before if that is better
+  double residual = 0;          // 1/2 |W - B a|^2: zero where the proximal step is solved
+  double moved = 0;             // sum_i |a_i - b_i|^2 / (2 sigma_i)
+  double length = 0;            // of the step along Newton's direction
   std::int32_t iterations = 0;  // of conjugate gradients
   std::int64_t free = 0;        // variables
   bool complete = true;         // false: ended early by stop()
@@ -136,7 +136,6 @@ class RowEngine {
   RowDataKernels<T, I> data_;
   RowLossKernels loss_;
   DenseKernels dense_;
-  bool centred_;
   Team team_;
   Periodically stop_;
   std::int64_t width_;
@@ -146,7 +145,7 @@ class RowEngine {
   std::vector<std::uint8_t> waits_, span_;
   Buffer<double> alpha_, w_, scratch_;
   std::vector<Buffer<double>> parts_;  // weights of a chunk of samples
-  double dual_half_norm_ = 0;  // of the weights that the better dual variables make
+  double dual_half_norm_ = 0;          // of the weights that the better dual variables make
 
   // Newton steps.
   Buffer<double> before_, score_, change_, made_, step_, r_, z_, p_, q_;

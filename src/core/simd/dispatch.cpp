@@ -2,9 +2,9 @@
 #include "active_set/kernels.hpp"
 #include "active_set/scan.hpp"
 #include "common/types.hpp"
+#include "lee_lin_wahba/wide_row.hpp"
 #include "lines/line.hpp"
 #include "round_robin/packing.hpp"
-#include "lee_lin_wahba/wide_row.hpp"
 #include "rows/row.hpp"
 #include "scoring/kernels.hpp"
 #include "simd/isa.hpp"
@@ -22,7 +22,7 @@ namespace multimargin {
   template <class T, class I>                   \
   LineKernels<T, I> line_kernels(BinaryLoss);   \
   template <class T, class I>                   \
-  WideKernels<T, I> wide_kernels();               \
+  WideKernels<T, I> wide_kernels();             \
   template <class T, class I>                   \
   RowDataKernels<T, I> row_data_kernels();      \
   RowLossKernels row_loss_kernels(RowLoss);     \
@@ -128,7 +128,7 @@ PackingKernels<T> packing_kernels(Isa isa) {
   template ScanKernels<T, I> scan_kernels(Formulation, Isa); \
   template ScoreKernels<T, I> score_kernels(Isa);            \
   template LineKernels<T, I> line_kernels(BinaryLoss, Isa);  \
-  template WideKernels<T, I> wide_kernels(Isa);               \
+  template WideKernels<T, I> wide_kernels(Isa);              \
   template RowDataKernels<T, I> row_data_kernels(Isa);
 MM_FOR_TYPES(MM_INSTANTIATE)
 template SolverKernels<float> solver_kernels(Formulation, Isa);

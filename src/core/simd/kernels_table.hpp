@@ -12,9 +12,9 @@
 #include "formulations/total_max.hpp"
 #include "formulations/total_sum.hpp"
 #include "formulations/weston_watkins.hpp"
+#include "lee_lin_wahba/wide_kernels.hpp"
 #include "lines/line_kernels.hpp"
 #include "round_robin/zero_packing.hpp"
-#include "lee_lin_wahba/wide_kernels.hpp"
 #include "rows/block_kernels.hpp"
 #include "rows/data_kernels.hpp"
 #include "rows/dense_kernels.hpp"
@@ -71,15 +71,13 @@ RowLossKernels row_loss_kernels(RowLoss loss) {
   return {};
 }
 
-DenseKernels dense_kernels() {
-  return {&dense_add_products, &dense_factor, &dense_solve};
-}
+DenseKernels dense_kernels() { return {&dense_add_products, &dense_factor, &dense_solve}; }
 
 #define MM_INSTANTIATE(T, I)                            \
   template ScanKernels<T, I> scan_kernels(Formulation); \
   template ScoreKernels<T, I> score_kernels();          \
   template LineKernels<T, I> line_kernels(BinaryLoss);  \
-  template WideKernels<T, I> wide_kernels();           \
+  template WideKernels<T, I> wide_kernels();            \
   template RowDataKernels<T, I> row_data_kernels();
 MM_FOR_TYPES(MM_INSTANTIATE)
 template SolverKernels<float> solver_kernels(Formulation);

@@ -34,7 +34,7 @@ _MOST_MATRIX_ENTRIES = 3e7
 _MULTIPLY_ADDS = 1e9  # per second, to plan the end of a time limit
 _MOST_SNAPSHOT_BYTES = 2**30
 _SMALL = 4e5  # multiply-adds of a pass, up to which a problem is solved to rounding
-_ROUNDING_GAP, _AT_ROUNDING = 1e-13, 1e-11
+_ROUNDING_GAP = 1e-13
 _MOST_POLISHING = 100  # Newton steps
 
 
@@ -71,7 +71,7 @@ class RowSolver(BaseSolver):
             ended_by = self._look() or limit
             if not ended_by and self._checkpoint_due():
                 self._write_checkpoint()
-        if not ended_by and self._work <= _SMALL:
+        if not ended_by and start is None and self._work <= _SMALL:
             self._polish()
         return self._solution("" if self._reached() else ended_by)
 
@@ -189,7 +189,7 @@ class RowSolver(BaseSolver):
         The weights are those of the dual variables then, so that a run that starts from them ends
         with the same.
         """
-        if not (self.accelerated and self._stopping.by_gap) or self._history[-1].gap <= _AT_ROUNDING:
+        if not (self.accelerated and self._stopping.by_gap):
             return
         before = self._snapshot()
         if self._newton is None:
