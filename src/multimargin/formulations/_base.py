@@ -76,6 +76,8 @@ class Formulation(ABC):
     """Whether ``C=inf`` can be trained."""
     interior_point: ClassVar[bool]
     """Whether an interior-point method can solve it, by `normal_matrix`."""
+    label_costs: ClassVar[bool] = False
+    """Whether costs between labels may replace the margin 1: only where margins are `relative`."""
 
     @staticmethod
     @abstractmethod
@@ -100,18 +102,21 @@ class Formulation(ABC):
         return 1 if cls.independent and n_classes == 2 else n_classes
 
     @classmethod
-    def margins_to(cls, scores: Array, own: OwnClass) -> Array:
-        """Return the margins of some classes from their scores, which are left as they are."""
-        shift = 1 if own.scores is None else 1 - own.scores
+    def margins_to(cls, scores: Array, own: OwnClass, asked: Array | float = 1) -> Array:
+        """Return the margins of some classes from their scores, which are left as they are.
+
+        `asked` replaces the 1 in them by the costs between labels, as `scores` is shaped.
+        """
+        shift = asked if own.scores is None else asked - own.scores
         margins: Array = shift + scores
         margins[own.places] = 1 - scores[own.places] if cls.own_variable else 0
         return margins
 
     @classmethod
-    def margins(cls, scores: Array, y: Labels) -> Array:
+    def margins(cls, scores: Array, y: Labels, asked: Array | float = 1) -> Array:
         """Return the gradient of the dual for every class; zero where there is no variable."""
         own = np.take_along_axis(scores, y[:, None], axis=1) if cls.relative else None
-        return cls.margins_to(scores, OwnClass.among(y, 0, scores.shape[1], own))
+        return cls.margins_to(scores, OwnClass.among(y, 0, scores.shape[1], own), asked)
 
     @classmethod
     def losses(cls, margins: Array, loss: str = "hinge") -> Array:
@@ -197,11 +202,13 @@ class Formulation(ABC):
         raise NotImplementedError
 
     @classmethod
-    def primal(cls, W: Array, X: Array, y: Labels, box: Array) -> float:
-        losses = cls.losses(cls.margins(X @ W.T, y))
+    def primal(
+        cls, W: Array, X: Array, y: Labels, box: Array, asked: Array | float = 1
+    ) -> float:
+        losses = cls.losses(cls.margins(X @ W.T, y, asked))
         return float(0.5 * np.sum(W * W) + np.sum(box * losses))
 
     @classmethod
-    def dual(cls, alpha: Array, X: Array, y: Labels) -> float:
+    def dual(cls, alpha: Array, X: Array, y: Labels, asked: Array | float = 1) -> float:
         W = cls.weights(alpha, X, y)
-        return float(np.sum(alpha) - 0.5 * np.sum(W * W))
+        return float(np.sum(asked * alpha) - 0.5 * np.sum(W * W))

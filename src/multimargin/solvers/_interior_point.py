@@ -1,6 +1,7 @@
 """An interior-point method for problems of few weights, where passes crawl.
 
-    max  sum a - 1/2 |B a|^2 - 1/2 sum q a^2,    0 <= a <= u        (B a: all weights)
+    max  sum D a - 1/2 |B a|^2 - 1/2 sum q a^2,    0 <= a <= u        (B a: all weights;
+                                                          D: 1, or the costs between labels)
 
 Data of few dense features and large C make the dual so ill-conditioned that visiting one sample
 after the other takes tens of thousands of passes. A Newton step costs little there: with
@@ -79,8 +80,10 @@ class InteriorPoint:
         # Of a variable and its multiplier: with an upper bound there are two. Were they counted
         # once, mu would be twice their mean, and steps that should centre would lead away.
         self._products = max(1, int(self._mask.sum() + (np.isfinite(self._u) & self._mask).sum()))
+        self._asked = problem.asked()  # of all classes, or 1
+        value = box[:, None] * self._asked
         # Samples without entries: their variables are at the bound, whatever the weights.
-        self._empty_value = np.where(variables & ~filled, box[:, None], 0.0).sum(axis=0)
+        self._empty_value = np.where(variables & ~filled, value, 0.0).sum(axis=0)
         self._box, self._squared = box, squared
 
     def solve(self, tol: float, goes_on: Callable[[Array], bool]) -> Array:
@@ -134,7 +137,7 @@ class InteriorPoint:
         """Return the dual objective, class by class."""
         with one_blas_thread():  # sums of several threads differ in their last bits
             W = self._weights(a)
-        duals: Array = np.sum(a - 0.5 * self._q * a * a, axis=0) - 0.5 * np.sum(W * W, axis=1)
+        duals: Array = np.sum(self._asked * a - 0.5 * self._q * a * a, axis=0) - 0.5 * np.sum(W * W, axis=1)
         duals += self._empty_value
         return duals
 
@@ -155,7 +158,7 @@ class InteriorPoint:
     def _margins(self, a: Array) -> Array:
         """Return the gradient of the dual."""
         scores = self._X @ self._weights(a).T
-        margins: Array = self._twin.margins(scores, self._y) - self._q * a
+        margins: Array = self._twin.margins(scores, self._y, self._asked) - self._q * a
         return np.where(self._mask, margins, 0.0)
 
     def _gap(self, a: Array, margins: Array) -> tuple[float, float]:

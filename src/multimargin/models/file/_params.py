@@ -11,6 +11,7 @@ import numpy as np
 # These say how a run is carried out, not what the model is. Without them a model trained with
 # another number of threads is the same file.
 _RUN_PARAMS = ("n_jobs", "verbose")
+_APART = ("label_cost",)  # has a place of its own, see `_label_cost`
 
 
 class _NotPlainError(Exception):
@@ -54,7 +55,7 @@ def encoded_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]
     """
     kept, omitted = {}, []
     for name, value in sorted(params.items()):
-        if name in _RUN_PARAMS:
+        if name in _RUN_PARAMS + _APART:
             continue
         try:
             kept[name] = encoded(value)
