@@ -202,9 +202,7 @@ class Formulation(ABC):
         raise NotImplementedError
 
     @classmethod
-    def primal(
-        cls, W: Array, X: Array, y: Labels, box: Array, asked: Array | float = 1
-    ) -> float:
+    def primal(cls, W: Array, X: Array, y: Labels, box: Array, asked: Array | float = 1) -> float:
         losses = cls.losses(cls.margins(X @ W.T, y, asked))
         return float(0.5 * np.sum(W * W) + np.sum(box * losses))
 

@@ -28,9 +28,7 @@ def label_costs(given: Any, classes: NDArray[Any]) -> LabelCosts | None:
     if isinstance(given, LabelTree):
         return LabelCosts("tree", given.arrays(classes.tolist()))
     if sp.issparse(given):
-        matrix: Any = sp.csr_matrix(given, dtype=np.float64, copy=True)
-        matrix.sum_duplicates()
-        return _exceptions(matrix, classes)
+        return _exceptions(given, classes)
     return _dense(given, classes)
 
 
@@ -52,10 +50,14 @@ def _dense(given: Any, classes: NDArray[Any]) -> LabelCosts | None:
     return LabelCosts("dense", (cost,))
 
 
-def _exceptions(cost: Any, classes: NDArray[Any]) -> LabelCosts | None:
-    _check_shape(cost.shape, classes)
+def _exceptions(given: Any, classes: NDArray[Any]) -> LabelCosts | None:
+    _check_shape(given.shape, classes)
+    cost: Any = sp.csr_matrix(given, dtype=np.float64, copy=True)
+    cost.sum_duplicates()
     own = np.repeat(np.arange(len(classes)), np.diff(cost.indptr))
-    bad = np.where(own == cost.indices, cost.data != 0, ~((cost.data >= 0) & (cost.data <= _LARGEST)))
+    bad = np.where(
+        own == cost.indices, cost.data != 0, ~((cost.data >= 0) & (cost.data <= _LARGEST))
+    )
     if bad.any():
         at = int(bad.argmax())
         _refuse(cost.data[at], classes[own[at]], classes[cost.indices[at]])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ class LabelTree:
         """Read a hierarchy in the format of the LSHTC challenges.
 
         A line holds a parent and its child, or a whole path from the root down, with spaces in
-        between. Nodes are texts, as which labels of any type are looked up.
+        between or, where there are any, tabs. Nodes are texts; labels are looked up by theirs.
 
         Parameters
         ----------
@@ -83,13 +84,10 @@ class LabelTree:
         LabelTree
         """
         name, parents = os.fspath(path), dict[str, str]()
-        with open_bytes(name) as source:
-            lines = bytes(source[:]).decode("utf-8", "replace").splitlines()
-        for number, line in enumerate(lines, 1):
-            nodes = line.split()
+        for number, nodes in lines_of(name):
             if len(nodes) == 1:
-                raise DataFileError(f"{name}:{number}: {line!r} is no path such as 'parent child'")
-            for parent, node in zip(nodes, nodes[1:], strict=False):
+                raise DataFileError(f"{name}:{number}: {nodes[0]!r} has no child behind it")
+            for parent, node in itertools.pairwise(nodes):
                 if parents.setdefault(node, parent) != parent:
                     raise DataFileError(
                         f"{name}:{number}: the node {node!r} has two parents, {parents[node]!r} "
@@ -101,6 +99,9 @@ class LabelTree:
 
     def __repr__(self) -> str:
         return f"LabelTree(<{len(self._depth):,} nodes>, cost={self.cost!r})"
+
+    def __contains__(self, label: Any) -> bool:
+        return label in self._depth or str(label) in self._depth
 
     def __eq__(self, other: object) -> bool:
         same = isinstance(other, LabelTree) and self.cost == other.cost
@@ -135,13 +136,14 @@ class LabelTree:
         """The node of a label: the label itself, or its text in a tree from a file."""
         for node in (label, str(label)):
             if node in self._depth:
-                return node  # type: ignore[no-any-return]
+                return node
         raise ValueError(f"the label {label!r} is not in the tree of label_cost")
 
     def _lengths(self) -> NDArray[np.float64]:
         """Lengths of the paths from the root, by depth."""
         depth = np.arange(max(self._depth.values()) + 1)
-        return depth / 2 if self.cost == "distance" else 1 - 0.5**depth
+        lengths = depth / 2 if self.cost == "distance" else 1 - 0.5**depth
+        return lengths.astype(np.float64)
 
     def _depth_first(self) -> Iterable[Hashable]:
         children: dict[Hashable, list[Hashable]] = {}
@@ -157,6 +159,16 @@ class LabelTree:
             node = stack.pop()
             yield node
             stack += children.get(node, ())[::-1]
+
+
+def lines_of(name: str) -> Iterator[tuple[int, list[str]]]:
+    """The lines of a text file that are not blank, numbered, as fields between tabs or spaces."""
+    with open_bytes(name) as source:
+        lines = bytes(source[:]).decode("utf-8", "replace").splitlines()
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            fields = line.split("\t") if "\t" in line else line.split()
+            yield number, [field.strip() for field in fields]
 
 
 def _depths(parents: Mapping[Hashable, Hashable]) -> dict[Hashable, int]:

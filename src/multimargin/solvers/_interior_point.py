@@ -137,7 +137,9 @@ class InteriorPoint:
         """Return the dual objective, class by class."""
         with one_blas_thread():  # sums of several threads differ in their last bits
             W = self._weights(a)
-        duals: Array = np.sum(self._asked * a - 0.5 * self._q * a * a, axis=0) - 0.5 * np.sum(W * W, axis=1)
+        duals: Array = np.sum(self._asked * a - 0.5 * self._q * a * a, axis=0) - 0.5 * np.sum(
+            W * W, axis=1
+        )
         duals += self._empty_value
         return duals
 

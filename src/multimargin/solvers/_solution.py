@@ -88,11 +88,11 @@ class Alpha:
         ratio = np.repeat(problem.box / self.box, sizes)
         growth = _common_ratio(problem.box, self.box)
         if growth is not None and self.norm2 is not None:
-            asked = 1.0
+            value: Any = self.value
             if problem.costs is not None:
-                asked = problem.costs.between(np.repeat(problem.y, sizes), self.cls)
-            everything = float(np.sum(asked * self.value, dtype=np.float64))
-            own = float(np.sum((asked * self.value)[first], dtype=np.float64))
+                value = value * problem.costs.between(np.repeat(problem.y, sizes), self.cls)
+            everything = float(np.sum(value, dtype=np.float64))
+            own = float(np.sum(value[first], dtype=np.float64))
             ratio = _grown(growth, np.array(everything - own), np.array(self.norm2))
         ceiling = np.repeat(problem.box, sizes)
         scaled: NDArray[Any] = np.minimum(self.value * ratio, ceiling).astype(problem.X.dtype)

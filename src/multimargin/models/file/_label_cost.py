@@ -24,10 +24,10 @@ def pack_label_cost(path: StrPath, given: Any, arrays: Arrays) -> dict[str, Any]
         given = LabelTree(given)
     if isinstance(given, LabelTree):
         return _pack_tree(path, given, arrays)
-    if not sp.issparse(given):
+    if not hasattr(given, "tocsr"):
         arrays[_COST] = np.ascontiguousarray(given, dtype=np.float64)
         return {"kind": "array"}
-    matrix: Any = sp.csr_matrix(given, dtype=np.float64)
+    matrix: Any = given.tocsr().astype(np.float64)
     for part in _PARTS:
         arrays[f"{_COST}.{part}"] = np.asarray(getattr(matrix, part))
     return {"kind": "exceptions", "classes": matrix.shape[0]}
@@ -36,15 +36,15 @@ def pack_label_cost(path: StrPath, given: Any, arrays: Arrays) -> dict[str, Any]
 def _pack_tree(path: StrPath, tree: LabelTree, arrays: Arrays) -> dict[str, Any]:
     nodes = tree.nodes
     place = {node: k for k, node in enumerate(nodes)}
-    kinds = {str if isinstance(node, str) else int for node in nodes if _is_plain(node)}
-    if not all(map(_is_plain, nodes)):
-        bad = next(node for node in nodes if not _is_plain(node))
-        raise ModelFileError(
-            f"{os.fspath(path)}: the tree of label_cost has the node {bad!r}, which cannot be "
-            "saved; nodes that are texts or whole numbers can"
-        )
+    for node in nodes:
+        if not isinstance(node, str | int | np.integer):
+            raise ModelFileError(
+                f"{os.fspath(path)}: the tree of label_cost has the node {node!r}, which cannot be "
+                "saved; nodes that are texts or whole numbers can"
+            )
     # Labels are looked up as texts, too, where the nodes are of both kinds.
-    named = np.array(nodes if kinds == {int} else list(map(str, nodes)))
+    texts = any(isinstance(node, str) for node in nodes)
+    named = np.array(list(map(str, nodes)) if texts else nodes)
     about = pack_labels(path, _NODES, named, arrays)
     arrays[_PARENTS] = np.array(
         [place.get(tree.parents.get(node), -1) for node in nodes], dtype=np.int64
@@ -52,30 +52,34 @@ def _pack_tree(path: StrPath, tree: LabelTree, arrays: Arrays) -> dict[str, Any]
     return {"kind": "tree", "cost": tree.cost, "nodes": about}
 
 
-def _is_plain(node: Any) -> bool:
-    return isinstance(node, str | int | np.integer) and not isinstance(node, bool)
-
-
 def unpack_label_cost(path: StrPath, about: dict[str, Any], arrays: Arrays) -> Any:
     """The parameter that `pack_label_cost` was given; a tree for a mapping."""
+    unpack = {"array": _array, "exceptions": _exceptions, "tree": _tree}.get(str(about.get("kind")))
+    if unpack is None:
+        damaged(path, f"label_cost of the unknown kind {about.get('kind')!r}")
     try:
-        if about["kind"] == "array":
-            return np.array(arrays[_COST], dtype=np.float64)
-        if about["kind"] == "exceptions":
-            parts = tuple(np.array(arrays[f"{_COST}.{part}"]) for part in _PARTS)
-            matrix = sp.csr_matrix(parts, shape=(about["classes"],) * 2)
-            matrix.check_format(full_check=True)
-            return matrix
-        if about["kind"] == "tree":
-            nodes = unpack_labels(path, _NODES, about["nodes"], arrays).tolist()
-            named = [*nodes, None]
-            places = np.array(arrays[_PARENTS])
-            if places.shape != (len(nodes),) or not np.all((places >= -1) & (places < len(nodes))):
-                damaged(path, "the parents of label_cost are no nodes")
-            parents = zip(nodes, places.tolist(), strict=True)
-            return LabelTree(((node, named[at]) for node, at in parents), about["cost"])
+        return unpack(path, about, arrays)
+    except ModelFileError:
+        raise
     except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, ModelFileError):
-            raise
         damaged(path, f"label_cost: {error}")
-    damaged(path, f"label_cost of the unknown kind {about['kind']!r}")
+
+
+def _array(path: StrPath, about: dict[str, Any], arrays: Arrays) -> Any:
+    return np.array(arrays[_COST], dtype=np.float64)
+
+
+def _exceptions(path: StrPath, about: dict[str, Any], arrays: Arrays) -> Any:
+    parts = tuple(np.array(arrays[f"{_COST}.{part}"]) for part in _PARTS)
+    matrix: Any = sp.csr_matrix(parts, shape=(about["classes"],) * 2)
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _tree(path: StrPath, about: dict[str, Any], arrays: Arrays) -> Any:
+    nodes = unpack_labels(path, _NODES, about["nodes"], arrays).tolist()
+    place = np.array(arrays[_PARENTS])
+    if place.shape != (len(nodes),) or not np.all((place >= -1) & (place < len(nodes))):
+        damaged(path, "the parents of label_cost are no nodes")
+    named = [*nodes, None]  # -1: none
+    return LabelTree(zip(nodes, (named[k] for k in place.tolist()), strict=True), about["cost"])
