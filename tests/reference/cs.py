@@ -61,7 +61,7 @@ def solve_cs_qp(X, y, box, n_classes=None, max_gap=1e-8):
     shares = np.zeros(mask.shape)
     scale = np.repeat(box[live], n_classes - 1)
     Q = ww_hessian(X[live], y[live], n_classes) * scale[:, None] * scale[None, :]
-    shares[mask] = _solve_simplex_qp(Q, scale, len(live))
+    shares[mask] = solve_simplex_qp(Q, scale, len(live))
     alpha = np.zeros((len(y), n_classes))
     alpha[live] = shares / np.maximum(1.0, shares.sum(axis=1, keepdims=True)) * box[live, None]
     W = weights_from_alpha(alpha, X, y)
@@ -71,7 +71,7 @@ def solve_cs_qp(X, y, box, n_classes=None, max_gap=1e-8):
 
 
 @one_blas_thread
-def _solve_simplex_qp(H, gain, groups, tol=1e-11, max_iter=200):
+def solve_simplex_qp(H, gain, groups, tol=1e-11, max_iter=200):
     """Maximise ``gain'x - 1/2 x'Hx`` over ``x >= 0``, each of the equal groups adding up to <= 1.
 
     Mehrotra's predictor and corrector, as `qp.solve_box_qp` has it for boxes.
@@ -79,7 +79,8 @@ def _solve_simplex_qp(H, gain, groups, tol=1e-11, max_iter=200):
     width = len(gain) // groups
     M = np.kron(np.eye(groups), np.ones(width))
     x, slack = np.full(len(gain), 0.5 / width), np.full(groups, 0.5)
-    z, v = gain.copy(), gain[::width].copy()  # multipliers of x >= 0 and Mx <= 1
+    # Multipliers of x >= 0 and Mx <= 1.
+    z, v = np.maximum(gain, 1e-3), np.maximum(gain, 1e-3)[::width].copy()
     best, best_gap = x, np.inf
     for _ in range(max_iter):
         gradient = H @ x - gain

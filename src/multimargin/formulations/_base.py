@@ -76,7 +76,7 @@ class Formulation(ABC):
     """Whether ``C=inf`` can be trained."""
     interior_point: ClassVar[bool]
     """Whether an interior-point method can solve it, by `normal_matrix`."""
-    label_costs: ClassVar[bool] = False
+    label_costs = False
     """Whether costs between labels may replace the margin 1: only where margins are `relative`."""
 
     @staticmethod
