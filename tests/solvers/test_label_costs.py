@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
 
 import multimargin
 from multimargin import LabelTree, MulticlassSVC, distributed
@@ -213,7 +214,7 @@ def many_classes(n_classes=150, n=450, dtype=np.float32):
         np.add.at(X, (np.arange(n)[:, None], np.broadcast_to(columns, (n, columns.shape[-1]))), 1)
     parents = {c: ("a", c // 10) for c in range(n_classes)}
     parents |= {("a", k): ("b", k // 4) for k in range(n_classes // 10)}
-    return sp.csr_matrix(X), y, parents
+    return normalize(sp.csr_matrix(X)), y, parents
 
 
 def by_ancestors(parents, classes, length):

@@ -38,6 +38,12 @@ class LabelTree:
         one parent in common.
     cost : {"distance", "depth"}, default="distance"
 
+    Attributes
+    ----------
+    parents : dict
+        The parent of every node; None for a root.
+    cost : str
+
     Examples
     --------
     >>> from multimargin import LabelTree, MulticlassSVC, mean_label_cost
@@ -56,14 +62,18 @@ class LabelTree:
         if cost not in _COSTS:
             raise ValueError(f"cost must be 'distance' or 'depth', got {cost!r}")
         pairs = parents.items() if isinstance(parents, Mapping) else parents
-        self.parents: dict[Hashable, Hashable] = {}
+        given: dict[Hashable, Hashable] = {}
         for node, parent in pairs:
-            before = self.parents.setdefault(node, parent)
+            before = given.setdefault(node, parent)
             if before != parent:
                 raise ValueError(
                     f"the node {node!r} has two parents, {before!r} and {parent!r}: this is no tree"
                 )
         self.cost = cost
+        nodes = dict.fromkeys(node for node in (*given, *given.values()) if node is not None)
+        if not nodes:
+            raise ValueError("a tree needs at least one node")
+        self.parents = {node: given.get(node) for node in nodes}
         self._depth = _depths(self.parents)
 
     @classmethod
@@ -109,11 +119,6 @@ class LabelTree:
 
     __hash__ = None  # type: ignore[assignment]
 
-    @property
-    def nodes(self) -> list[Hashable]:
-        """All nodes, those first that have a parent."""
-        return list(self._depth)
-
     def arrays(self, classes: Iterable[Any]) -> tuple[NDArray[Any], ...]:
         """Order, depths, shared depths and lengths, as the compiled core takes them."""
         number: dict[Hashable, int] = {}
@@ -147,14 +152,9 @@ class LabelTree:
 
     def _depth_first(self) -> Iterable[Hashable]:
         children: dict[Hashable, list[Hashable]] = {}
-        roots = []
-        for node in self._depth:
-            parent = self.parents.get(node)
-            if parent is None:
-                roots.append(node)
-            else:
-                children.setdefault(parent, []).append(node)
-        stack = roots[::-1]
+        for node, parent in self.parents.items():
+            children.setdefault(parent, []).append(node)
+        stack = children[None][::-1]
         while stack:
             node = stack.pop()
             yield node
@@ -172,20 +172,16 @@ def lines_of(name: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _depths(parents: Mapping[Hashable, Hashable]) -> dict[Hashable, int]:
-    """The depth of every node, or a ValueError at a cycle; None is no node."""
-    nodes = dict.fromkeys([*parents, *parents.values()])
-    nodes.pop(None, None)
-    if not nodes:
-        raise ValueError("a tree needs at least one node")
-    roots = sum(parents.get(node) is None for node in nodes)
+    """The depth of every node, or a ValueError at a cycle; the parent of a root is None."""
+    roots = sum(parent is None for parent in parents.values())
     depth: dict[Hashable, int] = {}
-    for node in nodes:
+    for node in parents:
         path, at = dict[Hashable, None](), node
         while at is not None and at not in depth:
             if at in path:
                 raise ValueError(f"the node {at!r} is its own ancestor: a tree has no cycles")
             path[at] = None
-            at = parents.get(at)
+            at = parents[at]
         below = int(roots > 1) if at is None else depth[at] + 1
         for k, each in enumerate(reversed(path)):
             depth[each] = below + k

@@ -34,7 +34,7 @@ def pack_label_cost(path: StrPath, given: Any, arrays: Arrays) -> dict[str, Any]
 
 
 def _pack_tree(path: StrPath, tree: LabelTree, arrays: Arrays) -> dict[str, Any]:
-    nodes = tree.nodes
+    nodes = list(tree.parents)
     place = {node: k for k, node in enumerate(nodes)}
     for node in nodes:
         if not isinstance(node, str | int | np.integer):
@@ -47,7 +47,7 @@ def _pack_tree(path: StrPath, tree: LabelTree, arrays: Arrays) -> dict[str, Any]
     named = np.array(list(map(str, nodes)) if texts else nodes)
     about = pack_labels(path, _NODES, named, arrays)
     arrays[_PARENTS] = np.array(
-        [place.get(tree.parents.get(node), -1) for node in nodes], dtype=np.int64
+        [place.get(parent, -1) for parent in tree.parents.values()], dtype=np.int64
     )
     return {"kind": "tree", "cost": tree.cost, "nodes": about}
 
