@@ -234,6 +234,21 @@ def by_ancestors(parents, classes, length):
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_tree_of_siblings_is_no_cost(formulation, dtype):
+    """Costs of 1 that the kernels are given have the bits of a 1 that they know."""
+    X, y, _ = many_classes(n_classes=80, n=240, dtype=dtype)
+    options = {"C": 10.0, "tol": 1e-3, "random_state": 0, "sparse_coef": False}
+    for bundles in (None, 3):
+        plain = MulticlassSVC(formulation, n_bundles=bundles, **options).fit(X, y)
+        flat = MulticlassSVC(
+            formulation, n_bundles=bundles, label_cost=dict.fromkeys(range(80), "root"), **options
+        ).fit(X, y)
+        assert bits(flat) == bits(plain)
+        assert flat.primal_objective_ == plain.primal_objective_
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("cost", ["distance", "depth"])
 def test_forms_threads_and_ranks_make_the_same_bits(formulation, cost):
     X, y, parents = many_classes()
