@@ -13,9 +13,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 import multimargin
-from multimargin import LabelTree, MulticlassSVC, distributed
+from multimargin import LabelTree, MulticlassSVC, _core, distributed
 from multimargin.inspection import margins as measured_margins
 from multimargin.solvers._interior_point import InteriorPoint
+from multimargin.solvers._solution import Limits
+from multimargin.solvers._stopping import GapStopping
+from multimargin.solvers.active_set._solver import ActiveSetSolver
 from tests.reference.cs import solve_simplex_qp
 from tests.reference.qp import require_certified, solve_box_qp
 from tests.reference.ww import (
@@ -273,6 +276,23 @@ def test_forms_threads_and_ranks_make_the_same_bits(formulation, cost):
     for ranks in (2, 3):
         gathered = run_ranks(ranks, lambda comm: distributed.fit(divided, X, y, comm=comm).gather())
         assert bits(gathered[0]) == bits(plain)
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("isa", [isa for isa in range(3) if _core.isa_available(isa)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_every_instruction_set(formulation, isa, dtype):
+    X, y, parents = many_classes(n_classes=80, n=240, dtype=dtype)
+    _, problem = MulticlassSVC(formulation, label_cost=LabelTree(parents))._problem(X, y, None)
+    costs = by_ancestors(parents, range(80), lambda d: d / 2)
+    for exact in (False, True):
+        solver = ActiveSetSolver(problem, GapStopping(1e-3), Limits(1000), isa=isa)
+        solver._exact = exact
+        found = solver.run()
+        W = np.hstack([found.weights.coef.toarray(), found.weights.constant[:, None]])
+        value = primal(formulation, W.astype(float), with_intercept(X), y, box_of(y, 1.0), costs)
+        assert found.converged
+        assert value * (1 - 1e-12) <= found.primal <= value * (1 + 1e-3)
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)

@@ -104,7 +104,7 @@ class RegularizationPath:
 
         Parameters
         ----------
-        measure : {"error", "micro-f1", "macro-f1", "top-k"}, default="error"
+        measure : {"error", "mean-cost", "micro-f1", "macro-f1", "top-k"}, default="error"
         """
         return best_point(self.points, measure)
 
@@ -126,7 +126,7 @@ class RegularizationPath:
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if not given.
-        measure : {"error", "micro-f1", "macro-f1", "top-k"}, default="error"
+        measure : {"error", "mean-cost", "micro-f1", "macro-f1", "top-k"}, default="error"
 
         Returns
         -------
