@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
@@ -19,16 +18,11 @@ _COSTS = ("distance", "depth")
 class LabelTree:
     """A tree of labels, which says how bad it is to take one class for another.
 
-    With the depths a and b of two classes and the depth l of their lowest common ancestor, where
-    the root has depth 0, the cost is
-
-    - "distance": (a + b - 2 l) / 2, half the number of edges between them: 1 for two children of
-      one node. The tree-induced error of Dekel, Keshet and Singer (2004), halved;
-    - "depth": the same with edges that are half as long from level to level, 2^(1 - l) - 2^-a -
-      2^-b: 1 for two children of the root, less further down, never 2. Weights that fall by a
-      factor with the depth are those of Vens et al. (2008).
-
-    Nothing of size classes x classes is made of it.
+    The cost of two classes is the length of the path between them. "distance": every edge has the
+    length 1/2, so that two children of one node cost 1 (the tree-induced error of Dekel, Keshet and
+    Singer, 2004, halved). "depth": edges are half as long from level to level, beginning with 1/2
+    below the root: confusions within a small branch cost little, and none costs 2 (weights that
+    fall with the depth are those of Vens et al., 2008). Nothing of size classes x classes is made.
 
     Parameters
     ----------
@@ -74,7 +68,7 @@ class LabelTree:
         if not nodes:
             raise ValueError("a tree needs at least one node")
         self.parents = {node: given.get(node) for node in nodes}
-        self._depth = _depths(self.parents)
+        self._depth = _depths(self.parents)  # depth first
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], cost: str = "distance") -> LabelTree:
@@ -93,19 +87,15 @@ class LabelTree:
         -------
         LabelTree
         """
-        name, parents = os.fspath(path), dict[str, str]()
+        name, pairs = os.fspath(path), list[tuple[str, str]]()
         for number, nodes in lines_of(name):
             if len(nodes) == 1:
                 raise DataFileError(f"{name}:{number}: {nodes[0]!r} has no child behind it")
-            for parent, node in itertools.pairwise(nodes):
-                if parents.setdefault(node, parent) != parent:
-                    raise DataFileError(
-                        f"{name}:{number}: the node {node!r} has two parents, {parents[node]!r} "
-                        f"and {parent!r}: this is no tree"
-                    )
-        if not parents:
-            raise DataFileError(f"{name}: no line such as 'parent child'")
-        return cls(parents, cost)
+            pairs += zip(nodes[1:], nodes, strict=False)
+        try:
+            return cls(pairs, cost)
+        except ValueError as error:
+            raise DataFileError(f"{name}: {error}") from None
 
     def __repr__(self) -> str:
         return f"LabelTree(<{len(self._depth):,} nodes>, cost={self.cost!r})"
@@ -114,8 +104,7 @@ class LabelTree:
         return label in self._depth or str(label) in self._depth
 
     def __eq__(self, other: object) -> bool:
-        same = isinstance(other, LabelTree) and self.cost == other.cost
-        return same and self.parents == getattr(other, "parents", None)
+        return isinstance(other, LabelTree) and vars(self) == vars(other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -127,14 +116,14 @@ class LabelTree:
             if number.setdefault(node, k) != k:
                 raise ValueError(f"the labels of two classes are the node {node!r} of the tree")
         order, shared, low = list[int](), list[int](), 0
-        for node in self._depth_first():
-            low = min(low, self._depth[node] - 1)
+        for node, depth in self._depth.items():
+            low = min(low, depth - 1)
             if node in number:
                 order.append(number[node])
                 shared.append(low)
-                low = self._depth[node]
-        depth = [self._depth[node] for node in number]
-        whole = (np.array(each, dtype=np.int32) for each in (order, depth, shared[1:]))
+                low = depth
+        depths = [self._depth[node] for node in number]
+        whole = (np.array(each, dtype=np.int32) for each in (order, depths, shared[1:]))
         return (*whole, self._lengths())
 
     def _node(self, label: Any) -> Hashable:
@@ -150,16 +139,6 @@ class LabelTree:
         lengths = depth / 2 if self.cost == "distance" else 1 - 0.5**depth
         return lengths.astype(np.float64)
 
-    def _depth_first(self) -> Iterable[Hashable]:
-        children: dict[Hashable, list[Hashable]] = {}
-        for node, parent in self.parents.items():
-            children.setdefault(parent, []).append(node)
-        stack = children[None][::-1]
-        while stack:
-            node = stack.pop()
-            yield node
-            stack += children.get(node, ())[::-1]
-
 
 def lines_of(name: str) -> Iterator[tuple[int, list[str]]]:
     """The lines of a text file that are not blank, numbered, as fields between tabs or spaces."""
@@ -172,17 +151,17 @@ def lines_of(name: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _depths(parents: Mapping[Hashable, Hashable]) -> dict[Hashable, int]:
-    """The depth of every node, or a ValueError at a cycle; the parent of a root is None."""
-    roots = sum(parent is None for parent in parents.values())
-    depth: dict[Hashable, int] = {}
+    """The depth of every node, in depth-first order, or a ValueError at a cycle."""
+    children: dict[Hashable, list[Hashable]] = {}
+    for node, parent in parents.items():
+        children.setdefault(parent, []).append(node)
+    roots, depths = children.get(None, []), dict[Hashable, int]()
+    stack = [(root, int(len(roots) > 1)) for root in reversed(roots)]
+    while stack:
+        node, depth = stack.pop()
+        depths[node] = depth
+        stack += [(child, depth + 1) for child in reversed(children.get(node, ()))]
     for node in parents:
-        path, at = dict[Hashable, None](), node
-        while at is not None and at not in depth:
-            if at in path:
-                raise ValueError(f"the node {at!r} is its own ancestor: a tree has no cycles")
-            path[at] = None
-            at = parents[at]
-        below = int(roots > 1) if at is None else depth[at] + 1
-        for k, each in enumerate(reversed(path)):
-            depth[each] = below + k
-    return depth
+        if node not in depths:
+            raise ValueError(f"a cycle of parents holds the node {node!r}: a tree has none")
+    return depths

@@ -81,19 +81,19 @@ def mean_label_cost(
 def _mean_cost(
     classes: NDArray[Any], y: NDArray[Any], truth: Any, predicted: Any, given: Any
 ) -> dict[str, float]:
+    """Return the mean cost; a tree may have labels that the model does not know."""
     if given is None:
         return {}
     tree = LabelTree(given) if isinstance(given, Mapping) else given
-    labels, truth = classes, truth.copy()
-    truth[truth >= len(classes)] = -1
-    if isinstance(tree, LabelTree):  # which may have labels that the model does not know
-        named = [as_class(label, classes) for label in y[truth < 0].tolist()]
-        more = [label for label in dict.fromkeys(named) if label in tree]
-        place = {label: len(classes) + k for k, label in enumerate(more)}
-        truth[truth < 0] = [place.get(label, -1) for label in named]
-        labels = np.array([*classes.tolist(), *more], dtype=object)
-    costs, known = label_costs(tree, labels), truth >= 0
-    pairs = truth[known], predicted[known]
+    unseen = truth >= len(classes)
+    named = [as_class(label, classes) for label in y[unseen].tolist()]
+    more = [each for each in dict.fromkeys(named) if isinstance(tree, LabelTree) and each in tree]
+    place = {label: len(classes) + k for k, label in enumerate(more)}
+    own = truth.copy()
+    own[unseen] = [place.get(label, -1) for label in named]
+    known = own >= 0
+    labels = np.array([*classes.tolist(), *more], dtype=object)
+    costs, pairs = label_costs(tree, labels), (own[known], predicted[known])
     each = pairs[0] != pairs[1] if costs is None else costs.between(*pairs)
     return {"mean_cost": float(each.mean()) if known.any() else float("nan")}
 

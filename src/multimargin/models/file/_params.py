@@ -14,7 +14,7 @@ _RUN_PARAMS = ("n_jobs", "verbose")
 _APART = ("label_cost",)  # has a place of its own, see `_label_cost`
 
 
-class _NotPlainError(Exception):
+class NotPlainError(Exception):
     """A value that JSON cannot hold."""
 
 
@@ -32,7 +32,7 @@ def encoded(value: Any) -> Any:
         return {"tuple": [encoded(each) for each in value]}
     if isinstance(value, Mapping):
         return {"dict": [[encoded(k), encoded(v)] for k, v in value.items()]}
-    raise _NotPlainError
+    raise NotPlainError
 
 
 def decoded(value: Any) -> Any:
@@ -59,7 +59,7 @@ def encoded_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]
             continue
         try:
             kept[name] = encoded(value)
-        except _NotPlainError:
+        except NotPlainError:
             omitted.append(name)
     return kept, omitted
 
