@@ -1,8 +1,4 @@
-"""Costs between labels: the optimum, its certificate, and everything that a fit goes through.
-
-The problem is that of `tests.reference.ww` and `tests.reference.cs` with margins ``m_ic = D(y_i, c)
-- (s_{i,y_i} - s_ic)`` and the dual objective ``sum_ic D(y_i, c) a_ic - 1/2 sum_c |w_c|^2``.
-"""
+"""Costs between labels: the optimum, its certificate, and everything that a fit goes through."""
 
 import itertools
 
@@ -19,16 +15,8 @@ from multimargin.solvers._interior_point import InteriorPoint
 from multimargin.solvers._solution import Limits
 from multimargin.solvers._stopping import GapStopping
 from multimargin.solvers.active_set._solver import ActiveSetSolver
-from tests.reference.cs import solve_simplex_qp
-from tests.reference.qp import require_certified, solve_box_qp
-from tests.reference.ww import (
-    box_of,
-    weights_from_alpha,
-    weights_of,
-    with_intercept,
-    wrong_classes,
-    ww_hessian,
-)
+from tests.reference.costs import primal, solve
+from tests.reference.ww import box_of, weights_of, with_intercept
 from tests.support.certificate import check_optimum
 from tests.support.rank_threads import run_ranks
 
@@ -72,32 +60,6 @@ def make_data(seed=1, n=24, d=5, empty=True, dtype=np.float64):
     if empty:
         X[n // 2] = 0.0
     return X.astype(dtype), y
-
-
-def primal(formulation, W, A, y, box, costs):
-    scores = A @ W.T
-    m = costs[y] - scores[np.arange(len(y)), y][:, None] + scores
-    hinge = np.where(wrong_classes(y, len(W)), np.maximum(0, m), 0)
-    lost = hinge.sum(axis=1) if formulation == "ww" else hinge.max(axis=1)
-    return 0.5 * np.sum(W * W) + box @ lost
-
-
-def solve(formulation, A, y, box, costs):
-    """The optimum by a quadratic program: W, alpha, primal, dual."""
-    mask = wrong_classes(y, len(costs))
-    asked, upper = costs[y][mask], np.broadcast_to(box[:, None], mask.shape)[mask]
-    alpha, Q = np.zeros(mask.shape), ww_hessian(A, y, len(costs))
-    if formulation == "ww":
-        alpha[mask] = solve_box_qp(Q, upper, gain=asked)
-    else:
-        share = np.zeros(mask.shape)
-        share[mask] = solve_simplex_qp(Q * np.outer(upper, upper), asked * upper, len(y))
-        alpha = share / np.maximum(1, share.sum(axis=1, keepdims=True)) * box[:, None]
-    W = weights_from_alpha(alpha, A, y)
-    best = primal(formulation, W, A, y, box, costs)
-    dual = np.sum(costs[y] * alpha) - 0.5 * np.sum(W * W)
-    require_certified(best, dual, 1e-8)
-    return W, alpha, best, dual
 
 
 def check(model, X, y, box, costs, rel=1e-9):
