@@ -55,7 +55,7 @@ def test_evaluate_a_model_that_was_trained_without(files, capsys):
     assert found["mean_cost"] == pytest.approx((8 * 4 + 8 * 0.5) / 30)
 
 
-def test_label_cost(files):
+def test_label_cost(files, capsys):
     assert main(["train", "train.svm", "m", "--label-cost", "costs.txt", "--quiet"]) == 0
     model = load_model("m")
     assert sp.issparse(model.label_cost) and model.label_cost.nnz == 3
@@ -63,8 +63,9 @@ def test_label_cost(files):
         mean_label_cost([3, 5, 9, 3], [5, 3, 7, 9], model.label_cost, labels=[3, 5, 7, 9])
         == (0.5 + 4 + 0 + 1) / 4
     )
-    plain = ["train", "train.svm", "plain", "--quiet"]
-    assert main(plain) == 0
+    assert main(["info", "m"]) == 0
+    assert "label cost        exceptions\n" in capsys.readouterr().out
+    assert main(["train", "train.svm", "plain", "--quiet"]) == 0
     assert not np.array_equal(load_model("plain").coef_, model.coef_)
 
 
