@@ -36,7 +36,6 @@ Out<double> for_each_class(const LabelCosts& costs, const Number& number) {
 void bind_label_costs(nb::module_& m) {
   using P = PyLabelCosts;
   nb::class_<P>(m, "LabelCosts")
-      .def_prop_ro("n_classes", [](const P& self) { return self.costs().n_classes(); })
       .def("largest",
            [](const P& self) {
              const LabelCosts& costs = self.costs();
