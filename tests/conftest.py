@@ -53,6 +53,8 @@ SLOW = (
     "solvers/ovr/test_ranks.py",
     "solvers/test_certificates.py",
     "solvers/test_kept_certificates.py",
+    "solvers/test_label_costs.py::test_every_instruction_set",
+    "solvers/test_label_costs.py::test_forms_threads_and_ranks",
     "solvers/test_optimum.py",
     "solvers/test_optimum_runs.py",
     "solvers/test_solver_choices.py",

@@ -112,7 +112,7 @@ def _worse_than_before(model: MulticlassSVC, problem: Problem) -> Iterator[Findi
         best = min(record["primal"] for record in model.history_)
         if primal > best + _SLACK * abs(best):
             yield Finding("primal was smaller", f"{primal:.6g}, was {best:.6g} (gap {gap:.3g})")
-    nothing = problem.facts.zero_loss(problem.n_classes) * float(problem.box.sum())
+    nothing = problem.zero_loss()
     if primal - model.dual_objective_ > nothing * (1 + _SLACK):
         text = f"primal {primal:.6g}, dual {model.dual_objective_:.6g}, zero weights {nothing:.6g}"
         yield Finding("worse than nothing", text)

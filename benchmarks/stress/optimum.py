@@ -10,6 +10,7 @@ import numpy as np
 
 from multimargin.solvers._problem import Problem
 from tests.reference.centred import CENTRED
+from tests.reference.costs import solve as solve_with_costs
 from tests.reference.cs import solve_cs_qp
 from tests.reference.llw import solve_llw_hard, solve_llw_qp
 from tests.reference.ovr import ovr_signs, solve_ovr_qp
@@ -35,6 +36,9 @@ def bracket(problem: Problem) -> tuple[float, float] | None:
                 *_, primal, dual = solve_ovr_qp(A, ovr_signs(y, k), box, problem.loss, np.inf)
             elif np.isinf(box[0]):
                 *_, primal, dual = solve_llw_hard(A, y, k)
+            elif problem.costs is not None:
+                costs = problem.costs.between(np.arange(k)[:, None], np.arange(k))
+                *_, primal, dual = solve_with_costs(problem.formulation, A, y, box, costs, np.inf)
             else:
                 solve = {"ww": solve_ww_qp, "cs": solve_cs_qp, "llw": solve_llw_qp}
                 solve |= {name: svm.solve for name, svm in CENTRED.items()}

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.stress.data import Samples, joined, more_samples, samples, some, weights
-from multimargin import MulticlassSVC, TextClassifier
+from multimargin import LabelTree, MulticlassSVC, TextClassifier
+from multimargin.formulations import FORMULATIONS
 from multimargin.solvers._registry import SOLVERS
 
 _WORK = 3e7  # multiply-adds of all passes of a fit: well under a second
@@ -76,7 +77,7 @@ def steps(seed: int) -> list[Step]:
                 "max_iter": _most_passes(rng, data, parameters),
             }
             found.append(_step(rng, data, parameters, " and ".join(changes)))
-    return found
+    return [_with_costs(step, seed) for step in found]
 
 
 def name(seed: int) -> str:
@@ -88,6 +89,19 @@ def name(seed: int) -> str:
 def _step(rng: Random, data: Samples, parameters: Parameters, change: str) -> Step:
     file = str(rng.choice(["plain", "float16", "pruned"])) if rng.random() < 0.2 else ""
     return Step(data, dict(parameters), change, file, bool(rng.random() < 0.08))
+
+
+def _with_costs(step: Step, seed: int) -> Step:
+    """The same step with a tree of its labels, in two of five problems."""
+    rng = np.random.default_rng([seed, 1])  # of its own, so that the rest stays what it was
+    if rng.random() > 0.4 or not FORMULATIONS[step.parameters["formulation"]].label_costs:
+        return step
+    width, cost = int(rng.integers(2, 6)), str(rng.choice(["distance", "depth"]))
+    labels = np.unique(step.samples.y).tolist()
+    parents = {label: ("inner", int(label) % width) for label in labels}
+    parents |= {("inner", k): ("upper", k % 2) for k in range(width)}
+    tree = LabelTree(parents, cost)
+    return replace(step, parameters={**step.parameters, "label_cost": tree})
 
 
 def _parameters(rng: Random, data: Samples) -> Parameters:

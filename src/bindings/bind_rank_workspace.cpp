@@ -106,6 +106,7 @@ class PyRankWorkspace {
     check_samples(sums.size());
     workspace_->owned(bundle).add_sums(sums.data());
   }
+  double value(std::int32_t bundle) const { return workspace_->owned(bundle).value(); }
   void scale(std::int32_t bundle, In<double> factor) {
     check_samples(factor.size());
     workspace_->owned(bundle).scale(factor.data());
@@ -309,6 +310,7 @@ void bind_one(nb::module_& m) {
       .def("put_alpha", &L::put_alpha, "bundle"_a, "pair"_a.noconvert(), "value"_a.noconvert())
       .def("unpack_alpha", &L::unpack_alpha, "bundle"_a)
       .def("add_sums", &L::add_sums, "bundle"_a, "sums"_a.noconvert())
+      .def("value", &L::value, "bundle"_a)
       .def("scale", &L::scale, "bundle"_a, "factor"_a.noconvert())
       .def("lay_out", &L::lay_out, "bundle"_a)
       .def("make_bundle_state", &L::make_bundle_state, "bundle"_a, "sums"_a.noconvert())

@@ -1,4 +1,6 @@
 // samples(): one Python class per value and index type, chosen by the arrays.
+#include <nanobind/stl/shared_ptr.h>
+
 #include "bindings.hpp"
 #include "samples.hpp"
 #include "type_names.hpp"
@@ -17,10 +19,11 @@ void bind_one(nb::module_& m) {
   m.def(
       "samples",
       [](In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y, In<T> box,
-         std::int32_t n_classes,
-         double bias) { return new S(data, indices, indptr, cols, y, box, n_classes, bias); },
+         std::int32_t n_classes, double bias, std::shared_ptr<const PyLabelCosts> costs) {
+        return new S(data, indices, indptr, cols, y, box, n_classes, bias, std::move(costs));
+      },
       "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "cols"_a,
-      "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a);
+      "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a, "costs"_a = nb::none());
 }
 
 }  // namespace

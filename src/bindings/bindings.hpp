@@ -6,6 +6,7 @@
 
 namespace multimargin::bindings {
 
+void bind_label_costs(nanobind::module_& m);
 void bind_samples(nanobind::module_& m);
 void bind_engine(nanobind::module_& m);
 void bind_rank_workspace(nanobind::module_& m);

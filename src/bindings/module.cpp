@@ -3,6 +3,7 @@
 
 NB_MODULE(_core, m) {
   m.doc() = "Compiled core of multimargin: arrays in, arrays out, no decisions.";
+  multimargin::bindings::bind_label_costs(m);
   multimargin::bindings::bind_samples(m);
   multimargin::bindings::bind_engine(m);
   multimargin::bindings::bind_rank_workspace(m);

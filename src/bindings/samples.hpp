@@ -1,29 +1,63 @@
-// The samples of a training problem as Python hands them over: arrays that are borrowed and kept
-// alive.
+// The samples of a training problem and its label costs as Python hands them over: arrays that are
+// borrowed and kept alive.
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "arrays.hpp"
+#include "common/label_costs.hpp"
 #include "common/samples.hpp"
 
 namespace multimargin::bindings {
+
+class PyLabelCosts {
+ public:
+  explicit PyLabelCosts(Matrix<const double> cost)
+      : dense_(std::move(cost)),
+        costs_(LabelCosts::dense(dense_.data(), static_cast<std::int32_t>(dense_.shape(0)))) {
+    if (dense_.shape(0) != dense_.shape(1)) throw nanobind::value_error("costs must be square");
+  }
+  PyLabelCosts(In<double> data, In<std::int64_t> indices, In<std::int64_t> indptr)
+      : data_(std::move(data)),
+        indices_(std::move(indices)),
+        indptr_(std::move(indptr)),
+        costs_(LabelCosts::exceptions(
+            csr_view(data_, indices_, indptr_, static_cast<std::int64_t>(indptr_.size()) - 1))) {}
+  explicit PyLabelCosts(LabelCosts costs) : costs_(std::move(costs)) {}
+
+  const LabelCosts& costs() const { return costs_; }
+
+ private:
+  Matrix<const double> dense_;
+  In<double> data_;
+  In<std::int64_t> indices_, indptr_;
+  LabelCosts costs_;
+};
 
 template <class T, class I>
 class PySamples {
  public:
   PySamples(In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y,
-            In<T> box, std::int32_t n_classes, double bias)
+            In<T> box, std::int32_t n_classes, double bias,
+            std::shared_ptr<const PyLabelCosts> costs)
       : data_(std::move(data)),
         indices_(std::move(indices)),
         indptr_(std::move(indptr)),
         y_(std::move(y)),
         box_(std::move(box)),
-        view_{csr_view(data_, indices_, indptr_, cols), y_.data(), box_.data(), n_classes,
-              static_cast<T>(bias)} {
+        costs_(std::move(costs)),
+        view_{csr_view(data_, indices_, indptr_, cols),
+              y_.data(),
+              box_.data(),
+              n_classes,
+              static_cast<T>(bias),
+              costs_ == nullptr ? nullptr : &costs_->costs()} {
     if (static_cast<std::int64_t>(y_.size()) != view_.X.rows ||
         static_cast<std::int64_t>(box_.size()) != view_.X.rows)
       throw nanobind::value_error("y and box must have one entry per row of X");
+    if (costs_ != nullptr && costs_->costs().n_classes() != n_classes)
+      throw nanobind::value_error("label costs of another number of classes");
   }
 
   const Samples<T, I>& view() const { return view_; }
@@ -34,6 +68,7 @@ class PySamples {
   In<I> indices_, indptr_;
   In<std::int32_t> y_;
   In<T> box_;
+  std::shared_ptr<const PyLabelCosts> costs_;
   Samples<T, I> view_;
 };
 

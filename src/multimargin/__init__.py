@@ -8,6 +8,8 @@ from multimargin.io._version import __version__
 if TYPE_CHECKING:
     from multimargin.estimator._svc import MulticlassSVC
     from multimargin.io._svmlight import DataFileError, dump_svmlight, load_svmlight
+    from multimargin.models._label_tree import LabelTree
+    from multimargin.models._measures import mean_label_cost
     from multimargin.models._onnx_export import export_onnx
     from multimargin.models._pruning import PruningCost, prune, pruning_costs
     from multimargin.persistence import ModelFileError, load_model, save_model
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DataFileError",
+    "LabelTree",
     "ModelFileError",
     "MulticlassSVC",
     "PruningCost",
@@ -28,6 +31,7 @@ __all__ = [
     "load_model",
     "load_svmlight",
     "match_class",
+    "mean_label_cost",
     "path",
     "prune",
     "pruning_costs",
@@ -41,6 +45,8 @@ __all__ = [
 # answer to Ctrl-C while NumPy, SciPy and scikit-learn are still being loaded.
 _HOMES = {
     "estimator._svc": ("MulticlassSVC",),
+    "models._label_tree": ("LabelTree",),
+    "models._measures": ("mean_label_cost",),
     "models._onnx_export": ("export_onnx",),
     "models._pruning": ("PruningCost", "prune", "pruning_costs"),
     "solvers.active_set._round_robin": ("match_class", "rounds"),

@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import multimargin
-from multimargin import MulticlassSVC, TextClassifier
+from multimargin import LabelTree, MulticlassSVC, TextClassifier
 from multimargin.estimator import _doc_link
 from multimargin.formulations import FORMULATIONS
 from tests.support.paths import ROOT
@@ -169,6 +169,12 @@ VALUES = {
     "class_weight": st.none()
     | st.just("balanced")
     | st.dictionaries(st.text() | st.integers(), st.floats(0, 10), max_size=3),
+    "label_cost": st.none()
+    | st.builds(
+        LabelTree,
+        st.dictionaries(st.integers(), st.text(), min_size=1, max_size=3),
+        st.sampled_from(["distance", "depth"]),
+    ),
     "n_jobs": st.none() | st.integers(-1, 64).filter(bool),
     "warm_start": st.booleans(),
     "sparse_coef": st.just("auto") | st.booleans(),

@@ -13,6 +13,7 @@ from scipy.sparse import csr_matrix
 import multimargin
 from multimargin import (
     DataFileError,
+    LabelTree,
     ModelFileError,
     MulticlassSVC,
     PruningCost,
@@ -23,6 +24,7 @@ from multimargin import (
     load_model,
     load_svmlight,
     match_class,
+    mean_label_cost,
     path,
     prune,
     pruning_costs,
@@ -78,6 +80,8 @@ def estimator(X: csr_matrix[Any], y: NDArray[np.int64]) -> MulticlassSVC:
     assert_type(scores, NDArray[np.floating])
     assert_type(model.score(X, y), float)
     assert_type(model.sparsify(), MulticlassSVC)
+    tree = LabelTree(dict.fromkeys(model.classes_.tolist(), "root"), cost="depth")
+    assert_type(mean_label_cost(y, model.set_params(label_cost=tree).predict(X), tree), float)
     assert_type(model.densify(), MulticlassSVC)
     assert_type(model.get_params(), dict[str, Any])
     assert_type(model.set_params(C=1.0), MulticlassSVC)

@@ -79,7 +79,8 @@ def solve_simplex_qp(H, gain, groups, tol=1e-11, max_iter=200):
     width = len(gain) // groups
     M = np.kron(np.eye(groups), np.ones(width))
     x, slack = np.full(len(gain), 0.5 / width), np.full(groups, 0.5)
-    z, v = gain.copy(), gain[::width].copy()  # multipliers of x >= 0 and Mx <= 1
+    # Multipliers of x >= 0 and Mx <= 1.
+    z, v = np.maximum(gain, 1e-3), np.maximum(gain, 1e-3)[::width].copy()
     best, best_gap = x, np.inf
     for _ in range(max_iter):
         gradient = H @ x - gain

@@ -65,7 +65,7 @@ class _System:
 
 
 @one_blas_thread
-def solve_box_qp(Q, upper, gain=None, tol=1e-11, max_iter=200):
+def solve_box_qp(Q, upper, gain=1.0, tol=1e-11, max_iter=200):
     """Maximise ``gain'a - 1/2 a'Qa`` over ``0 <= a <= upper``, whatever the size of ``upper``.
 
     Mehrotra's predictor and corrector; the dense system costs p^3 for p variables, which is what
@@ -75,20 +75,20 @@ def solve_box_qp(Q, upper, gain=None, tol=1e-11, max_iter=200):
     live = upper > 0.0
     # In units of the box every variable lives in [0, 1], whatever C is.
     scale = upper[live]
-    rise = scale if gain is None else scale * gain[live]  # a gain of 1 unless others are given
+    gains = np.broadcast_to(gain, upper.shape)[live] * scale
     H = Q[np.ix_(live, live)] * scale[:, None] * scale[None, :]
     x = np.full(len(scale), 0.5)
     z, v = scale.copy(), scale.copy()  # multipliers of x >= 0 and x <= 1
     best, best_gap, stale = x, np.inf, 0
     for _ in range(max_iter):
         curved = H @ x
-        gradient = curved - rise
+        gradient = curved - gains
         # P - D at this very point, multipliers or not.
         gap = (1.0 - x) @ np.maximum(0.0, -gradient) + x @ np.maximum(0.0, gradient)
         stale = 0 if gap < 0.5 * best_gap else stale + 1
         if gap < best_gap:
             best, best_gap = x, gap
-        size = max(1e-300, abs(rise @ x - 0.5 * x @ curved))
+        size = max(1e-300, abs(gains @ x - 0.5 * x @ curved))
         mu = (z @ x + v @ (1.0 - x)) / (2.0 * max(1, len(x)))
         # The second test ends a run that rounding keeps from the first.
         if gap <= tol * size or mu * len(x) <= 1e-4 * tol * size:

@@ -6,7 +6,7 @@ namespace multimargin {
 
 template <class T>
 void ActiveSet<T>::assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
-                          std::vector<T> alpha) {
+                          std::vector<T> alpha, const LabelCosts* costs) {
   slots_.begin = std::move(slot_begin);
   slots_.cls = std::move(cls);
   slots_.alpha = std::move(alpha);
@@ -16,6 +16,9 @@ void ActiveSet<T>::assign(std::vector<std::int64_t> slot_begin, std::vector<std:
     for (std::int64_t p = slots_.begin[i] + 1; p < slots_.begin[i + 1]; ++p) sum += slots_.alpha[p];
     slots_.alpha[slots_.begin[i]] = sum;
   }
+  slots_.ask(
+      costs, [&](std::int64_t i) { return slots_.cls[slots_.begin[i]]; },
+      [&](std::int64_t p) { return slots_.cls[p]; });
 }
 
 template <class T>
@@ -64,11 +67,16 @@ void ActiveSet<T>::recompute(const Csr<T, I>& X, T bias, Team& team) {
 }
 
 template <class T>
-double ActiveSet<T>::alpha_sum() const {
+double ActiveSet<T>::alpha_sum(const LabelCosts* costs) const {
   double sum = 0;
-  for (std::int64_t i = 0; i < samples(); ++i)
-    for (std::int64_t p = slots_.begin[i] + 1; p < slots_.begin[i + 1]; ++p)
-      sum += static_cast<double>(slots_.alpha[p]);
+  for (std::int64_t i = 0; i < samples(); ++i) {
+    const std::int64_t first = slots_.begin[i];
+    for (std::int64_t p = first + 1; p < slots_.begin[i + 1]; ++p) {
+      // Not slots_.asked, which is rounded.
+      const double asked = costs == nullptr ? 1.0 : costs->at(slots_.cls[first], slots_.cls[p]);
+      sum += asked * static_cast<double>(slots_.alpha[p]);
+    }
+  }
   return sum;
 }
 

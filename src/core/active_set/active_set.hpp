@@ -13,6 +13,7 @@
 #include "active_set/weight_layout.hpp"
 #include "common/buffer.hpp"
 #include "common/csr.hpp"
+#include "common/label_costs.hpp"
 #include "common/team.hpp"
 
 namespace multimargin {
@@ -23,7 +24,7 @@ class ActiveSet {
   // Starts anew from lists of classes: slot 0 of each sample is its own class, whose alpha is
   // replaced by the sum of the others. `slot_begin` has n+1 entries.
   void assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
-              std::vector<T> alpha);
+              std::vector<T> alpha, const LabelCosts* costs);
 
   // Lays out the weights for the pairs.
   template <class I>
@@ -54,8 +55,9 @@ class ActiveSet {
     multimargin::each_weight(X, layout_, w_of_[c], c, members, use);
   }
 
-  // Sum of alpha, and |w_c|^2 of every class, lone features included, each in a fixed order.
-  double alpha_sum() const;
+  // Sum of alpha, each times what is asked of its class, and |w_c|^2 of every class, lone features
+  // included, each in a fixed order.
+  double alpha_sum(const LabelCosts* costs) const;
   std::vector<double> squared_norms(Team& team) const;
 
   // Points those members of the view here that belong to the active set.

@@ -12,6 +12,7 @@
 #include "active_set/scan.hpp"
 #include "common/csr.hpp"
 #include "common/rounding.hpp"
+#include "common/samples.hpp"
 #include "common/team.hpp"
 #include "scoring/block_product.hpp"
 
@@ -32,6 +33,7 @@ struct ScanRequest {
 struct ScannedClasses {
   std::int32_t count;
   const std::int32_t* own;         // [n] own class of each sample, < 0: not among them
+  const std::int32_t* class_of;    // [count] which of all classes; needed with label costs alone
   const double* norm;              // [count] |w_c|
   const std::int64_t* slot_begin;  // [n+1] classes that are active already, by sample
   const std::int32_t* cls;
@@ -51,21 +53,25 @@ struct ClassScan {
 
 // Scores are added up in type S. fill(block, first, classes) writes the weights of a block.
 template <class S, class T, class I, class Fill>
-ClassScan<T> scan_classes(const Csr<T, I>& X, const std::int32_t* y, const T* norm2,
-                          std::int32_t n_classes, const ScanRequest<T>& request,
-                          const ScannedClasses& classes, const ScanKernels<T, I>& kernels,
-                          Team& team, const Fill& fill, const std::function<bool()>& stop) {
+ClassScan<T> scan_classes(const Samples<T, I>& samples, const T* norm2,
+                          const ScanRequest<T>& request, const ScannedClasses& classes,
+                          const ScanKernels<T, I>& kernels, Team& team, const Fill& fill,
+                          const std::function<bool()>& stop) {
+  const Csr<T, I>& X = samples.X;
+  const std::int32_t* y = samples.y;
   const std::int64_t n = X.rows;
-  const double largest = *std::max_element(request.norm, request.norm + n_classes);
-  std::vector<double> threshold(n), own_part(n), rounding(n);
+  const double largest = *std::max_element(request.norm, request.norm + samples.n_classes);
+  std::vector<double> threshold(n), own_part(n), rounding(n), most_asked(n);
   for (std::int64_t i = 0; i < n; ++i) {
     const std::int64_t entries = X.end(i) - X.begin(i);
     const double squares = static_cast<double>(norm2[i]);
+    most_asked[i] = samples.most_asked(i);
     rounding[i] = score_rounding<S>(entries, squares);
-    own_part[i] = own_rounding<S>(rounding[i], request.norm[y[i]]);
-    threshold[i] =
-        loss_threshold(request.own[i], Report<T>{0, 0, request.least[i], request.loss[i]},
-                       own_rounding<T>(score_rounding<T>(entries, squares), 2 * largest));
+    own_part[i] = own_rounding<S>(rounding[i], request.norm[y[i]], most_asked[i]);
+    threshold[i] = loss_threshold(
+        request.own[i], Report<T>{0, 0, request.least[i], request.loss[i]},
+        own_rounding<T>(score_rounding<T>(entries, squares), 2 * largest, most_asked[i]),
+        most_asked[i]);
   }
   ClassScan<T> found;
   found.loss.assign(n, 0.0);
@@ -85,6 +91,10 @@ ClassScan<T> scan_classes(const Csr<T, I>& X, const std::int32_t* y, const T* no
       classes.norm,
       classes.slot_begin,
       classes.cls,
+      samples.costs,
+      y,
+      classes.class_of,
+      most_asked.data(),
       request.idle > 0 ? request.idle : T(0),
       found.loss.data(),
       found.bound.data(),
@@ -101,12 +111,14 @@ ClassScan<T> scan_classes(const Csr<T, I>& X, const std::int32_t* y, const T* no
 }
 
 // Primal and dual value of samples without entries.
-template <class T>
-double empty_value(const SolverKernels<T>& kernels, const std::vector<T>& norm2, const T* box,
-                   std::int32_t n_classes) {
+template <class T, class I>
+double empty_value(const SolverKernels<T>& kernels, const Samples<T, I>& samples,
+                   const std::vector<T>& norm2) {
   double value = 0;
-  for (std::size_t i = 0; i < norm2.size(); ++i)
-    if (!(norm2[i] > 0)) value += static_cast<double>(box[i]) * kernels.empty_loss(n_classes);
+  for (std::int64_t i = 0; i < samples.X.rows; ++i)
+    if (!(norm2[i] > 0))
+      value += static_cast<double>(samples.box[i]) *
+               kernels.empty_loss(samples.most_asked(i), samples.total_asked(i));
   return value;
 }
 

@@ -20,7 +20,8 @@ constexpr std::int64_t kSamplesPerTask = 512;
 template <class T, class I>
 Engine<T, I>::Engine(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads,
                      std::uint64_t seed)
-    : X_(samples.X),
+    : samples_(samples),
+      X_(samples.X),
       y_(samples.y),
       box_(samples.box),
       n_classes_(samples.n_classes),
@@ -32,7 +33,7 @@ Engine<T, I>::Engine(const Samples<T, I>& samples, Formulation formulation, Isa 
       norm2_(row_norms(X_, bias_)) {
   row_.resize(X_.rows + 1);
   for (std::int64_t i = 0; i <= X_.rows; ++i) row_[i] = static_cast<std::int64_t>(X_.indptr[i]);
-  empty_value_ = empty_value(solver_, norm2_, box_, n_classes_);
+  empty_value_ = empty_value(solver_, samples_, norm2_);
 }
 
 template <class T, class I>
@@ -60,7 +61,7 @@ void Engine<T, I>::start_from_centroids(std::int32_t candidates, std::int64_t bu
 template <class T, class I>
 void Engine<T, I>::assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
                           std::vector<T> alpha) {
-  active_.assign(std::move(slot_begin), std::move(cls), std::move(alpha));
+  active_.assign(std::move(slot_begin), std::move(cls), std::move(alpha), samples_.costs);
   visits_.reset(static_cast<std::size_t>(X_.rows));
   scanned_ = false;
   active_.lay_out(X_, n_classes_, team_);
@@ -171,10 +172,13 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
       block.set_intercept(k, static_cast<T>(bias_ * active_.w_bias()[first + k]));
     }
   };
+  std::vector<std::int32_t> class_of(n_classes_);
+  std::iota(class_of.begin(), class_of.end(), 0);
   ClassScan<T> found = scan_classes<S>(
-      X_, y_, norm2_.data(), n_classes_,
+      samples_, norm2_.data(),
       ScanRequest<T>{own_.data(), least.data(), first_loss.data(), norm.data(), capacity, idle},
-      {n_classes_, y_, norm.data(), active_.slot_begin().data(), active_.cls().data()},
+      {n_classes_, y_, class_of.data(), norm.data(), active_.slot_begin().data(),
+       active_.cls().data()},
       scan_kernels_, team_, fill, [this] { return stop_(); });
   ScanReport report;
   report.complete = found.complete;
@@ -189,7 +193,7 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
   }
   const double norm_error = norm_rounding<T>() * half_norm;
   report.primal = half_norm + norm_error + total + empty_value_;
-  report.dual = active_.alpha_sum() - half_norm - norm_error + empty_value_;
+  report.dual = active_.alpha_sum(samples_.costs) - half_norm - norm_error + empty_value_;
   report.rounding += 2 * norm_error;
   found_ = {};
   found_.capacity = capacity;

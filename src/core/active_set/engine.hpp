@@ -73,6 +73,7 @@ class Engine {
   template <class S>
   ScanReport scan_in(std::int32_t capacity, T idle);
 
+  Samples<T, I> samples_;
   Csr<T, I> X_;
   const std::int32_t* y_;
   const T* box_;

@@ -30,6 +30,7 @@ struct WorkView {
   const std::int64_t* slot_begin;  // [n+1] where a sample's slots begin
   const std::int32_t* cls;         // [pairs] class of each slot; slot 0, < 0: not at hand
   T* alpha;                        // [pairs] dual variables; slot 0: their sum
+  const T* asked;                  // [pairs] margins asked of the classes; nullptr: 1 of all
   std::uint8_t* resting;           // [pairs] slots that only visits to everything look at
   const std::int64_t* place;       // [n+1] where a sample's positions begin
   const std::uint32_t* position;   // slot-major: slot s, feature t at place + s*len + t
@@ -95,8 +96,8 @@ struct SolverKernels {
   // The same where the own class is not at hand.
   Report<T> (*solve_exchange)(const Block<T>&, T* alpha_out, T* work);
   // Loss, at any weights, of a sample without entries: all its scores are zero.
-  double (*empty_loss)(std::int32_t n_classes);
-  T (*margin)(T own, T other);
+  double (*empty_loss)(double most_asked, double total_asked);
+  T (*margin)(T own, T other, T asked);
   // Takes one pair into the account of its sample, and closes the account.
   void (*add_to_account)(T margin, T alpha, T box, Account<T>* account);
   Report<T> (*close_account)(const Account<T>& account, T sum, T box);

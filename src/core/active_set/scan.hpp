@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "common/csr.hpp"
+#include "common/label_costs.hpp"
 #include "formulations/formulation.hpp"
 #include "formulations/sample_block.hpp"
 #include "scoring/views.hpp"
@@ -26,8 +27,13 @@ struct ScanView {
   const double* norm;              // [K] |w_c|
   const std::int64_t* slot_begin;  // [n+1] classes that are active already, by sample
   const std::int32_t* cls;
-  T idle;             // classes that violate by no more are not reported
-  double* loss;       // [n] the loss so far: classes of the block are added
+  // Of margins that differ from class to class; nullptr: 1 is asked of all.
+  const LabelCosts* costs;
+  const std::int32_t* label;     // [n] own class
+  const std::int32_t* class_of;  // [K] of the classes that are scanned
+  const double* most_asked;      // [n] the threshold belongs to this margin
+  T idle;                        // classes that violate by no more are not reported
+  double* loss;                  // [n] the loss so far: classes of the block are added
   double* bound;      // [n] the same with margins raised by `rounding`: no loss is larger
   T* violation;       // [n] largest violation of a class that is not active
   BestView<T> found;  // worst violators that are not active yet
@@ -56,8 +62,9 @@ double loss_floor(const Report<T>& active, double rounding) {
 
 // No score that is not above this adds to the loss, whatever rounding has done.
 template <class T>
-double loss_threshold(double own_score, const Report<T>& active, double rounding) {
-  return own_score - 1 + loss_floor(active, rounding) - rounding;
+double loss_threshold(double own_score, const Report<T>& active, double rounding,
+                      double most_asked) {
+  return own_score - most_asked + loss_floor(active, rounding) - rounding;
 }
 
 }  // namespace multimargin

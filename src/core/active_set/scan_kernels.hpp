@@ -16,16 +16,22 @@ inline bool is_active(const ScanView<T>& scan, std::int64_t i, std::int32_t c) {
   return found;
 }
 
+// The margin 1 that is asked of every class without label costs; with them, an array.
+template <class S>
+struct One {
+  S operator[](int) const { return S(1); }
+};
+
 // Loss and bound of a sample with the classes of the mask taken into account.
-template <class F, class T, class S>
+template <class F, class T, class S, class Asked>
 inline void add_few(const ScanView<T>& scan, const BlockView<S>& block, const Scores<S>& s, S own,
-                    std::int64_t i, std::uint64_t mask) {
+                    const Asked& asked, std::int64_t i, std::uint64_t mask) {
   const S* score = reinterpret_cast<const S*>(s.v);
   const double* norm = scan.norm + block.first_class;
   double loss = scan.loss[i], bound = scan.bound[i];
   for (; mask != 0; mask &= mask - 1) {
     const int k = __builtin_ctzll(mask);
-    const double m = static_cast<double>(F::margin(own, score[k]));
+    const double m = static_cast<double>(F::margin(own, score[k], asked[k]));
     const double raised = m + scan.own_rounding[i] + scan.rounding[i] * norm[k];
     loss = F::add_loss(loss, m > 0 ? m : 0.0);
     bound = F::add_loss(bound, raised > 0 ? raised : 0.0);
@@ -35,15 +41,15 @@ inline void add_few(const ScanView<T>& scan, const BlockView<S>& block, const Sc
 }
 
 // The same for a whole block, all of whose classes are others: `count` of them are in the mask.
-template <class F, class T, class S>
-inline void add_many(const ScanView<T>& scan, const Scores<S>& s, S own, std::int64_t i, int count,
-                     double largest_norm) {
+template <class F, class T, class S, class Asked>
+inline void add_many(const ScanView<T>& scan, const Scores<S>& s, S own, const Asked& asked,
+                     std::int64_t i, int count, double largest_norm) {
   const S* score = reinterpret_cast<const S*>(s.v);
   constexpr int wide = 16;  // sums side by side, which vector units take together
   S losses[wide] = {};
   for (int k = 0; k < lanes<S>(); k += wide)
     for (int j = 0; j < wide; ++j) {
-      const S m = F::margin(own, score[k + j]);
+      const S m = F::margin(own, score[k + j], asked[k + j]);
       losses[j] = F::add_loss(losses[j], m > 0 ? m : S(0));
     }
   double part = 0;
@@ -57,18 +63,37 @@ inline void add_many(const ScanView<T>& scan, const Scores<S>& s, S own, std::in
 
 constexpr int kFewClasses = 8;  // of a block, that are looked at one by one
 
+// Classes of the mask whose margins exceed the floor.
+template <class F, class S>
+inline std::uint64_t exceeding(const Scores<S>& s, S own, S floor, One<S> asked,
+                               std::uint64_t mask) {
+  return mask & above(s, F::threshold(own, floor, asked[0]));
+}
+template <class F, class S>
+inline std::uint64_t exceeding(const Scores<S>& s, S own, S floor, const S* asked,
+                               std::uint64_t mask) {
+  const S* score = reinterpret_cast<const S*>(s.v);
+  std::uint64_t kept = 0;
+  for (; mask != 0; mask &= mask - 1) {
+    const int k = __builtin_ctzll(mask);
+    if (score[k] > F::threshold(own, floor, asked[k])) kept |= mask & -mask;
+  }
+  return kept;
+}
+
 // The classes of the mask, which may add to the loss of sample i. Not inlined: a scan comes here
 // for few rows of a block, and its loop needs the registers.
-template <class F, class T, class S>
+template <class F, class T, class S, class Asked>
 __attribute__((noinline)) void take_classes(const ScanView<T>& scan, const BlockView<S>& block,
-                                            const Scores<S>& s, std::int64_t i, std::uint64_t mask,
-                                            bool holds_own, double largest_norm) {
+                                            const Scores<S>& s, const Asked asked, std::int64_t i,
+                                            std::uint64_t mask, bool holds_own,
+                                            double largest_norm) {
   const S own = static_cast<S>(scan.own[i]);
   const int count = __builtin_popcountll(mask);
   if (count > kFewClasses && block.classes == lanes<S>() && !holds_own)
-    add_many<F>(scan, s, own, i, count, largest_norm);
+    add_many<F>(scan, s, own, asked, i, count, largest_norm);
   else
-    add_few<F>(scan, block, s, own, i, mask);
+    add_few<F>(scan, block, s, own, asked, i, mask);
 
   // Only those that the list of violators may want are looked at one by one.
   const T least = scan.least[i];
@@ -76,11 +101,11 @@ __attribute__((noinline)) void take_classes(const ScanView<T>& scan, const Block
   const bool full = scan.found.count[i] == scan.found.capacity;
   const T wanted_from = full && worst[0] > least + scan.idle ? worst[0] : least + scan.idle;
   const T from = least + scan.violation[i] < wanted_from ? least + scan.violation[i] : wanted_from;
-  mask &= above(s, F::threshold(own, static_cast<S>(from > 0 ? from : T(0))));
+  mask = exceeding<F>(s, own, static_cast<S>(from > 0 ? from : T(0)), asked, mask);
   const S* score = reinterpret_cast<const S*>(s.v);
   for (; mask != 0; mask &= mask - 1) {
     const int k = __builtin_ctzll(mask);
-    const T margin = static_cast<T>(F::margin(own, score[k]));
+    const T margin = static_cast<T>(F::margin(own, score[k], asked[k]));
     const T violation = margin - least;
     if (!(margin > 0)) continue;
     const bool wanted =
@@ -91,6 +116,27 @@ __attribute__((noinline)) void take_classes(const ScanView<T>& scan, const Block
       if (wanted) keep_best(scan.found, i, margin, c);
     }
   }
+}
+
+// The same with label costs. The mask was made for the largest cost of the sample: classes that
+// have a smaller one, and score too little for that, are left out.
+template <class F, class T, class S>
+__attribute__((noinline)) void take_costly_classes(const ScanView<T>& scan,
+                                                   const BlockView<S>& block, const Scores<S>& s,
+                                                   std::int64_t i, std::uint64_t mask,
+                                                   bool holds_own, double largest_norm) {
+  S asked[lanes<S>()];  // 0 outside the mask, where no margin is positive with any cost
+  costs_of(*scan.costs, scan.label[i], scan.class_of + block.first_class, mask, asked);
+  const S* score = reinterpret_cast<const S*>(s.v);
+  const double threshold = scan.threshold[i] + scan.most_asked[i];
+  std::uint64_t kept = 0;
+  for (; mask != 0; mask &= mask - 1) {
+    const int k = __builtin_ctzll(mask);
+    const double asked_here = static_cast<double>(asked[k]);
+    if (static_cast<double>(score[k]) > threshold - asked_here) kept |= mask & -mask;
+  }
+  if (kept != 0)
+    take_classes<F, T, S, const S*>(scan, block, s, asked, i, kept, holds_own, largest_norm);
 }
 
 // F is the formulation for scores of type S.
@@ -109,7 +155,11 @@ void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<S>& block,
     const std::int32_t mine = y[i] - block.first_class;
     const bool holds_own = mine >= 0 && mine < block.classes;
     if (holds_own) mask &= ~(std::uint64_t{1} << mine);
-    if (mask != 0) take_classes<F>(scan, block, s, i, mask, holds_own, largest);
+    if (mask == 0) continue;
+    if (scan.costs == nullptr)
+      take_classes<F>(scan, block, s, One<S>{}, i, mask, holds_own, largest);
+    else
+      take_costly_classes<F>(scan, block, s, i, mask, holds_own, largest);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "active_set/weight_layout.hpp"
 #include "common/buffer.hpp"
 #include "common/csr.hpp"
+#include "common/label_costs.hpp"
 
 namespace multimargin {
 
@@ -32,6 +33,7 @@ struct Slots {
   std::vector<std::int64_t> begin{0};  // [n+1] where a sample's slots begin
   std::vector<std::int32_t> cls;       // slot 0 of each sample: its own class
   std::vector<T> alpha;                // slot 0: the sum of the others
+  std::vector<T> asked;                // margins asked of the classes; empty: 1 of all
   std::vector<T> lone;                 // sum of x^2 over lone features
   std::vector<std::uint8_t> resting;
   std::vector<std::int64_t> place;  // [n+1] where a sample's positions begin
@@ -39,6 +41,17 @@ struct Slots {
   std::int32_t widest = 1;          // most slots of a sample
 
   std::int64_t samples() const { return static_cast<std::int64_t>(begin.size()) - 1; }
+
+  // Notes what is asked of each slot. own(i): class of sample i; other(p): class of slot p.
+  template <class Own, class Other>
+  void ask(const LabelCosts* costs, const Own& own, const Other& other) {
+    asked.clear();
+    if (costs == nullptr) return;
+    asked.assign(cls.size(), T(0));
+    for (std::int64_t i = 0; i < samples(); ++i)
+      for (std::int64_t p = begin[i] + 1; p < begin[i + 1]; ++p)
+        asked[p] = static_cast<T>(costs->at(own(i), other(p)));
+  }
 
   // Makes room for the positions. length(i): entries of sample i.
   template <class Length>
@@ -98,6 +111,7 @@ struct Slots {
     view.slot_begin = begin.data();
     view.cls = cls.data();
     view.alpha = alpha.data();
+    view.asked = asked.empty() ? nullptr : asked.data();
     view.resting = resting.data();
     view.place = place.data();
     view.position = position.data();

@@ -35,6 +35,7 @@ struct Visit {
   const std::int32_t* cls;
   T* alpha;
   const T* lone;
+  const T* asked;
   std::int32_t slots;
 
   Visit(const WorkView<T>& v, std::int64_t i)
@@ -44,6 +45,7 @@ struct Visit {
         cls(v.cls + v.slot_begin[i]),
         alpha(v.alpha + v.slot_begin[i]),
         lone(v.lone + v.slot_begin[i]),
+        asked(v.asked == nullptr ? nullptr : v.asked + v.slot_begin[i]),
         slots(static_cast<std::int32_t>(v.slot_begin[i + 1] - v.slot_begin[i])) {}
 
   // Score with the slot's class, in which x_i has the given coefficient.
@@ -52,6 +54,8 @@ struct Visit {
     return gather_dot(x, at + slot * len, len, v.w[c]) + v.bias * v.w_bias[c] +
            coefficient * lone[slot];
   }
+
+  T asked_of(std::int32_t slot) const { return asked == nullptr ? T(1) : asked[slot]; }
 
   T own_score(const WorkView<T>& v) const { return score(v, 0, alpha[0]); }
 
@@ -125,7 +129,7 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
     if (resting[k] && !rule.everything) continue;
     slot[size] = k;
     alpha[size] = s.alpha[k];
-    margin[size] = F::margin(own, s.score(v, k, -s.alpha[k]));
+    margin[size] = F::margin(own, s.score(v, k, -s.alpha[k]), s.asked_of(k));
     ++size;
   }
   const T k = v.norm2[i];
@@ -243,7 +247,8 @@ void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, double
     T* m = margin + v.slot_begin[i];
     m[0] = 0;
     for (std::int32_t slot = 1; slot < s.slots; ++slot)
-      m[slot] = F::margin(static_cast<T>(own[i]), s.score(v, slot, -s.alpha[slot]));
+      m[slot] =
+          F::margin(static_cast<T>(own[i]), s.score(v, slot, -s.alpha[slot]), s.asked_of(slot));
     report[i] =
         F::inspect({s.slots - 1, m + 1, s.alpha + 1, v.box[i], v.box[i], v.norm2[i], nullptr});
   }

@@ -2,9 +2,9 @@
 //
 // A sum of n products, in any order and fused or not, is off by at most (n + 1) u sum |x_j w_j| and
 // terms of u^2, where u is half the distance from 1 to the next number; and sum |x_j w_j| <= |x|
-// |w|. A margin is 1, less the own score, plus another one: it is off by at most r (|w_y| + |w_c|)
-// + 8 u with r = score_rounding. The constants leave room for the rounding of intercepts and of the
-// two additions, and the factor for terms of u^2.
+// |w|. A margin is what is asked (1 without label costs), less the own score, plus another one: it
+// is off by at most r (|w_y| + |w_c|) + 8 u asked with r = score_rounding. The constants leave room
+// for the rounding of intercepts and of the two additions, and the factor for terms of u^2.
 #pragma once
 
 #include <cmath>
@@ -26,8 +26,8 @@ double score_rounding(std::int64_t entries, double norm2) {
 }
 
 template <class S>
-double own_rounding(double score_rounding, double own_norm) {
-  return score_rounding * own_norm + 8 * unit_roundoff<S>();
+double own_rounding(double score_rounding, double own_norm, double asked = 1) {
+  return score_rounding * own_norm + 8 * unit_roundoff<S>() * asked;
 }
 
 // |W(alpha)|^2 is known of weights that were rounded to T: by how much of it the dual may be less.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "common/csr.hpp"
+#include "common/label_costs.hpp"
 
 namespace multimargin {
 
@@ -13,7 +14,14 @@ struct Samples {
   const std::int32_t* y = nullptr;  // [n] classes, counted from zero
   const T* box = nullptr;           // [n] upper bounds of the dual variables; infinite: hard margin
   std::int32_t n_classes = 0;
-  T bias = 0;  // value of the constant feature; 0: none
+  T bias = 0;                         // value of the constant feature; 0: none
+  const LabelCosts* costs = nullptr;  // margins asked of other classes; nullptr: 1 of all
+
+  // Of the other classes of sample i: the largest margin asked, and the sum.
+  double most_asked(std::int64_t i) const { return costs == nullptr ? 1.0 : costs->largest(y[i]); }
+  double total_asked(std::int64_t i) const {
+    return costs == nullptr ? n_classes - 1.0 : costs->total(y[i]);
+  }
 };
 
 }  // namespace multimargin

@@ -1,11 +1,12 @@
 // Crammer-Singer.
 //
 //   primal  min  1/2 sum_c |w_c|^2 + sum_i U_i max(0, max_{c != y_i} m_ic)
-//   dual    max  sum_ic a_ic - 1/2 sum_c |w_c|^2,   a_ic >= 0,  A_i <= U_i,  c != y_i
+//   dual    max  sum_ic D_ic a_ic - 1/2 sum_c |w_c|^2,   a_ic >= 0,  A_i <= U_i,  c != y_i
 //           w_c = sum_{i: y_i = c} A_i x_i - sum_{i: y_i != c} a_ic x_i,
 //           A_i = sum_{c != y_i} a_ic
-//   margin  m_ic = 1 - (w_{y_i} - w_c).x_i      (the dual's gradient)
+//   margin  m_ic = D_ic - (w_{y_i} - w_c).x_i      (the dual's gradient)
 //   budget  U_i = C * sample weight * class weight
+//   asked   D_ic = 1, or the label cost of y_i and c
 //
 // primal - dual = sum_i [ U_i max(0, max_c m_ic) - sum_c a_ic m_ic ], every term >= 0.
 //
@@ -39,10 +40,11 @@ struct CrammerSinger {
   // The variables of a sample share one budget: which of them move is not decided one by one.
   static constexpr bool kSeparable = false;
 
-  static T margin(T own, T other) { return T(1) - own + other; }
+  // `asked` is D of the two classes.
+  static T margin(T own, T other, T asked) { return asked - own + other; }
 
   // Classes that score above this have a margin above the floor.
-  static T threshold(T own, T floor) { return own - T(1) + floor; }
+  static T threshold(T own, T floor, T asked) { return own - asked + floor; }
 
   // The sample's loss from its positive margins, in any order.
   template <class S>
@@ -52,8 +54,8 @@ struct CrammerSinger {
   // The most that a loss of some classes can be if none of their margins is larger by more.
   static double raised(double loss, int, double more) { return loss + more; }
 
-  // A sample without entries: every margin is 1, and A = U there attains it.
-  static double empty_loss(std::int32_t) { return 1.0; }
+  // A sample without entries: margins are what is asked, and A = U attains the largest.
+  static double empty_loss(double most_asked, double) { return most_asked; }
 
   static Report<T> inspect(const Block<T>& b) {
     Survey s = survey(b, T(0));

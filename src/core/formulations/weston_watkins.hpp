@@ -1,11 +1,12 @@
 // Weston-Watkins.
 //
 //   primal  min  1/2 sum_c |w_c|^2 + sum_i U_i sum_{c != y_i} max(0, m_ic)
-//   dual    max  sum_ic a_ic - 1/2 sum_c |w_c|^2,   0 <= a_ic <= U_i,  c != y_i
+//   dual    max  sum_ic D_ic a_ic - 1/2 sum_c |w_c|^2,   0 <= a_ic <= U_i,  c != y_i
 //           w_c = sum_{i: y_i = c} A_i x_i - sum_{i: y_i != c} a_ic x_i,
 //           A_i = sum_{c != y_i} a_ic
-//   margin  m_ic = 1 - (w_{y_i} - w_c).x_i      (the dual's gradient)
+//   margin  m_ic = D_ic - (w_{y_i} - w_c).x_i      (the dual's gradient)
 //   box     U_i = C * sample weight * class weight
+//   asked   D_ic = 1, or the label cost of y_i and c
 //
 // primal - dual = sum_ic [ U_i max(0, m_ic) - a_ic m_ic ], every term >= 0.
 //
@@ -30,10 +31,11 @@ struct WestonWatkins {
   // Each variable has its own bounds: one may stay while others of its sample move.
   static constexpr bool kSeparable = true;
 
-  static T margin(T own, T other) { return T(1) - own + other; }
+  // `asked` is D of the two classes.
+  static T margin(T own, T other, T asked) { return asked - own + other; }
 
   // Classes that score above this have a margin above the floor.
-  static T threshold(T own, T floor) { return own - T(1) + floor; }
+  static T threshold(T own, T floor, T asked) { return own - asked + floor; }
 
   // The sample's loss from its positive margins, in any order.
   template <class S>
@@ -43,8 +45,8 @@ struct WestonWatkins {
   // The most that a loss of some classes can be if none of their margins is larger by more.
   static double raised(double loss, int classes, double more) { return loss + classes * more; }
 
-  // A sample without entries: every margin is 1, and alpha = U there attains it.
-  static double empty_loss(std::int32_t n_classes) { return n_classes - 1.0; }
+  // A sample without entries: margins are what is asked, and alpha = U attains their sum.
+  static double empty_loss(double, double total_asked) { return total_asked; }
 
   static T violation(T margin, T alpha, T box) {
     if (margin > 0) return alpha < box ? margin : T(0);

@@ -94,6 +94,15 @@ void Bundle<T, I>::add_sums(double* sums) const {
 }
 
 template <class T, class I>
+double Bundle<T, I>::value() const {
+  double sum = 0;
+  for (std::int32_t k = 0; k < classes(); ++k)
+    for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p)
+      sum += asked(sample_[p], k) * static_cast<double>(alpha_[p]);
+  return sum;
+}
+
+template <class T, class I>
 void Bundle<T, I>::scale(const double* factor) {
   for (std::size_t p = 0; p < sample_.size(); ++p)
     alpha_[p] = static_cast<T>(factor[sample_[p]] * static_cast<double>(alpha_[p]));
@@ -205,7 +214,8 @@ void Bundle<T, I>::look(const BundleState<T>& state, const double* own,
   each_open_class(team, [&](const FeaturePlaces& places, std::int32_t k) {
     for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p)
       margin_[p] = kernels.margin(static_cast<T>(own[sample_[p]]),
-                                  static_cast<T>(score(state, k, places, sample_[p], -alpha_[p])));
+                                  static_cast<T>(score(state, k, places, sample_[p], -alpha_[p])),
+                                  static_cast<T>(asked(sample_[p], k)));
   });
   // A sample has pairs in several classes: one thread.
   for (std::size_t p = 0; p < sample_.size(); ++p) {
@@ -253,10 +263,10 @@ BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, const ScanRequest<
   };
   ScanRequest<T> limited = request;
   limited.capacity = std::min(request.capacity, std::max(1, classes()));
-  ClassScan<T> found =
-      scan_classes<S>(problem_.X, problem_.y, problem_.norm2.data(), problem_.n_classes, limited,
-                      {classes(), own.data(), norm.data(), slot_begin.data(), cls.data()}, kernels,
-                      team, fill, stop);
+  ClassScan<T> found = scan_classes<S, T, I>(
+      problem_, problem_.norm2.data(), limited,
+      {classes(), own.data(), here.data(), norm.data(), slot_begin.data(), cls.data()}, kernels,
+      team, fill, stop);
 
   BundleScan<T> result;
   result.loss = std::move(found.loss);

@@ -54,6 +54,8 @@ class Bundle {
 
   // Adds the variables of this bundle to the sums over each sample's.
   void add_sums(double* sums) const;
+  // The sum of the variables, each times what is asked of its class.
+  double value() const;
   // Multiplies the variables of each sample by its factor.
   void scale(const double* factor);
 
@@ -82,6 +84,11 @@ class Bundle {
   SparseRows<T> weights(const BundleState<T>& state, Team& team) const;
 
  private:
+  // The margin that sample i asks of class k of the bundle.
+  double asked(std::int32_t i, std::int32_t k) const {
+    const LabelCosts* costs = problem_.costs;
+    return costs == nullptr ? 1.0 : costs->at(problem_.y[i], problem_.classes[bundle_][k]);
+  }
   // Calls use(places, class) for all classes, shared out among the team, with the places of the
   // class's features.
   template <class Use>

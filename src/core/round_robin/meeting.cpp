@@ -87,6 +87,12 @@ void Meeting<T, I>::choose(const Side<T>& a, const Side<T>& b, bool within) {
         source_[slot] = p;
         slots_.alpha[slot] = sides[s]->alpha[p];
       }
+  slots_.ask(
+      problem_.costs, [&](std::int64_t e) { return problem_.y[sample_[e]]; },
+      [&](std::int64_t slot) {
+        const int s = side_of(slots_.cls[slot]);
+        return problem_.classes[bundle_[s]][slots_.cls[slot] - first_class(s)];
+      });
 }
 
 // Where the features of each slot lie in the weights of its class.

@@ -68,7 +68,7 @@ class RankWorkspace {
           T* loss_out) const;
   // Primal and dual value of samples without entries.
   double empty_value() const {
-    return multimargin::empty_value(kernels_, problem_.norm2, problem_.box, problem_.n_classes);
+    return multimargin::empty_value<T, I>(kernels_, problem_, problem_.norm2);
   }
 
   bool budget_is_shared() const { return shared_; }

@@ -47,6 +47,14 @@ RowEngine<T, I>::RowEngine(const Samples<T, I>& samples, RowLoss loss, std::int3
   }
   const std::int64_t entries = static_cast<std::int64_t>(X_.indptr[X_.rows]);
   chunks_ = static_cast<int>(std::clamp<std::int64_t>(entries / (8 * (X_.cols + 1)), 1, 16));
+  if (samples.costs != nullptr) {
+    // Of classes x classes: less than the dual variables, which are dense here.
+    asked_.reset(static_cast<std::size_t>(n_classes_ * width_));
+    std::fill_n(asked_.data(), n_classes_ * width_, 0.0);
+    for (std::int32_t c = 0; c < n_classes_; ++c)
+      samples.costs->row(c, 0, n_classes_, asked_.data() + c * width_);
+    most_asked_ = samples.costs->largest();
+  }
   waits_.assign(n, 0);
   span_.assign(n, 0);
   scratch_.reset(static_cast<std::size_t>(team_.size() * kScratch * width_));
@@ -77,7 +85,8 @@ void RowEngine<T, I>::settle_empty() {
 template <class T, class I>
 RowSample RowEngine<T, I>::sample(std::int64_t i) const {
   const std::int32_t own = rows_ == n_classes_ ? y_[i] : y_[i] - 1;
-  return {width_, rows_, own, static_cast<double>(box_[i]), norm2_[i], nullptr};
+  const double* asked = asked_.size() == 0 ? nullptr : asked_.data() + y_[i] * width_;
+  return {width_, rows_, own, static_cast<double>(box_[i]), norm2_[i], asked};
 }
 
 template <class T, class I>
@@ -215,6 +224,7 @@ RowCertificate RowEngine<T, I>::certify() {
       norm[c] += (*weights)[j * width_ + c] * (*weights)[j * width_ + c];
   for (double& v : norm) v = std::sqrt(v);
   const RowWeights W = view(*weights);
+  const double spare = 8 * unit_roundoff<double>() * std::max(1.0, most_asked_);
   std::vector<RowValues> values(static_cast<std::size_t>(X_.rows));
   each_sample([&](int member, std::int64_t i) {
     double *score = scratch(member, 0), *rounding = scratch(member, 1);
@@ -222,7 +232,7 @@ RowCertificate RowEngine<T, I>::certify() {
     data_.gather(X_, W, i, score);
     const double unit = score_rounding<double>(X_.end(i) - X_.begin(i), norm2_[i]);
     const double own = b.own >= 0 ? own_rounding<double>(unit, norm[b.own]) : 0;
-    for (std::int64_t c = 0; c < width_; ++c) rounding[c] = unit * norm[c] + own + 1e-15;
+    for (std::int64_t c = 0; c < width_; ++c) rounding[c] = unit * norm[c] + own + spare;
     values[i] = loss_.values(b, score, better_alpha().data() + i * width_, rounding);
   });
   for (std::int64_t i = 0; i < X_.rows; ++i) {

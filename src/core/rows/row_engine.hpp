@@ -21,6 +21,7 @@
 #include "common/buffer.hpp"
 #include "common/clock.hpp"
 #include "common/reports.hpp"
+#include "common/label_costs.hpp"
 #include "common/samples.hpp"
 #include "common/team.hpp"
 #include "rows/row.hpp"
@@ -143,6 +144,8 @@ class RowEngine {
   std::vector<double> norm2_;
   std::vector<std::int32_t> everyone_;  // samples that have entries
   std::vector<std::uint8_t> waits_, span_;
+  Buffer<double> asked_;  // margins, own class x other class; empty: 1
+  double most_asked_ = 1;
   Buffer<double> alpha_, w_, scratch_;
   std::vector<Buffer<double>> parts_;  // weights of a chunk of samples
   double dual_half_norm_ = 0;          // of the weights that the better dual variables make

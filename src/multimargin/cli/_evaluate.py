@@ -10,9 +10,11 @@ from typing import Any
 
 from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._label_costs import LABEL_COSTS, label_cost_of
 from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note, print_json, print_table
 from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.models._measures import measures
+from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._mpi import world
 
 _ROUNDING = 1e-6  # of a relative gap
@@ -22,13 +24,16 @@ _COMMAND = f"""
 evaluate: measure a model on labelled data
 
 Compare the predictions of MODEL with the labels in DATA. Labels that the model does not know count
-as errors. Macro-F1 is the mean over all labels that are in DATA or were predicted.
+as errors. Macro-F1 is the mean over all labels that are in DATA or were predicted. The mean cost,
+by the costs that the model was trained with or that are given here, is that of all samples whose
+label has costs.
 
 {arguments.MODEL_AND_DATA}
 --top-k K = 5  also how often the label is among the K best
 --certify      DATA is what the model was trained on: compute the objectives and the duality gap
                anew, from the weights in the file and, where they were kept (train --keep-dual), the
                dual variables. The exit status is 1 if the gap is larger than what the model claims
+{LABEL_COSTS}
 {arguments.THREADS}
 --json         print the results as one JSON object
 {arguments.LABELLED_TABLES}
@@ -39,6 +44,9 @@ as errors. Macro-F1 is the mean over all labels that are in DATA or were predict
 def evaluate(args: argparse.Namespace) -> int:
     """Load, predict, compare; under ``mpiexec`` each rank scores its classes."""
     model, raw, y = model_and_data(args, world(), labelled=True)
+    with raise_on_all(model.comm):
+        given = label_cost_of(args, model.classes_)
+    costs = model.get_params()["label_cost"] if given is None else given
     X = features_of(model, raw)
     started = time.perf_counter()
     best, _ = model.predict_topk(X, min(args.top_k, len(model.classes_)))
@@ -47,7 +55,7 @@ def evaluate(args: argparse.Namespace) -> int:
     if model.comm.rank != 0:
         return EXIT_OK
     result = {
-        **measures(model.classes_, y, best),
+        **measures(model.classes_, y, best, costs),
         # A model that was put together by hand has none.
         "density": float(getattr(model, "model_density_", math.nan)),
         "predict_seconds": seconds,
@@ -97,6 +105,7 @@ def _print(result: dict[str, Any]) -> None:
     rows = {
         "samples": f"{result['samples']:,}",
         "error": f"{100 * result['error']:.2f} %",
+        **({"mean cost": f"{result['mean_cost']:.4f}"} if "mean_cost" in result else {}),
         "micro-F1": f"{result['micro_f1']:.4f}",
         "macro-F1": f"{result['macro_f1']:.4f}",
         f"top-{result['top_k']} accuracy": f"{100 * result['top_k_accuracy']:.2f} %",

@@ -86,9 +86,11 @@ def _describe_class(args: argparse.Namespace, model: Any, asked: str) -> int:
 
 
 def _on_disk(meta: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return how the weights are stored, whether they were pruned, and the dual variables."""
+    """Return how weights are stored, and whether there are costs, pruning and dual variables."""
     weights = arrays["coef" if "coef" in arrays else "coef.data"].dtype.newbyteorder("=")
     said: dict[str, Any] = {"weights_on_disk": str(weights)}
+    if "label_cost" in meta:
+        said["label_cost"] = meta["label_cost"]["kind"]
     if "pruned" in meta:
         said["pruned"] = meta["pruned"]
     if "dual" in meta:

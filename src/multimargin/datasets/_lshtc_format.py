@@ -53,7 +53,7 @@ def load_lshtc(
     dtype: DTypeLike = np.float32,
     n_threads: int | None = None,
 ) -> tuple[csr_matrix[Any], NDArray[np.int64]]:
-    """Read a file in the text format of the LSHTC challenges.
+    """Read a file in the text format of the LSHTC challenges; `LabelTree.load` reads hierarchies.
 
     Each line is ``label, label, ... feature:value feature:value ...``: one or several integers,
     then features in any order. Values of a feature that a line repeats are added up. Blank lines

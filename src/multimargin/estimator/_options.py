@@ -46,6 +46,7 @@ class FitOptions:
     max_iter: int
     bias: float
     class_weight: Mapping[Any, float] | str | None
+    label_cost: Any
     n_jobs: int | None
     warm_start: bool
     sparse_coef: bool | str
@@ -86,6 +87,8 @@ def _check_formulation(estimator: Any) -> None:
     allowed = f"10, the default,{where}, solver={estimator.solver!r}"
     takes = solvers[estimator.solver].takes_reductions
     require(estimator, takes or count == 10, "n_reductions", allowed)
+    ok = formulation.label_costs or estimator.label_cost is None
+    require(estimator, ok, "label_cost", "None" + where)
     if formulation.hard_margin:
         require(estimator, is_number(C) and C > 0, "C", "a positive number or infinity")
     else:

@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from multimargin.estimator._options import FitOptions
+from multimargin.models._label_costs import label_costs
 from multimargin.solvers._problem import Problem
 
 
@@ -116,6 +117,7 @@ def problem_of(
         loss=options.loss,
         dtype=dtype,
         rows=used,
+        costs=label_costs(options.label_cost, classes),
     )
 
 

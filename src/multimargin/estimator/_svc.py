@@ -79,6 +79,12 @@ class MulticlassSVC(
         Value of the constant feature; larger regularises the intercept less.
     class_weight : dict, "balanced" or None, default=None
         Weight of each class's samples.
+    label_cost : array, sparse matrix, tree or None, default=None
+        Costs of taking samples of one class for another, for "ww" and "cs": the margin asked of
+        the other class, 1 by default. An array of shape (n_classes, n_classes), own class by other
+        class in the order of `classes_`, not negative and zero on the diagonal; a sparse matrix of
+        that shape, whose entries replace the cost 1; or a `LabelTree`, or a dict of the parent of
+        each node, which is ``LabelTree(dict)``.
     n_jobs : int or None, default=None
         Threads; -1 uses all cores that the process may use. The model is the same, bit by bit,
         for any number.
@@ -182,6 +188,7 @@ class MulticlassSVC(
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        label_cost: Any = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
         sparse_coef: bool | Literal["auto"] = "auto",
@@ -202,6 +209,7 @@ class MulticlassSVC(
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
+        self.label_cost = label_cost
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.sparse_coef = sparse_coef

@@ -85,6 +85,8 @@ class Formulation(ABC):
     """Whether ``C=inf`` can be trained."""
     interior_point: ClassVar[bool]
     """Whether an interior-point method can solve it, by `normal_matrix`."""
+    label_costs = False
+    """Whether costs between labels may replace the margin 1: only where margins are `relative`."""
 
     @staticmethod
     @abstractmethod
@@ -107,22 +109,27 @@ class Formulation(ABC):
         return 1.0
 
     @classmethod
-    def margins_to(cls, scores: Array, own: OwnClass, n_classes: int) -> Array:
-        """Return the margins of some classes from their scores, which are left as they are."""
+    def margins_to(
+        cls, scores: Array, own: OwnClass, n_classes: int, asked: Array | float = 1
+    ) -> Array:
+        """Return the margins of some classes from their scores, which are left as they are.
+
+        `asked` replaces the 1 in them by the costs between labels, as `scores` is shaped.
+        """
         if cls.other_variables:
-            margins: Array = (1 if own.scores is None else 1 - own.scores) + scores
+            margins: Array = (asked if own.scores is None else asked - own.scores) + scores
         else:
             margins = np.zeros_like(scores)
-        asked = cls.gamma_own(n_classes)
-        margins[own.places] = asked - scores[own.places] if cls.own_variable else 0
+        of_own = cls.gamma_own(n_classes)
+        margins[own.places] = of_own - scores[own.places] if cls.own_variable else 0
         return margins
 
     @classmethod
-    def margins(cls, scores: Array, y: Labels) -> Array:
+    def margins(cls, scores: Array, y: Labels, asked: Array | float = 1) -> Array:
         """Return the gradient of the dual for every class; zero where there is no variable."""
         own = np.take_along_axis(scores, y[:, None], axis=1) if cls.relative else None
         n_classes = scores.shape[1]
-        return cls.margins_to(scores, OwnClass.among(y, 0, n_classes, own), n_classes)
+        return cls.margins_to(scores, OwnClass.among(y, 0, n_classes, own), n_classes, asked)
 
     @classmethod
     def losses(cls, margins: Array, loss: str = "hinge") -> Array:
@@ -242,9 +249,11 @@ class Formulation(ABC):
         return np.where(own, cls.own_variable, cls.other_variables)
 
     @classmethod
-    def dual_gains(cls, alpha: Array, own: OwnClass, n_classes: int) -> Array:
+    def dual_gains(
+        cls, alpha: Array, own: OwnClass, n_classes: int, asked: Array | float = 1
+    ) -> Array:
         """Return sum_i gamma_ic a_ic of some classes, which is the linear part of the dual."""
-        gains: Array = alpha.sum(axis=0, dtype=np.float64)
+        gains: Array = np.sum(asked * alpha, axis=0, dtype=np.float64)
         more = (cls.gamma_own(n_classes) - 1) * alpha[own.places]
         np.add.at(gains, own.columns, more)
         return gains
@@ -258,14 +267,14 @@ class Formulation(ABC):
         raise NotImplementedError
 
     @classmethod
-    def primal(cls, W: Array, X: Array, y: Labels, box: Array) -> float:
-        losses = cls.losses(cls.margins(X @ W.T, y))
+    def primal(cls, W: Array, X: Array, y: Labels, box: Array, asked: Array | float = 1) -> float:
+        losses = cls.losses(cls.margins(X @ W.T, y, asked))
         return float(0.5 * np.sum(W * W) + np.sum(box * losses))
 
     @classmethod
-    def dual(cls, alpha: Array, X: Array, y: Labels) -> float:
+    def dual(cls, alpha: Array, X: Array, y: Labels, asked: Array | float = 1) -> float:
         W = cls.weights(alpha, X, y)
-        gains = cls.dual_gains(alpha, OwnClass.among(y, 0, len(W)), len(W))
+        gains = cls.dual_gains(alpha, OwnClass.among(y, 0, len(W)), len(W), asked)
         return float(np.sum(gains) - 0.5 * np.sum(W * W))
 
 

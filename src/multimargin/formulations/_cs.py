@@ -1,10 +1,11 @@
 """Crammer-Singer.
 
 primal  min  1/2 sum_c |w_c|^2 + sum_i U_i max(0, max_{c != y_i} m_ic)
-dual    max  sum_ic a_ic - 1/2 sum_c |w_c|^2,    a_ic >= 0,  A_i <= U_i,  c != y_i
+dual    max  sum_ic D_ic a_ic - 1/2 sum_c |w_c|^2,    a_ic >= 0,  A_i <= U_i,  c != y_i
 with    w_c  = sum_{i: y_i = c} A_i x_i - sum_{i: y_i != c} a_ic x_i,   A_i = sum_c a_ic
-        m_ic = 1 - (w_{y_i} - w_c).x_i
+        m_ic = D_ic - (w_{y_i} - w_c).x_i
         U_i  = C * sample weight * class weight
+        D_ic = 1, or the label cost of y_i and c
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class CrammerSinger(Formulation):
     centred = False
     tried_by_default = True
     hard_margin = False
+    label_costs = True
     interior_point = False
 
     @staticmethod

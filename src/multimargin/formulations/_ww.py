@@ -1,10 +1,11 @@
 """Weston-Watkins.
 
 primal  min  1/2 sum_c |w_c|^2 + sum_i U_i sum_{c != y_i} max(0, m_ic)
-dual    max  sum_ic a_ic - 1/2 sum_c |w_c|^2,    0 <= a_ic <= U_i,  c != y_i
+dual    max  sum_ic D_ic a_ic - 1/2 sum_c |w_c|^2,    0 <= a_ic <= U_i,  c != y_i
 with    w_c  = sum_{i: y_i = c} A_i x_i - sum_{i: y_i != c} a_ic x_i,   A_i = sum_c a_ic
-        m_ic = 1 - (w_{y_i} - w_c).x_i
+        m_ic = D_ic - (w_{y_i} - w_c).x_i
         U_i  = C * sample weight * class weight
+        D_ic = 1, or the label cost of y_i and c
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class WestonWatkins(Formulation):
     centred = False
     tried_by_default = True
     hard_margin = False
+    label_costs = True
     interior_point = True
 
     @staticmethod

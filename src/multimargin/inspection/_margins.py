@@ -12,6 +12,8 @@ from multimargin.formulations import FORMULATIONS
 from multimargin.inspection._labels import native, places_of
 from multimargin.inspection._plots import AGAINST, FOR, PLAIN
 from multimargin.io._figure_file import axes_or_new
+from multimargin.models._label_costs import label_costs
+from multimargin.solvers._label_costs import LabelCosts
 
 # Scores held at a time.
 _MOST_AT_A_TIME = 2**22
@@ -115,11 +117,12 @@ def margins(model: Any, X: Any, y: ArrayLike) -> Margins:
     columns = {name: np.empty(n) for name in ("score", "rival_score", "loss")}
     rival = np.empty(n, dtype=np.intp)
     scorer = model._scores()
+    costs = label_costs(model.label_cost, model.classes_)
     step = max(1, _MOST_AT_A_TIME // len(model.classes_))
     for begin in range(0, n, step):
         some = slice(begin, min(n, begin + step))
         scores = scorer.scores(features[some], begin).astype(np.float64)
-        columns["loss"][some] = _losses(model, scores, own[some])
+        columns["loss"][some] = _losses(model, scores, own[some], costs)
         at = np.arange(len(scores))
         columns["score"][some] = scores[at, own[some]]
         scores[at, own[some]] = -np.inf
@@ -143,10 +146,13 @@ def _places(classes: NDArray[Any], y: NDArray[Any], n_samples: int) -> NDArray[n
     return places
 
 
-def _losses(model: Any, scores: NDArray[np.float64], own: NDArray[np.intp]) -> NDArray[np.float64]:
+def _losses(
+    model: Any, scores: NDArray[np.float64], own: NDArray[np.intp], costs: LabelCosts | None
+) -> NDArray[np.float64]:
     formulation = FORMULATIONS[model.formulation]
     if formulation.weight_rows(scores.shape[1]) < scores.shape[1]:
         # One binary problem for two classes is the second one's.
         scores, own = scores[:, 1:], own - 1
-    losses = formulation.losses(formulation.margins(scores, own), model.loss)
+    asked = 1.0 if costs is None else costs.between(own[:, None], np.arange(scores.shape[1]))
+    losses = formulation.losses(formulation.margins(scores, own, asked), model.loss)
     return np.asarray(losses, dtype=np.float64)

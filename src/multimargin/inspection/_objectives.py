@@ -1,6 +1,7 @@
 """Primal and dual objective of a model, from its weights and dual variables alone.
 
-NumPy and SciPy in double precision, and nothing that models are trained with. To check a solver,
+NumPy and SciPy in double precision, and nothing that models are trained with but the costs between
+labels, where there are any. To check a solver,
 read this file and `multimargin.formulations`, which has the formulas. Classes are taken some at a
 time, so that no array of samples x classes or features x classes is made.
 """
@@ -39,8 +40,8 @@ def primal_objective(coef: Any, intercept: NDArray[Any], problem: Problem) -> fl
         W, constant = weights.of(some)
         norm2 += float(np.vdot(W, W) + constant @ constant)
         scores = _scores(problem.X, W, constant, problem)
-        own_class = _own_class(some, problem, own)
-        margins = facts.margins_to(scores, own_class, problem.n_classes)
+        own_class, asked = _own_class(some, problem, own), problem.asked(some.start, some.stop)
+        margins = facts.margins_to(scores, own_class, problem.n_classes, asked)
         if hard:
             np.maximum(lost, margins.max(axis=1), out=lost)
         elif facts.separable:
@@ -65,8 +66,7 @@ def dual_objective(alpha: Alpha | DenseAlpha, origin: NDArray[np.int64], problem
     else:
         gain, norm2 = _dense(alpha, origin, empty, problem)
     # No weights change the loss of these: their variables are as large as they may be.
-    lost = problem.facts.zero_loss(problem.n_classes) * float(problem.box[empty].sum())
-    return gain + lost - 0.5 * norm2
+    return gain + problem.zero_loss(empty) - 0.5 * norm2
 
 
 class _Weights:
@@ -147,7 +147,10 @@ def _ragged(
     places = (np.arange(len(origin)), problem.y)
     share = (kept + sp.csr_matrix((total, places), shape)).tocsc()
     norm2 = sum(_squared_norm(share[:, some], problem) for some in _blocks(problem))
-    return float(total.sum()), norm2
+    if problem.costs is not None:
+        value = value * problem.costs.between(problem.y[row], kept.indices)
+    gain = float((total if problem.costs is None else value).sum())
+    return gain, norm2
 
 
 def _fitting(total: Floats, box: Any) -> Floats:

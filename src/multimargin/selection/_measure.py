@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +30,18 @@ class Measure:
         """Return a number that is smaller for better values."""
         return value if self.smaller_is_better else -value
 
+    def of(self, found: Mapping[str, Any]) -> float:
+        """Return the number among all that were measured, or a ValueError."""
+        if self.key not in found:
+            raise ValueError(f"measure={self.name!r} needs costs between labels: give label_cost")
+        return float(found[self.key])
+
 
 MEASURES = {
     each.name: each
     for each in (
         Measure("error", "error", "error", smaller_is_better=True),
+        Measure("mean-cost", "mean_cost", "mean cost", smaller_is_better=True, counts=False),
         Measure("micro-f1", "micro_f1", "micro-F1"),
         Measure("macro-f1", "macro_f1", "macro-F1", counts=False),
         Measure("top-k", "top_k_accuracy", "top-{k} accuracy"),
@@ -63,4 +71,4 @@ class HeldOut:
             self._features = model._checked(self._X)
         k = min(self._top_k, len(model.classes_))
         best, _ = best_k_labels(model._scores(), model.classes_, self._features, k)
-        return measures(model.classes_, self._y, best)
+        return measures(model.classes_, self._y, best, model.label_cost)

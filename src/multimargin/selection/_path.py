@@ -48,7 +48,7 @@ def path(
     sample_weight : array-like of shape (n_samples,), default=None
     validation : tuple (X, y) or None, default=None
         Samples that the models are measured on.
-    measure : {"error", "micro-f1", "macro-f1", "top-k"}, default="error"
+    measure : {"error", "mean-cost", "micro-f1", "macro-f1", "top-k"}, default="error"
         Which model is the best one, for `keep`.
     top_k : int, default=5
         The top-k accuracy counts labels among the `top_k` best.

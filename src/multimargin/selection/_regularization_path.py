@@ -104,7 +104,7 @@ class RegularizationPath:
 
         Parameters
         ----------
-        measure : {"error", "micro-f1", "macro-f1", "top-k"}, default="error"
+        measure : {"error", "mean-cost", "micro-f1", "macro-f1", "top-k"}, default="error"
         """
         return best_point(self.points, measure)
 
@@ -126,7 +126,7 @@ class RegularizationPath:
         ----------
         ax : matplotlib Axes, default=None
             Where to draw; a new figure if not given.
-        measure : {"error", "micro-f1", "macro-f1", "top-k"}, default="error"
+        measure : {"error", "mean-cost", "micro-f1", "macro-f1", "top-k"}, default="error"
 
         Returns
         -------
@@ -137,7 +137,7 @@ class RegularizationPath:
         if len(known) < len(Cs):
             curve = Curve(self.formulation, Cs, [point.density for point in self.points])
             return draw([curve], "share of non-zero weights", ax=ax)
-        values, best = [float(row[asked.key]) for row in known], self.best(measure)
+        values, best = [asked.of(row) for row in known], self.best(measure)
         curve = Curve(self.formulation, Cs, values, marked=Cs.index(best.C))
         return draw([curve], asked.title.format(k=known[0]["top_k"]), ax=ax)
 
@@ -151,4 +151,4 @@ def best_point(points: tuple[PathPoint, ...], measure: str) -> PathPoint:
         raise ValueError(
             "there is nothing to choose by: give validation=(X, y) to multimargin.path"
         )
-    return min(points, key=lambda point: asked.cost((point.measures or {})[asked.key]))
+    return min(points, key=lambda point: asked.cost(asked.of(point.measures or {})))

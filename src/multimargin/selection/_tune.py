@@ -15,7 +15,7 @@ from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
 from multimargin.models._arguments import whole_number
 from multimargin.selection._grid import check_formulation, checked_penalties, default_penalties
-from multimargin.selection._measure import HeldOut
+from multimargin.selection._measure import HeldOut, measure_named
 from multimargin.selection._path import point_of
 from multimargin.selection._splits import checked_labels, folds_of, holdout_of, rows_of, seen_once
 from multimargin.selection._tuning import Candidate, Tuning
@@ -69,8 +69,9 @@ def tune(
         Hold out this share of the samples, once.
     validation : tuple (X, y) or None, default=None
         Train on all of `X` and measure on these.
-    measure : {"error", "micro-f1", "macro-f1", "top-k"}, default="error"
-        The measure that candidates are compared by; all are measured.
+    measure : {"error", "mean-cost", "micro-f1", "macro-f1", "top-k"}, default="error"
+        The measure that candidates are compared by; all are measured. "mean-cost" needs the
+        parameter `label_cost`, with which only formulations that take it are tried.
     top_k : int, default=5
     sample_weight : array-like of shape (n_samples,), default=None
         For training; measures count samples.
@@ -132,6 +133,8 @@ class Tuner:
             )
         self._weight = None if sample_weight is None else np.asarray(sample_weight)
         self._splits = self._chosen_splits(folds, holdout, validation, split_seed)
+        if measure_named(measure).key == "mean_cost" and self._template.label_cost is None:
+            raise ValueError("measure='mean-cost' needs costs between labels: give label_cost")
         self._names, left_out = self._chosen(formulations)
         self._Cs = {name: _penalties(Cs, name, len(self._classes)) for name in self._names}
         once = 0 if validation is not None else seen_once(self._y)
@@ -199,6 +202,9 @@ class Tuner:
             for name in USUAL
             if (size := dense_bytes(name, *shape)) > _MOST_DENSE_BYTES
         }
+        if self._template.label_cost is not None:
+            others = (name for name in USUAL if not FORMULATIONS[name].label_costs)
+            left_out |= dict.fromkeys(others, "it takes no label_cost")
         return tuple(name for name in USUAL if name not in left_out), left_out
 
 

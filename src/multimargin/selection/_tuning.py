@@ -36,8 +36,8 @@ class Candidate:
 
     def values(self, measure: str = "error") -> list[float]:
         """Return the measure on each fold."""
-        key = measure_named(measure).key
-        return [float((point.measures or {})[key]) for point in self.points]
+        asked = measure_named(measure)
+        return [asked.of(point.measures or {}) for point in self.points]
 
     def mean(self, measure: str = "error") -> float:
         """Return the mean of the measure over the folds."""
@@ -82,6 +82,8 @@ class Candidate:
             "seconds": self.seconds,
         }
         for name, measure in MEASURES.items():
+            if measure.key not in (self.points[0].measures or {}):
+                continue  # costs that nobody has given
             row[measure.key] = self.mean(name)
             row[f"{measure.key}_se"] = self.standard_error(name)
         return row

@@ -133,10 +133,11 @@ class BaseSolver(ABC):
     def _zero_record(self) -> ScanRecord:
         """Return the certificate of zero weights, which every run has before it begins."""
         problem = self._problem
-        loss = problem.facts.zero_loss(problem.n_classes)
-        primal = loss * float(np.sum(problem.box, dtype=np.float64))
-        worst = problem.facts.gamma_own(problem.n_classes)
-        return ScanRecord(time=0.0, primal=primal, dual=0.0, violation=worst, active=0, passes=0)
+        most = problem.facts.gamma_own(problem.n_classes)
+        most = most if problem.costs is None else float(problem.costs.largest.max())
+        return ScanRecord(
+            time=0.0, primal=problem.zero_loss(), dual=0.0, violation=most, active=0, passes=0
+        )
 
     def _snapshot(self) -> Any:
         """Return the present state for `_restore`; None where that is too much to keep."""

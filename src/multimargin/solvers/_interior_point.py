@@ -81,9 +81,10 @@ class InteriorPoint:
         # Of a variable and its multiplier: with an upper bound there are two. Were they counted
         # once, mu would be twice their mean, and steps that should centre would lead away.
         self._products = max(1, int(self._mask.sum() + (np.isfinite(self._u) & self._mask).sum()))
+        self._asked = problem.asked()  # of all classes, or 1
         # Samples without entries: their variables are at the bound, whatever the weights.
         empty = np.where(variables & ~filled, box[:, None], 0.0)
-        self._empty_value = self._twin.dual_gains(empty, *self._own)
+        self._empty_value = self._twin.dual_gains(empty, *self._own, self._asked)
         self._box, self._squared = box, squared
 
     def solve(self, tol: float, goes_on: Callable[[Array], bool]) -> Array:
@@ -138,7 +139,7 @@ class InteriorPoint:
         with one_blas_thread():  # sums of several threads differ in their last bits
             W = self._weights(a)
         squares = np.sum(self._q * a * a, axis=0) + np.sum(W * W, axis=1)
-        duals: Array = self._twin.dual_gains(a, *self._own) - 0.5 * squares
+        duals: Array = self._twin.dual_gains(a, *self._own, self._asked) - 0.5 * squares
         return duals + self._empty_value
 
     def relative_gap(self, a: Array) -> float:
@@ -158,7 +159,7 @@ class InteriorPoint:
     def _margins(self, a: Array) -> Array:
         """Return the gradient of the dual."""
         scores = self._X @ self._weights(a).T
-        margins: Array = self._twin.margins(scores, self._y) - self._q * a
+        margins: Array = self._twin.margins(scores, self._y, self._asked) - self._q * a
         return np.where(self._mask, margins, 0.0)
 
     def _gap(self, a: Array, margins: Array) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from multimargin import _core
 from multimargin.formulations import FORMULATIONS, Formulation
 from multimargin.io._checksums import array_fingerprint, csr_arrays
 from multimargin.solvers._core_types import Samples
+from multimargin.solvers._label_costs import LabelCosts
 
 
 def as_core_csr(X: Any) -> sp.csr_matrix:
@@ -58,6 +59,7 @@ class Problem:
     loss: str = "hinge"
     dtype: Any = None  # of the model, where it is not the dtype of `X`
     rows: NDArray[np.intp] | None = None  # which of the given samples these are; None: all
+    costs: LabelCosts | None = None  # margins asked of other classes; None: 1
 
     @property
     def facts(self) -> type[Formulation]:
@@ -78,6 +80,21 @@ class Problem:
         """The weight vector of each sample's class; -1 for the first of two that have one."""
         return self.y if self.weight_rows == self.n_classes else self.y - 1
 
+    def asked(self, first: int = 0, last: int | None = None) -> Any:
+        """The margins asked of classes `first` to `last`, which is not one: samples x classes."""
+        if self.costs is None:
+            return 1.0
+        classes = np.arange(first, self.n_classes if last is None else last)
+        return self.costs.between(self.y[:, None], classes)
+
+    def zero_loss(self, some: Any = slice(None)) -> float:
+        """The loss of samples, all or some, whose scores are all zero, times their box."""
+        box = self.box[some]
+        if self.costs is None:
+            return self.facts.zero_loss(self.n_classes) * float(np.sum(box, dtype=np.float64))
+        each = self.costs.total if self.facts.separable else self.costs.largest
+        return float(np.sum(box * each[self.y[some]], dtype=np.float64))
+
     @property
     def samples(self) -> Samples:
         """The samples for the compiled core, which borrows the arrays."""
@@ -90,6 +107,7 @@ class Problem:
             box=self.box,
             n_classes=self.n_classes,
             bias=self.bias,
+            costs=None if self.costs is None else self.costs.core,
         )
         return samples
 
@@ -98,4 +116,6 @@ def fingerprint(problem: Problem) -> str:
     """Return 32 hexadecimal digits that name a problem's data, C included: it is in the box."""
     arrays = [*csr_arrays(problem.X), problem.y, problem.box]
     numbers = [*map(int, (*problem.X.shape, problem.n_classes)), float(problem.bias)]
+    if problem.costs is not None:
+        arrays += problem.costs.arrays
     return array_fingerprint(arrays, numbers)

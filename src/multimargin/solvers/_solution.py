@@ -105,8 +105,11 @@ class Alpha:
         ratio = np.repeat(problem.box / self.box, sizes)
         growth = _common_ratio(problem.box, self.box)
         if growth is not None and self.norm2 is not None:
-            everything = float(np.sum(self.value, dtype=np.float64))
-            own = float(np.sum(self.value[first], dtype=np.float64))
+            value: Any = self.value
+            if problem.costs is not None:
+                value = value * problem.costs.between(np.repeat(problem.y, sizes), self.cls)
+            everything = float(np.sum(value, dtype=np.float64))
+            own = float(np.sum(value[first], dtype=np.float64))
             ratio = _grown(growth, np.array(everything - own), np.array(self.norm2))
         ceiling = np.repeat(problem.box, sizes)
         scaled: NDArray[Any] = np.minimum(self.value * ratio, ceiling).astype(problem.X.dtype)

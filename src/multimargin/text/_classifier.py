@@ -64,8 +64,8 @@ class TextClassifier(MulticlassSVC):
     categorical : str or list of str, default=()
         Columns with categories; one that was not there in training has no feature.
     loss, solver, n_reductions, tol, stopping, max_iter, fit_intercept, intercept_scaling, \
-class_weight, n_jobs, warm_start, sparse_coef, random_state, verbose, time_limit, n_bundles, \
-shrinking
+class_weight, label_cost, n_jobs, warm_start, sparse_coef, random_state, verbose, time_limit, \
+n_bundles, shrinking
         As of `MulticlassSVC`.
 
     Attributes
@@ -125,6 +125,7 @@ violation_, converged_, n_bundles_, history_, model_density_
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
+        label_cost: Any = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
         sparse_coef: bool | Literal["auto"] = "auto",
@@ -146,6 +147,7 @@ violation_, converged_, n_bundles_, history_, model_density_
             fit_intercept=fit_intercept,
             intercept_scaling=intercept_scaling,
             class_weight=class_weight,
+            label_cost=label_cost,
             n_jobs=n_jobs,
             warm_start=warm_start,
             sparse_coef=sparse_coef,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._label_costs import LABEL_COSTS, label_cost_of, tree_of
 from multimargin.cli.support._labels import check_two_classes, note_skipped, read_labelled
 from multimargin.distributed._fit import NORMS
 from multimargin.estimator._svc import MulticlassSVC
@@ -20,12 +22,13 @@ from multimargin.text import TextClassifier
 from multimargin.text._options import ANALYZERS
 
 # Rows that begin and that end the options of a command which trains.
-TRAINING = """\
+TRAINING = f"""\
 DATA                     LIBSVM text; or, with --text and --label, a table: CSV, TSV or JSON lines,
                          all of these plain or compressed, or Parquet
 --tol T = 0.01           tolerance
 --no-intercept           scores without a constant term
---class-weight balanced  weigh classes by their inverse frequency"""
+--class-weight balanced  weigh classes by their inverse frequency
+{LABEL_COSTS}"""
 DATA_OPTIONS = f"""\
 {arguments.LABELLED_TABLES}
 --numeric A,B       columns with numbers, as further features
@@ -132,6 +135,7 @@ def unfitted(args: argparse.Namespace) -> MulticlassSVC:
         "tol": args.tol,
         "fit_intercept": not args.no_intercept,
         "class_weight": args.class_weight,
+        "label_cost": tree_of(args),
         "n_jobs": arguments.n_jobs(args),
         "random_state": args.seed,
     }
@@ -164,15 +168,18 @@ def read_training(
     """
     template = unfitted(args)
     if not isinstance(template, TextClassifier):
+        X: Any
         X, y = distributed.load(
             args.data, **recorded(args), n_features=args.features, n_threads=args.threads, comm=comm
         )
-        return X, y, template
-    with raise_on_all(comm):
-        table, y, skipped = _read_labelled(args)
-        check_two_classes(args.data, args.label, y)
-    note_skipped(skipped, comm)
-    return table, y, template
+    else:
+        with raise_on_all(comm):
+            X, y, skipped = _read_labelled(args)
+            check_two_classes(args.data, args.label, y)
+        note_skipped(skipped, comm)
+    if args.label_cost is not None:
+        template.set_params(label_cost=label_cost_of(args, np.unique(y)))
+    return X, y, template
 
 
 def read_validation(args: argparse.Namespace, X: Any) -> tuple[Any, NDArray[Any]] | None:

@@ -15,6 +15,7 @@ from multimargin.models._feature_major import FeatureMajorCache
 from multimargin.models.file._coef import pack_coef, unpack_coef
 from multimargin.models.file._disk_dtype import check_disk_dtype, keeps_digits
 from multimargin.models.file._dual import pack_dual, unpack_dual
+from multimargin.models.file._label_cost import pack_label_cost, unpack_label_cost
 from multimargin.models.file._params import decoded, encoded, encoded_params, set_params
 from multimargin.models.file._strings import Arrays, pack_labels, unpack_labels
 
@@ -30,7 +31,7 @@ CERTIFICATE = ("converged_", "primal_objective_", "dual_gap_", "violation_")
 # Metadata of every model, and of some.
 _DICTS = ("params", "results", "preprocessing", "coef", "classes")
 _METADATA = {"writer": str, "n_features": int, **dict.fromkeys(_DICTS, dict)}
-_OPTIONAL = dict.fromkeys(("feature_names", "pruned", "dual", "features"), dict)
+_OPTIONAL = dict.fromkeys(("feature_names", "label_cost", "pruned", "dual", "features"), dict)
 
 
 def pack(
@@ -116,11 +117,13 @@ def metadata(
 
 
 def pack_names(path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
-    """Add names of classes and features, and how features are made, to metadata and arrays."""
+    """Add names of classes and features, costs between classes, and how features are made."""
     meta["classes"] = pack_labels(path, "classes", np.asarray(model.classes_), arrays)
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
         meta["feature_names"] = pack_labels(path, "feature_names", np.asarray(names), arrays)
+    if model.label_cost is not None:
+        meta["label_cost"] = pack_label_cost(path, model.label_cost, arrays)
     features = model._pack_features(arrays)
     if features is not None:
         meta["features"] = features
@@ -136,3 +139,5 @@ def _unpack_names(path: StrPath, model: Any, meta: dict[str, Any], arrays: Array
         if names.shape != (model.n_features_in_,):
             damaged(path, f"{names.size} names for {model.n_features_in_} features")
         model.feature_names_in_ = names
+    if "label_cost" in meta:
+        model.label_cost = unpack_label_cost(path, meta["label_cost"], arrays)

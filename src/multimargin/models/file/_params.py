@@ -11,9 +11,10 @@ import numpy as np
 # These say how a run is carried out, not what the model is. Without them a model trained with
 # another number of threads is the same file.
 _RUN_PARAMS = ("n_jobs", "verbose")
+_APART = ("label_cost",)  # has a place of its own, see `_label_cost`
 
 
-class _NotPlainError(Exception):
+class NotPlainError(Exception):
     """A value that JSON cannot hold."""
 
 
@@ -31,7 +32,7 @@ def encoded(value: Any) -> Any:
         return {"tuple": [encoded(each) for each in value]}
     if isinstance(value, Mapping):
         return {"dict": [[encoded(k), encoded(v)] for k, v in value.items()]}
-    raise _NotPlainError
+    raise NotPlainError
 
 
 def decoded(value: Any) -> Any:
@@ -54,11 +55,11 @@ def encoded_params(params: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]
     """
     kept, omitted = {}, []
     for name, value in sorted(params.items()):
-        if name in _RUN_PARAMS:
+        if name in _RUN_PARAMS + _APART:
             continue
         try:
             kept[name] = encoded(value)
-        except _NotPlainError:
+        except NotPlainError:
             omitted.append(name)
     return kept, omitted
 

@@ -109,13 +109,19 @@ class RankScanner:
         total = bounds.total(comm)
         return Scan(
             primal=half_norm + norm_error + total + core.empty_value,
-            dual=float(sums.sum()) - half_norm - norm_error + core.empty_value,
+            dual=self._gain(sums) - half_norm - norm_error + core.empty_value,
             violation=float(comm.allreduce(np.array([worst], dtype=np.float64), "max")[0]),
             rounding=total - losses.total(comm) + 2 * norm_error,
             found=int(comm.allreduce(np.array([found]), "sum")[0]),
             complete=bool(comm.allreduce(np.array([int(complete)]), "min")[0]),
             outside=None if self._shared else sum_over_bundles(comm, lost),
         )
+
+    def _gain(self, sums: NDArray[np.float64]) -> float:
+        """Return the sum of all dual variables, each times what is asked of its class."""
+        if self._problem.costs is None:
+            return float(sums.sum())
+        return sum_over_bundles(self._comm, {b: self._core.value(b) for b in self._owned})
 
     def _look_at_active(
         self, sums: NDArray[np.float64]

@@ -365,6 +365,8 @@ class ActiveSetSolver(BaseSolver):
 def _classes_needed(problem: Problem) -> int:
     """Return how many classes a typical sample needs: its alphas, at most the box, sum to 1/k.
 
+    That is what is asked, 1 or the mean cost, over k.
+
     Where the sum of the alphas is bounded, one class can take it all.
     """
     if not problem.facts.separable:
@@ -372,4 +374,5 @@ def _classes_needed(problem: Problem) -> int:
     # Not a dot product: BLAS would use threads of its own, and with rows of unit length the last
     # digit decides.
     squares = float(np.sum(np.square(problem.X.data))) / problem.X.shape[0] + problem.bias**2
-    return int(min(1e9, 2.0 / max(1e-9, squares * float(np.median(problem.box)))))
+    mean = 1.0 if problem.costs is None else float(problem.costs.total.mean()) / problem.n_classes
+    return int(min(1e9, 2.0 * mean / max(1e-9, squares * float(np.median(problem.box)))))
