@@ -22,6 +22,7 @@ _MOST_STEPS = 15  # in one proximal step; then it is tried with less strength
 _WEAKER = 0.3
 _MOST_ITERATIONS = 250  # of conjugate gradients in one step
 _SHORT, _MOST_SHORT = 0.02, 3  # lengths of steps; so many in a row, and the point is too strong
+_EXACT_GAP, _EXACT_RESIDUAL = 1e-13, 1e-24  # relative to the primal
 _STALE = 6  # proximal steps without progress: rounding allows no more
 
 
@@ -39,6 +40,12 @@ class Newton:
     def gap(self) -> float:
         """Relative gap of the present weights and the best dual variables, unless rounded."""
         return (self.report.primal - self.report.dual) / max(abs(self.report.primal), 1e-300)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether rounding is all that separates the weights from those of the dual variables."""
+        report = self.report
+        return self.gap <= _EXACT_GAP and report.residual <= _EXACT_RESIDUAL * abs(report.primal)
 
     @property
     def exhausted(self) -> bool:

@@ -34,7 +34,6 @@ _MOST_MATRIX_ENTRIES = 3e7
 _MULTIPLY_ADDS = 1e9  # per second, to plan the end of a time limit
 _MOST_SNAPSHOT_BYTES = 2**30
 _SMALL = 4e5  # multiply-adds of a pass, up to which a problem is solved to rounding
-_ROUNDING_GAP = 1e-13
 _MOST_POLISHING = 100  # Newton steps
 
 
@@ -195,7 +194,7 @@ class RowSolver(BaseSolver):
         if self._newton is None:
             self._newton = self._begin_newton()
         for _ in range(_MOST_POLISHING):
-            if self._newton.gap <= _ROUNDING_GAP or self._newton.exhausted or self._own_limit():
+            if self._newton.is_exact or self._newton.exhausted or self._own_limit():
                 break
             self._newton.step()
             self._pass_done()
