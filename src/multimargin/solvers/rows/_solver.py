@@ -28,8 +28,8 @@ _FIRST_PASSES = 2  # where all variables are at their bound, nothing is left aft
 _PHASE = 4  # passes between the first certificates
 _LONGEST_PHASE = 32
 # Newton steps for a tenth of the gap; of one, the passes in the time that it takes besides matrices.
-_NEWTON_STEPS, _NEWTON_PASSES = 6.0, 3.0
-_NEWTON_PASSES_SPARSE = 15.0  # without a matrix per class, conjugate gradients take longer
+_NEWTON_STEPS, _NEWTON_PASSES = 3.0, 3.0
+_NEWTON_PASSES_SPARSE = 30.0  # without a matrix per class, conjugate gradients take longer
 _SAMPLES_PER_FEATURE = 4  # of a matrix
 _DECADE = math.log(10)
 _STAGE = 0.1  # of the gap: what passes between two certificates are to leave
