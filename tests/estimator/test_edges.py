@@ -121,7 +121,7 @@ def test_an_interrupted_refit_keeps_the_old_model(data, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("multimargin.solvers.active_set._solver.ActiveSetSolver.run", interrupted)
+    monkeypatch.setattr("multimargin.solvers.rows._solver.RowSolver.run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y + 10)
     np.testing.assert_array_equal(model.predict(X), before)

@@ -18,14 +18,15 @@ from multimargin.formulations import FORMULATIONS
 
 def expected_failures(estimator):
     """Checks that the exact optimum itself fails, or that cannot read a sparse ``coef_``."""
-    precision = (
-        "compares decision values to 1e-7, which takes a duality gap of about 1e-14; "
-        "the tests of the optimum check the equivalence there instead"
-    )
-    failures = {
-        "check_sample_weight_equivalence_on_dense_data": precision,
-        "check_sample_weight_equivalence_on_sparse_data": precision,
-    }
+    failures = {}
+    if estimator.stopping == "violation" or estimator.solver != "auto":
+        precision = "compares decision values to 1e-7: what is not solved to rounding has others"
+        failures["check_sample_weight_equivalence_on_dense_data"] = precision
+        failures["check_sample_weight_equivalence_on_sparse_data"] = precision
+    if estimator.formulation == "mmr":
+        # Its last Newton steps raise the dual by less than rounding, and so are not taken.
+        failures["check_sample_weight_equivalence_on_dense_data"] = "2e-8 apart"
+        failures["check_sample_weight_equivalence_on_sparse_data"] = "2e-8 apart"
     if estimator.sparse_coef is True:
         failures["check_class_weight_balanced_linear_classifier"] = "compares dense coef_ only"
     if not estimator.fit_intercept:

@@ -104,18 +104,20 @@ def test_stopped_early_warns_with_numbers_and_leaves_a_model(case, limit):
 
 @every_way
 @pytest.mark.parametrize("number", [14, 34])
-def test_a_penalty_too_large_to_finish_is_reported_truthfully(case, number):
+def test_a_large_penalty_and_few_passes_are_reported_truthfully(case, number):
     problem = tiny_problem(number)
     assert problem.C == 1e4
     model = case.model(tol=1e-9, max_iter=20, **problem.options)
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         model.fit(problem.X, problem.y, sample_weight=problem.sample_weight)
+    assert model.converged_ == (model.dual_gap_ <= 1e-9) == (not caught)
+    assert all("max_iter" in str(warning.message) for warning in caught)
     case.check_reported(model, problem.X, problem.y, problem.box, problem.scaling)
-    if case.facts.interior_point:  # so has the reference
-        best = case.reference.solve(problem.A, problem.y, problem.box, problem.n_classes)[2]
-        slack = 1.0 + 1e-6
-        assert model.dual_objective_ <= best * slack
-        assert best <= model.primal_objective_ * slack
+    best = case.reference.solve(problem.A, problem.y, problem.box, problem.n_classes)
+    slack = 1.0 + 1e-6
+    assert model.dual_objective_ <= best[2] * slack
+    assert best[3] <= model.primal_objective_ * slack
 
 
 @every_case
@@ -139,17 +141,6 @@ def test_same_bits_for_any_number_of_threads(case, dtype, n_classes):
         warnings.simplefilter("ignore", ConvergenceWarning)
         fits = [case.model(tol=0.01, max_iter=60, n_jobs=j).fit(X, y) for j in [1, 2, 4]]
     assert np.any(dense(fits[0].coef_))
-    assert bits(fits[0]) == bits(fits[1]) == bits(fits[2])
-
-
-@every_case
-@pytest.mark.parametrize(("stopping", "C"), [("gap", 1e4), ("violation", 1.0)])
-def test_same_bits_for_any_number_of_threads_on_dense_rows(case, stopping, C):
-    X, y = blobs(15, n=300, d=20, n_classes=5)
-    options = {"C": C, "stopping": stopping, "tol": 0.01, "max_iter": 300}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        fits = [case.model(n_jobs=jobs, **options).fit(X, y) for jobs in [1, 2, 4]]
     assert bits(fits[0]) == bits(fits[1]) == bits(fits[2])
 
 
