@@ -1,9 +1,7 @@
 """The runs of a cell: the rival's and ours.
 
 LIBLINEAR's objective is known after its first run; ours is then told to stop at the first
-certificate at or below it. One-vs-rest has no certificate before all classes have reached `tol`, so
-its tolerances are tried from loose to tight, and the first one that gets there counts. The other
-formulations have certificates on the way, and one tight tolerance.
+certificate at or below it, with a tolerance that is far tighter.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from multimargin.formulations import FORMULATIONS
 Measure = Callable[[dict[str, tuple[Job, int]]], dict[str, Runs]]
 
 TIGHT = 1e-9
-_LADDER = (0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6, 1e-7, TIGHT)
 _START_S = 30.0  # for loading and judging, beyond the time limit of a run
 _REPEATED_BELOW_S = 30.0  # what takes longer is run once
 _AGREE = 1e-6  # relative, of the certified objective and the one computed from the weights
@@ -56,13 +53,8 @@ class Conditions:
             none = Runs(self._job(cell, "multimargin", cell.task()))
             return Result(cell, none, rival, self.limit_s)
         objective = rival.results[0]["objective"]
-        ladder = _LADDER if FORMULATIONS[cell.rule.formulation].independent else (TIGHT,)
-        for tol in ladder:
-            task = cell.task(tol, stop_at=objective)
-            ours = self._once(self._job(cell, "multimargin", task))
-            if not ours.results or ours.results[0]["reached"]:
-                break
-        return self._repeated(self._result(cell, ours, rival, tol))
+        ours = self._once(self._job(cell, "multimargin", cell.task(TIGHT, stop_at=objective)))
+        return self._repeated(self._result(cell, ours, rival, TIGHT))
 
     def _result(self, cell: Cell, ours: Runs, rival: Runs, tol: float) -> Result:
         """The result of the first runs, unless ours is not what it says."""

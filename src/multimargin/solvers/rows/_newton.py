@@ -22,7 +22,7 @@ _MOST_STEPS = 15  # in one proximal step; then it is tried with less strength
 _WEAKER = 0.3
 _MOST_ITERATIONS = 250  # of conjugate gradients in one step
 _SHORT, _MOST_SHORT = 0.02, 3  # lengths of steps; so many in a row, and the point is too strong
-_EXACT_GAP, _EXACT_RESIDUAL = 1e-13, 1e-24  # relative to the primal
+_EXACT_GAP, _EXACT_RESIDUAL = 1e-13, 1e-20  # relative to the primal
 _STALE = 6  # proximal steps without progress: rounding allows no more
 
 

@@ -27,8 +27,12 @@ from multimargin.solvers.rows._newton import Newton
 _FIRST_PASSES = 2  # where all variables are at their bound, nothing is left after them
 _PHASE = 4  # passes between the first certificates
 _LONGEST_PHASE = 32
-# Passes that a run by Newton steps costs, with a matrix per class and without.
-_NEWTON_PASSES, _NEWTON_PASSES_SPARSE = 60.0, 300.0
+# Passes in the time that Newton steps take for a tenth of the gap, with a matrix per class and
+# without.
+_NEWTON_PASSES, _NEWTON_PASSES_SPARSE = 20.0, 100.0
+_DECADE = math.log(10)
+_STAGE = 0.1  # of the gap: what passes between two certificates are to leave
+_WORTH_A_LOOK = 0.02  # of the gap, by which Newton steps have lowered the primal
 _FEW_FEATURES = 1024  # as in newton_system.cpp
 _MOST_MATRIX_ENTRIES = 3e7
 _MULTIPLY_ADDS = 1e9  # per second, to plan the end of a time limit
@@ -125,10 +129,13 @@ class RowSolver(BaseSolver):
         return self._limit_reached()
 
     def _target(self) -> float:
-        """Return the measure of a pass at which a certificate is likely to reach the tolerance."""
+        """Return the measure of a pass at which a certificate is due."""
         if not self._stopping.by_gap:
             return self._stopping.tol
-        return self._stopping.tol * self._history[-1].primal if self._history else -math.inf
+        if not self._history:
+            return -math.inf
+        last = self._history[-1]
+        return max(self._stopping.tol * last.primal, _STAGE * (last.primal - last.dual))
 
     def _crawls(self) -> bool:
         """Say whether passes would need more time than Newton steps, at the rate of the last."""
@@ -138,7 +145,7 @@ class RowSolver(BaseSolver):
         if not 0 < seen[-1] < seen[0]:
             return True
         rate = math.log(seen[0] / seen[-1]) / (len(seen) - 1)
-        return math.log(seen[-1] / target) / rate > self._newton_passes()
+        return min(math.log(seen[-1] / target), _DECADE) / rate > self._newton_passes()
 
     def _newton_passes(self) -> float:
         features, rows = self._problem.X.shape[1] + 1, self._problem.weight_rows
@@ -172,7 +179,7 @@ class RowSolver(BaseSolver):
                 return self._leave_newton()
             if self._stopping.by_gap and newton.gap <= self._stopping.tol:
                 return ""
-            if newton.report.primal < 0.99 * before:
+            if before - newton.report.primal > _WORTH_A_LOOK * (before - newton.report.dual):
                 return ""
             if not self._stopping.by_gap and newton.gap <= 1e-3 * self._stopping.tol:
                 return self._leave_newton()
