@@ -37,11 +37,12 @@ _EPILOG = """\
 C is chosen on a third of the training data; the model of the chosen one is trained on all of them
 and tested. Four values are tried, each 6.8 times the last, from the least one that 'multimargin
 tune' tries over the mean squared length of a sample; three more at most, while the error still
-falls at the largest, or the smallest is the best. Sets without test data are split, a fifth is for
-testing; all splits are seeded. Models of dense data have an intercept, those of text have none.
-Fits are to a gap of 1 %, in one thread, from zero; seconds are processor time of the fit on all
-training data at the chosen C. A star: the time limit ended it. Density is the share of weights that
-are not zero. Tables are in Markdown; the CSV has the gap and the engine, too.
+falls at the largest, or the smallest is the best; none larger than one whose fit was stopped by the
+time limit, which is not chosen. Sets without test data are split, a fifth is for testing; all
+splits are seeded. Models of dense data have an intercept, those of text have none. Fits are to a
+gap of 1 %, in one thread, from zero; seconds are processor time of the fit on all training data at
+the chosen C. A star: the time limit ended it. Density is the share of weights that are not zero.
+Tables are in Markdown; the CSV has the gap and the engine, too.
 """
 
 
@@ -104,15 +105,22 @@ def parts_of(name: str, folder: Path) -> Parts:
 
 
 def chosen(least: float, error_of: Callable[[float], float]) -> tuple[float, dict[float, float]]:
-    """Return the C of the least error, the smallest one of several, and the errors of all."""
-    errors = {C: error_of(C) for C in least * _FACTOR ** np.arange(_FIRST)}
+    """Return the C of the least error, the smallest one of several, and the errors of all.
+
+    An infinite error is that of a fit that was stopped: a larger C takes no less time.
+    """
+    errors: dict[float, float] = {}
+    for C in least * _FACTOR ** np.arange(_FIRST):
+        errors[C] = error_of(C)
+        if np.isinf(errors[C]):
+            break
     for _ in range(_MORE):
         Cs = sorted(errors)
         # Errors may rise before they fall: upwards the last step decides. Downwards models become
         # the same but for their scale, so that only the best of all is followed.
-        if errors[Cs[-1]] < errors[Cs[-2]]:
+        if len(Cs) > 1 and errors[Cs[-1]] < errors[Cs[-2]]:
             errors[Cs[-1] * _FACTOR] = error_of(Cs[-1] * _FACTOR)
-        elif errors[Cs[0]] < min(errors[C] for C in Cs[1:]):
+        elif errors[Cs[0]] < min((errors[C] for C in Cs[1:]), default=np.inf):
             errors[Cs[0] / _FACTOR] = error_of(Cs[0] / _FACTOR)
         else:
             break
@@ -138,7 +146,12 @@ def measured(name: str, parts: Parts, formulation: str, limit_s: float) -> Row:
 
     # Samples t times as long have weights 1 / t times as large at C / t^2.
     least = FORMULATIONS[formulation].least_penalty(parts.n_classes) / parts.squared_norm
-    C, errors = chosen(least, lambda C: 1 - fit(C, parts.part).score(*parts.held_out))
+
+    def held_out_error(C: float) -> float:
+        model = fit(C, parts.part)
+        return 1 - model.score(*parts.held_out) if model.converged_ else np.inf
+
+    C, errors = chosen(least, held_out_error)
     began = time.process_time()
     model = fit(C, parts.train)
     seconds = time.process_time() - began
