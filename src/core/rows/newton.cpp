@@ -17,6 +17,7 @@ constexpr double kSearchAccuracy = 0.1;  // of the slope at its beginning
 
 template <class T, class I>
 void RowEngine<T, I>::set_strength(double strength) {
+  has_preconditioner_ = false;
   sigma_.resize(static_cast<std::size_t>(X_.rows));
   for (std::int64_t i = 0; i < X_.rows; ++i) {
     const double box = static_cast<double>(box_[i]);

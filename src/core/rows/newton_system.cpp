@@ -49,6 +49,7 @@ void RowEngine<T, I>::centre(Buffer<double>& w) const {
 
 template <class T, class I>
 void RowEngine<T, I>::precondition() {
+  has_preconditioner_ = true;
   const std::int64_t count = static_cast<std::int64_t>(free_.size());
   diagonal_.reset(static_cast<std::size_t>(std::max<std::int64_t>(1, count) * width_));
   team_.for_each((count + kRowsPerTask - 1) / kRowsPerTask, [&](int, std::int64_t task) {
@@ -169,7 +170,9 @@ std::int32_t RowEngine<T, I>::direction(double reduction, std::int32_t iteration
   for (Buffer<double>* b : {&step_, &r_, &p_}) b->reset(static_cast<std::size_t>(numbers));
   for (std::int64_t k = 0; k < numbers; ++k) r_[k] = made_[k] - w_[k];
   std::fill_n(step_.data(), numbers, 0.0);
-  precondition();
+  // One of an earlier step serves as long as conjugate gradients find it good.
+  const bool fresh = !has_preconditioner_ || last_iterations_ > 2 * fresh_iterations_ + 4;
+  if (fresh) precondition();
   apply_preconditioner(r_, z_);
   std::copy_n(z_.data(), numbers, p_.data());
   double rz = dot(r_, z_);
@@ -193,6 +196,8 @@ std::int32_t RowEngine<T, I>::direction(double reduction, std::int32_t iteration
     for (std::int64_t k = 0; k < numbers; ++k) p_[k] = z_[k] + beta * p_[k];
     rz = next;
   }
+  last_iterations_ = taken;
+  if (fresh) fresh_iterations_ = taken;
   return taken;
 }
 

@@ -160,7 +160,8 @@ class RowEngine {
   std::vector<std::int32_t> free_;  // samples with free variables
   std::vector<Buffer<double>> factor_;
   Buffer<double> diagonal_, jacobi_;
-  bool dense_preconditioner_ = false;
+  bool dense_preconditioner_ = false, has_preconditioner_ = false;
+  std::int32_t last_iterations_ = 0, fresh_iterations_ = 0;
 };
 
 }  // namespace multimargin

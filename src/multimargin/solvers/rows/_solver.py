@@ -27,9 +27,10 @@ from multimargin.solvers.rows._newton import Newton
 _FIRST_PASSES = 2  # where all variables are at their bound, nothing is left after them
 _PHASE = 4  # passes between the first certificates
 _LONGEST_PHASE = 32
-# Passes in the time that Newton steps take for a tenth of the gap, with a matrix per class and
-# without.
-_NEWTON_PASSES, _NEWTON_PASSES_SPARSE = 20.0, 100.0
+# Newton steps for a tenth of the gap; of one, the passes in the time that it takes besides matrices.
+_NEWTON_STEPS, _NEWTON_PASSES = 6.0, 3.0
+_NEWTON_PASSES_SPARSE = 15.0  # without a matrix per class, conjugate gradients take longer
+_SAMPLES_PER_FEATURE = 4  # of a matrix
 _DECADE = math.log(10)
 _STAGE = 0.1  # of the gap: what passes between two certificates are to leave
 _WORTH_A_LOOK = 0.02  # of the gap, by which Newton steps have lowered the primal
@@ -37,7 +38,7 @@ _FEW_FEATURES = 1024  # as in newton_system.cpp
 _MOST_MATRIX_ENTRIES = 3e7
 _MULTIPLY_ADDS = 1e9  # per second, to plan the end of a time limit
 _MOST_SNAPSHOT_BYTES = 2**30
-_SMALL = 4e5  # multiply-adds of a pass, up to which a problem is solved to rounding
+_SMALL = 1e5  # multiply-adds of a pass, up to which a problem is solved to rounding
 _MOST_POLISHING = 100  # Newton steps
 
 
@@ -148,9 +149,14 @@ class RowSolver(BaseSolver):
         return min(math.log(seen[-1] / target), _DECADE) / rate > self._newton_passes()
 
     def _newton_passes(self) -> float:
+        """Return how many passes take as long as Newton steps for a tenth of the gap."""
         features, rows = self._problem.X.shape[1] + 1, self._problem.weight_rows
-        few = features <= _FEW_FEATURES and features**2 * rows <= _MOST_MATRIX_ENTRIES
-        return _NEWTON_PASSES if few else _NEWTON_PASSES_SPARSE
+        if features > _FEW_FEATURES or features**2 * rows > _MOST_MATRIX_ENTRIES:
+            return _NEWTON_STEPS * _NEWTON_PASSES_SPARSE
+        samples = min(len(self._problem.y), _SAMPLES_PER_FEATURE * features)
+        # Half of the products, in every other step.
+        matrices = 0.25 * rows * features**2 * (samples + features / 3)
+        return _NEWTON_STEPS * (_NEWTON_PASSES + matrices / (2 * self._work))
 
     # ------------------------------------------------------------ Newton steps
 
