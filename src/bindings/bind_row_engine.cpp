@@ -62,6 +62,31 @@ class PyRowEngine {
     engine_->put_weights(weights.data());
   }
 
+  nb::dict save() const {
+    const std::int64_t n = engine_->n_samples(), rows = engine_->n_rows();
+    const std::int64_t features = engine_->n_features() + 1;
+    auto made = [](std::int64_t a) { return std::vector<double>(static_cast<std::size_t>(a)); };
+    auto alpha = made(n * rows), weights = made(features * rows), scores = made(n * rows);
+    auto state = made(2 * n + RowEngine<T, I>::kRunNumbers);
+    engine_->save(alpha.data(), weights.data(), scores.data(), state.data());
+    nb::dict out;
+    out["alpha"] = to_numpy(std::move(alpha));
+    out["weights"] = to_numpy(std::move(weights));
+    out["scores"] = to_numpy(std::move(scores));
+    out["state"] = to_numpy(std::move(state));
+    return out;
+  }
+
+  void load(In<double> alpha, In<double> weights, In<double> scores, In<double> state) {
+    const std::int64_t n = engine_->n_samples(), rows = engine_->n_rows();
+    check(alpha.size(), 1, n * rows, 1);
+    check(weights.size(), 1, (engine_->n_features() + 1) * rows, 1);
+    check(scores.size(), 1, n * rows, 1);
+    check(state.size(), 1, 2 * n + RowEngine<T, I>::kRunNumbers, 1);
+    unlocked(interrupt_,
+             [&] { engine_->load(alpha.data(), weights.data(), scores.data(), state.data()); });
+  }
+
   void end_newton() {
     unlocked(interrupt_, [&] { engine_->end_newton(); });
   }
@@ -124,6 +149,9 @@ void bind_one(nb::module_& m) {
       .def("copy_weights", &S::copy_weights, "out"_a.noconvert())
       .def("put_weights", &S::put_weights, "weights"_a.noconvert())
       .def("end_newton", &S::end_newton)
+      .def("save", &S::save)
+      .def("load", &S::load, "alpha"_a.noconvert(), "weights"_a.noconvert(), "scores"_a.noconvert(),
+           "state"_a.noconvert())
       .def("run_pass", &S::run_pass, "everything"_a, "leave_below"_a, "quiet"_a, "idle"_a)
       .def("recompute", &S::recompute)
       .def("certify", &S::certify)

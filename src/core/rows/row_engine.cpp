@@ -246,6 +246,40 @@ RowCertificate RowEngine<T, I>::certify() {
 }
 
 template <class T, class I>
+void RowEngine<T, I>::save(double* alpha, double* weights, double* scores, double* state) const {
+  this->alpha(alpha);
+  copy_weights(weights);
+  for (std::int64_t i = 0; i < X_.rows; ++i) {
+    for (std::int32_t c = 0; c < rows_; ++c)
+      scores[i * rows_ + c] = score_.size() == 0 ? 0.0 : score_[i * width_ + c];
+    *state++ = waits_[i];
+    *state++ = span_[i];
+  }
+  *state++ = static_cast<double>(passes_);
+  *state++ = dual_;
+  *state++ = dual_half_norm_;
+}
+
+template <class T, class I>
+void RowEngine<T, I>::load(const double* alpha, const double* weights, const double* scores,
+                           const double* state) {
+  assign(alpha);
+  put_weights(weights);
+  for (Buffer<double>* b : {&before_, &score_, &change_})
+    b->reset(static_cast<std::size_t>(X_.rows * width_));
+  std::fill_n(score_.data(), X_.rows * width_, 0.0);
+  tight_.assign(static_cast<std::size_t>(X_.rows), 0);
+  for (std::int64_t i = 0; i < X_.rows; ++i) {
+    std::copy_n(scores + i * rows_, rows_, row(score_, i));
+    waits_[i] = static_cast<std::uint8_t>(*state++);
+    span_[i] = static_cast<std::uint8_t>(*state++);
+  }
+  passes_ = static_cast<std::uint64_t>(*state++);
+  dual_ = *state++;
+  dual_half_norm_ = *state++;
+}
+
+template <class T, class I>
 std::int64_t RowEngine<T, I>::bytes() const {
   std::size_t numbers = alpha_.size() + w_.size() + diagonal_.size();
   for (const Buffer<double>* b : {&before_, &score_, &change_, &made_, &step_, &r_, &z_, &p_, &q_})

@@ -20,8 +20,8 @@
 
 #include "common/buffer.hpp"
 #include "common/clock.hpp"
-#include "common/reports.hpp"
 #include "common/label_costs.hpp"
+#include "common/reports.hpp"
 #include "common/samples.hpp"
 #include "common/team.hpp"
 #include "rows/row.hpp"
@@ -86,6 +86,13 @@ class RowEngine {
   NewtonReport next_point(double strength);
   // Ends them: the weights are made of the dual variables again.
   void end_newton();
+
+  // --- the state between two passes, or where the next call is next_point()
+  // alpha, scores: samples x weight vectors; weights: (features + 1) x weight vectors; state: how
+  // long samples wait [2 n], then numbers of the run [kRunNumbers].
+  static constexpr std::int64_t kRunNumbers = 3;
+  void save(double* alpha, double* weights, double* scores, double* state) const;
+  void load(const double* alpha, const double* weights, const double* scores, const double* state);
 
   std::int64_t n_samples() const { return X_.rows; }
   std::int64_t n_features() const { return X_.cols; }

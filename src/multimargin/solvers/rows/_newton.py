@@ -24,6 +24,7 @@ _MOST_ITERATIONS = 250  # of conjugate gradients in one step
 _SHORT, _MOST_SHORT = 0.02, 3  # lengths of steps; so many in a row, and the point is too strong
 _EXACT_GAP, _EXACT_RESIDUAL = 1e-13, 1e-20  # relative to the primal
 _STALE = 6  # proximal steps without progress: rounding allows no more
+_NUMBERS = ("strength", "steps", "short", "stale", "weakened", "growth", "best_primal", "best_dual")
 
 
 class Newton:
@@ -33,8 +34,27 @@ class Newton:
         self._engine, self._strength = engine, strength
         self._steps = self._short = self._stale = 0
         self._weakened = False
+        self._growth: float | None = None  # of the strength, at the point that is due
         self.report: NewtonReport = engine.begin_newton(strength)
         self._best_primal, self._best_dual = self.report.primal, self.report.dual
+
+    @classmethod
+    def resumed(cls, engine: Any, numbers: dict[str, Any]) -> Newton:
+        """Return the steps as `numbers` left them, at a point; the engine has its state."""
+        newton = object.__new__(cls)
+        newton.__dict__.update({f"_{name}": value for name, value in numbers.items()})
+        newton._engine = engine
+        return newton
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """All that another run needs besides the engine's state, where `point_is_due`."""
+        return {name: getattr(self, f"_{name}") for name in _NUMBERS}
+
+    @property
+    def point_is_due(self) -> bool:
+        """Whether the proximal step is solved, or given up, and the next step begins another."""
+        return self._growth is not None
 
     @property
     def gap(self) -> float:
@@ -54,27 +74,28 @@ class Newton:
 
     def step(self) -> bool:
         """Take one step; return False where the time was up."""
-        growth = self._growth()
-        if growth is not None:
-            self._note()
-            self._strength = min(_MOST_STRENGTH, growth * self._strength)
-            self._steps = 0
+        if self._growth is not None:
+            self._strength = min(_MOST_STRENGTH, self._growth * self._strength)
+            self._steps = self._short = 0
             self.report = self._engine.next_point(self._strength)
         self._steps += 1
         self.report = self._engine.newton_step(_REDUCTION, _MOST_ITERATIONS)
         self._short = self._short + 1 if self.report.length < _SHORT else 0
+        self._growth = self._next_growth()
+        if self._growth is not None:
+            self._note()
         return bool(self.report.complete)
 
-    def _growth(self) -> float | None:
+    def _next_growth(self) -> float | None:
         """Return the factor of the strength for the next point; None: go on with this one."""
-        if self._steps > 0 and self.report.residual <= _SOLVED * self.report.moved:
+        if self.report.residual <= _SOLVED * self.report.moved:
             if self._steps <= _QUICK and not self._weakened:
                 return _GROWTH_QUICK
             growth = _GROWTH_SLOW if self._steps > _SLOW or self._weakened else _GROWTH
             self._weakened = False
             return growth
         if self._steps >= _MOST_STEPS or self._short >= _MOST_SHORT:
-            self._weakened, self._short = True, 0
+            self._weakened = True
             return _WEAKER
         return None
 
