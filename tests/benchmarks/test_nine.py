@@ -21,6 +21,7 @@ WITHOUT_TEST = "hierarchical:240:300:4:15"
         (lambda step: abs(step - 2), 2, 4),
         (lambda step: abs(step - 5), 5, 7),  # up, as long as errors fall
         (lambda step: -step, 6, 7),  # but no more than three times
+        (lambda step: abs(step + 2) - 2 * (step > 2), -2, 8),  # both ways
         (lambda step: step, -3, 7),
         (lambda step: 0.5, 0, 4),  # the smallest of equals
         (lambda step: math.inf if step >= 2 else -step, 1, 3),  # a fit that was stopped
@@ -38,9 +39,11 @@ def test_c_is_where_the_error_is_least(error_of, steps, tried):
 @pytest.mark.parametrize("name", [WITH_TEST, WITHOUT_TEST])
 def test_the_parts_of_a_set(name, tmp_path):
     parts = parts_of(name, tmp_path)
-    sizes = [len(y) for _, y in (parts.train, parts.part, parts.held_out, parts.test)]
-    assert sizes[1] + sizes[2] == sizes[0]
-    assert sizes == ([240, 160, 80, 5000] if name == WITH_TEST else [192, 128, 64, 48])
+    n = 240 if name == WITH_TEST else 192
+    assert [len(parts.train[1]), len(parts.test[1])] == [n, 5000 if name == WITH_TEST else 48]
+    assert [(len(y), len(rest)) for (_, y), (_, rest) in parts.splits] == 5 * [(2 * n // 3, n // 3)]
+    first, second = (rest.toarray() for _, (rest, _) in parts.splits[:2])
+    assert (first != second).any()
     assert parts.squared_norm == pytest.approx(1)
 
 
