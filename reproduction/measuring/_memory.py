@@ -15,8 +15,9 @@ _CANDIDATES = 64  # classes that a sample starts with
 def needed(formulation: str, penalty: float, size: CatalogEntry) -> int:
     """Return an upper estimate of the bytes that a fit takes beside the data.
 
-    Lee-Lin-Wahba holds its weights twice in the end, and its dual variables; above C = 1 it may
-    turn to conjugate gradients, with one more array of the first kind and five of the second.
+    Lee-Lin-Wahba holds its weights twice in the end, and weights and dual variables in double
+    precision; above C = 1 it may turn to Newton steps, with seven more arrays of weights and three
+    of dual variables.
     One-vs-rest holds its weights with their places, which takes twice as much, and as an array
     (7.2 GB in all on wordnet-hypernym at log C = -3, four times the weights), and dual variables
     if they are few. Weston-Watkins and Crammer-Singer hold pairs of a sample and a class whose
@@ -26,7 +27,7 @@ def needed(formulation: str, penalty: float, size: CatalogEntry) -> int:
     alphas = _FLOAT * size.n_train * size.n_classes
     weights = _FLOAT * size.n_features * size.n_classes
     if formulation == "llw":
-        return 2 * weights + alphas if penalty <= 1 else 3 * weights + 6 * alphas
+        return 4 * weights + 2 * alphas if penalty <= 1 else 18 * weights + 8 * alphas
     if formulation == "ovr":
         return 4 * weights + (alphas if alphas <= _OVR_ALPHA else 0)
     per_sample = _CANDIDATES + (1 / penalty if formulation == "ww" else 0)

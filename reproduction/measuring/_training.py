@@ -78,8 +78,7 @@ def fit_and_measure(
             never predicted, or never right, has 0.
         density : weights that are not zero, in percent of classes x features;
         alpha_density : dual variables that are not zero, in percent of samples x classes (with
-            the own class, which has none but in "ovr"); where asked for. After an interior
-            point, which few weights allow, hardly any is exactly zero;
+            the own class, which has none but in "ovr"); where asked for;
         gap : relative duality gap;
         violation : largest projected gradient;
         converged : whether the tolerance was reached;

@@ -280,14 +280,20 @@ def test_options_change_the_plan(folder):
 
 
 def test_what_does_not_fit_in_memory_is_not_run(folder, monkeypatch):
-    monkeypatch.setattr("reproduction.measuring._memory.available", lambda: 12_000_000_000)
-    plan = Lshtc().plan(Options(folder, datasets=("wordnet-hypernym",)))
-    here = {(cell.formulation, cell.log_c) for cell in plan.cells}
+    def planned(gigabytes):
+        available = "reproduction.measuring._memory.available"
+        monkeypatch.setattr(available, lambda: gigabytes * 1_000_000_000)
+        plan = Lshtc().plan(Options(folder, datasets=("wordnet-hypernym",)))
+        return plan, {(cell.formulation, cell.log_c) for cell in plan.cells}
+
+    _, here = planned(12)
     assert ("ovr", -3) in here and ("ww", -2) in here and ("ww", -3) not in here
+    assert ("llw", 0) not in here
+    plan, here = planned(20)
     assert ("llw", 0) in here and ("llw", 1) not in here
     why = {missing.name: missing.why for missing in plan.missing}
     assert why["wordnet-hypernym, llw, log C = 1"] == (
-        "would take about 25.3 GB of memory, and 9.6 GB can be used here"
+        "would take about 60.1 GB of memory, and 16 GB can be used here"
     )
     # It is large: one run of each, with a shorter limit.
     assert max(cell.seed for cell in plan.cells) == 0

@@ -37,8 +37,8 @@ class MulticlassSVC(
 ):
     """Exact linear multi-class support vector machine for many classes.
 
-    All classes are trained in one problem, to a certified relative duality gap, with sparse
-    weights throughout.
+    All classes are trained in one problem, to a certified relative duality gap; with many classes,
+    "ww" and "cs" have sparse weights throughout.
 
     Parameters
     ----------
@@ -58,11 +58,12 @@ class MulticlassSVC(
     loss : {"hinge", "squared_hinge"}, default="hinge"
         The squared hinge is for "ovr" only.
     solver : {"auto", "passes", "block", "alternating", "extrapolated"}, default="auto"
-        All reach the same optimum. "passes" only visits samples; "auto" may go over to an
-        interior-point method or conjugate gradients where that is slow. The others are for "llw":
-        "block" (what "auto" chooses) solves all classes of a sample at once; "alternating" trains
-        each class by itself with the mean of all held fixed in between, which is slow for large
-        C; "extrapolated" does so with a mean held ahead of where it is.
+        All reach the same optimum. "auto" chooses from the data one of three engines (all classes
+        of a sample at once; those that it needs; each class by itself), and may go over to Newton
+        steps where passes are slow. "passes" only visits samples. The others are for "llw":
+        "block" solves all classes of a sample at once; "alternating" trains each class by itself
+        with the mean of all held fixed in between, which is slow for large C; "extrapolated" does
+        so with a mean held ahead of where it is.
     n_reductions : int, default=10
         How often per pass "alternating" and "extrapolated" take the mean.
     tol : float, default=0.01
@@ -98,7 +99,7 @@ class MulticlassSVC(
     random_state : int, RandomState or None, default=None
         Seeds the order of visits.
     verbose : int, default=0
-        1 shows a progress bar on stderr.
+        1 shows a progress bar on stderr; 2 also says which engine solves the problem, and why.
     time_limit : float or None, default=None
         Seconds after which the fit ends with its best model so far, and a warning with the gap.
         "ovr" then trains all classes roughly first, and keeps samples x classes dual variables
@@ -135,7 +136,7 @@ class MulticlassSVC(
     n_known_samples_ : int
         Samples whose dual variables were taken over from the last fit. Only with `warm_start`.
     history_ : list of dict
-        Per scan: time, primal, dual, gap, violation, active (pairs), passes.
+        Per scan: time, primal, dual, gap, violation, active (pairs), passes; and the engine.
     model_density_ : float
         Share of non-zero weights, of all classes and features.
 
