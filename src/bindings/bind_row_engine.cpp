@@ -62,14 +62,14 @@ class PyRowEngine {
     engine_->put_weights(weights.data());
   }
 
-  nb::dict save() const {
+  nb::typed<nb::dict, nb::str, Out<double>> save() const {
     const std::int64_t n = engine_->n_samples(), rows = engine_->n_rows();
     const std::int64_t features = engine_->n_features() + 1;
     auto made = [](std::int64_t a) { return std::vector<double>(static_cast<std::size_t>(a)); };
     auto alpha = made(n * rows), weights = made(features * rows), scores = made(n * rows);
     auto state = made(2 * n + RowEngine<T, I>::kRunNumbers);
     engine_->save(alpha.data(), weights.data(), scores.data(), state.data());
-    nb::dict out;
+    nb::typed<nb::dict, nb::str, Out<double>> out;
     out["alpha"] = to_numpy(std::move(alpha));
     out["weights"] = to_numpy(std::move(weights));
     out["scores"] = to_numpy(std::move(scores));

@@ -3,8 +3,8 @@
 The functions are at the head of ``src/core/rows/row_engine.hpp``. A proximal step of strength s
 lets a dual variable move from one bound to the other where its margin is violated by 1 / s. Weak
 steps are solved at once, strong ones get far: so the strength grows, the faster the fewer Newton
-steps the last proximal step took, and falls where one takes too many. Every Newton step has a primal value, that of its weights, and a
-dual value.
+steps the last proximal step took, and falls where one takes too many. Every Newton step has a
+primal value, that of its weights, and a dual value.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from multimargin.solvers.rows._newton import Newton
 _FIRST_PASSES = 2  # where all variables are at their bound, nothing is left after them
 _PHASE = 4  # passes between the first certificates
 _LONGEST_PHASE = 32
-# Newton steps for a tenth of the gap; of one, the passes in the time that it takes besides matrices.
+# Newton steps for a tenth of the gap, and the passes in the time of one, its matrices apart.
 _NEWTON_STEPS, _NEWTON_PASSES = 3.0, 3.0
 _NEWTON_PASSES_SPARSE = 30.0  # without a matrix per class, conjugate gradients take longer
 _SAMPLES_PER_FEATURE = 4  # of a matrix
@@ -290,7 +290,11 @@ class RowSolver(BaseSolver):
         if not self._keep_alpha or self._comm.size > 1:
             return None
         problem, alpha = self._problem, self._alpha().astype(self._problem.X.dtype)
-        return Alpha.of_dense(problem, alpha) if problem.facts.sparse_dual else DenseAlpha.of(problem, alpha)
+        return (
+            Alpha.of_dense(problem, alpha)
+            if problem.facts.sparse_dual
+            else DenseAlpha.of(problem, alpha)
+        )
 
     def _dense(self, start: Start) -> NDArray[np.float64]:
         problem = self._problem
