@@ -2,9 +2,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -39,8 +36,6 @@ class PyLeeLinWahba {
 
   void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
 
-  void set_least_shared(double lines) { solver_->set_least_shared(lines); }
-
   void set_alpha(Matrix<const T> alpha) {
     check_alpha(alpha.shape(0), alpha.shape(1));
     unlocked(interrupt_, [&] { solver_->set_alpha(alpha.data()); });
@@ -56,42 +51,6 @@ class PyLeeLinWahba {
         static_cast<std::int64_t>(out.shape(1)) != features() || constant.size() != out.shape(0))
       throw nb::value_error("weights: out must be of classes x features");
     unlocked(interrupt_, [&] { solver_->weights(out.data(), constant.data()); });
-  }
-
-  // ---------------------------------------------------------- all classes in one place
-
-  void assign(Matrix<const T> alpha) {
-    check_whole();
-    check_alpha(alpha.shape(0), alpha.shape(1));
-    unlocked(interrupt_, [&] { solver_->assign(alpha.data()); });
-  }
-
-  void recompute() {
-    check_whole();
-    unlocked(interrupt_, [&] { solver_->recompute(); });
-  }
-
-  FullReport certify() {
-    check_whole();
-    FullReport report;
-    unlocked(interrupt_, [&] { report = solver_->certify(); });
-    return report;
-  }
-
-  PassReport pass_rows(double leave_below, double idle) {
-    check_whole();
-    PassReport report;
-    unlocked(interrupt_, [&] {
-      report = solver_->pass_rows(static_cast<T>(leave_below), static_cast<T>(idle));
-    });
-    return report;
-  }
-
-  FaceReport polish(std::int32_t iterations, double reduction) {
-    check_whole();
-    FaceReport report;
-    unlocked(interrupt_, [&] { report = solver_->polish(iterations, reduction); });
-    return report;
   }
 
   // ---------------------------------------------------------- bundles of classes
@@ -181,11 +140,6 @@ class PyLeeLinWahba {
  private:
   std::int64_t features() const { return solver_->X().cols; }
 
-  void check_whole() const {
-    if (solver_->held() != solver_->n_classes())
-      throw nb::value_error("this needs all classes, and not all are here");
-  }
-
   void check_alpha(std::size_t samples, std::size_t classes) const {
     if (static_cast<std::int64_t>(samples) != solver_->X().rows ||
         static_cast<std::int32_t>(classes) != solver_->held())
@@ -230,15 +184,9 @@ void bind_one(nb::module_& m) {
   using S = PyLeeLinWahba<T, I>;
   nb::class_<S>(m, type_name<T, I>("LeeLinWahba").c_str())
       .def("set_time_limit", &S::set_time_limit, "seconds"_a)
-      .def("set_least_shared", &S::set_least_shared, "lines"_a)
       .def("set_alpha", &S::set_alpha, "alpha"_a.noconvert())
       .def("alpha", &S::alpha, "out"_a.noconvert())
       .def("weights", &S::weights, "out"_a.noconvert(), "constant"_a.noconvert())
-      .def("assign", &S::assign, "alpha"_a.noconvert())
-      .def("recompute", &S::recompute)
-      .def("certify", &S::certify)
-      .def("pass_rows", &S::pass_rows, "leave_below"_a, "idle"_a)
-      .def("polish", &S::polish, "iterations"_a, "reduction"_a)
       .def("alpha_sums", &S::alpha_sums, "samples"_a.noconvert(), "out"_a.noconvert())
       .def("recompute_from", &S::recompute_from, "sums"_a.noconvert())
       .def("weight_sums", &S::weight_sums, "out"_a.noconvert())
@@ -266,39 +214,6 @@ void bind_one(nb::module_& m) {
       "isa"_a = nb::none());
 }
 
-// One sample solved by the kernel of a given instruction set, to compare with its NumPy twin.
-template <class T>
-void bind_solve_row(nb::module_& m) {
-  m.def(
-      "solve_row",
-      [](int isa, In<T> margin, In<T> alpha, std::int32_t own, double box,
-         double norm2) -> Tuple<Out<T>, Out<T>> {
-        const std::int32_t classes = static_cast<std::int32_t>(margin.size());
-        if (alpha.size() != margin.size() || own < 0 || own >= classes)
-          throw nb::value_error("solve_row: margin and alpha of one length, own one of them");
-        const std::int64_t lanes = line_lanes<T>(), width = (classes + lanes - 1) / lanes * lanes;
-        Buffer<T> rows;  // score, alpha, step, work
-        rows.reset(static_cast<std::size_t>(4 * width));
-        std::fill(rows.data(), rows.data() + rows.size(), T(0));
-        for (std::int32_t c = 0; c < classes; ++c) {
-          rows[c] = margin.data()[c] - T(1);
-          rows[width + c] = alpha.data()[c];
-        }
-        T* const row = rows.data();
-        const T price = std::isinf(box) ? T(0) : static_cast<T>(box);
-        WideReport<T> seen;
-        const bool moved =
-            wide_kernels<T, std::int32_t>(static_cast<Isa>(isa))
-                .block({width, classes, own, static_cast<T>(box), price, static_cast<T>(norm2)},
-                       row, row + width, row + 2 * width, row + 3 * width,
-                       -std::numeric_limits<T>::max(), T(-1), &seen);
-        if (!moved) std::fill(row + 2 * width, row + 3 * width, T(0));
-        return nb::make_tuple(to_numpy(std::vector<T>(row + width, row + width + classes)),
-                              to_numpy(std::vector<T>(row + 2 * width, row + 2 * width + classes)));
-      },
-      "isa"_a, "margin"_a.noconvert(), "alpha"_a.noconvert(), "own"_a, "box"_a, "norm2"_a);
-}
-
 }  // namespace
 
 void bind_lee_lin_wahba(nb::module_& m) {
@@ -309,15 +224,9 @@ void bind_lee_lin_wahba(nb::module_& m) {
       .def_ro("violation", &FullReport::violation)
       .def_ro("margin", &FullReport::margin)
       .def_ro("free", &FullReport::free);
-  nb::class_<FaceReport>(m, "FaceReport")
-      .def_ro("iterations", &FaceReport::iterations)
-      .def_ro("step", &FaceReport::step)
-      .def_ro("gain", &FaceReport::gain);
 #define MM_BIND(T, I) bind_one<T, I>(m);
   MM_FOR_TYPES(MM_BIND)
 #undef MM_BIND
-  bind_solve_row<float>(m);
-  bind_solve_row<double>(m);
 }
 
 }  // namespace multimargin::bindings

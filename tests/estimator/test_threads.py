@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from multimargin import MulticlassSVC, _core
-from multimargin.solvers._problem import Problem
+from multimargin import MulticlassSVC
 from tests.reference.ww import dense
 from tests.support.forks import in_fork
 
@@ -153,25 +152,3 @@ def quietly(model, X, y):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(X, y)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n_classes", [3, 40, 330])
-def test_shared_samples_of_lee_lin_wahba_give_the_same_bits(dtype, n_classes):
-    # Small problems are not shared by themselves: here they are, with any number of threads.
-    rng = np.random.default_rng(0)
-    X = scipy.sparse.random(400, 60, density=0.2, format="csr", random_state=0).astype(dtype)
-    y = np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=400 - n_classes)])
-    box = np.full(400, 30.0, dtype=dtype)
-    problem = Problem(X, y.astype(np.int32), box, n_classes, 1.0, "llw")
-    found = []
-    for threads in (1, 2, 3, 4, 7):
-        engine = _core.lee_lin_wahba(problem.samples, threads=threads, seed=1)
-        engine.set_least_shared(0.0)
-        for _ in range(3):
-            engine.pass_rows(-np.inf, -1.0)
-        engine.polish(3, 1e-3)
-        coef, constant = np.empty((n_classes, 60), dtype), np.empty(n_classes, dtype)
-        engine.weights(coef, constant)
-        found.append(coef.tobytes() + constant.tobytes())
-    assert len(set(found)) == 1

@@ -40,17 +40,13 @@ def test_every_fact_has_to_be_stated(fact):
     facts = {name: getattr(WestonWatkins, name) for name in Formulation.__annotations__}
     facts["name"] = "xyz"
     del facts[fact]
-    methods = ("least_penalty", "dense_numbers", "normal_matrix")
+    methods = ("least_penalty", "dense_numbers")
     facts |= {name: WestonWatkins.__dict__[name] for name in methods}
     with pytest.raises(TypeError, match=rf"lacks: {fact} \(see CONTRIBUTING"):
         register(type("Xyz", (Formulation,), facts))
 
 
 def test_what_a_fact_promises_has_to_be_there():
-    class NoMatrix(WestonWatkins):
-        name = "xyz"
-        normal_matrix = staticmethod(Formulation.normal_matrix)
-
     class NoAuto(WestonWatkins):
         name = "xyz"
         solvers = {"passes": "activesetpasses"}  # noqa: RUF012
@@ -60,7 +56,6 @@ def test_what_a_fact_promises_has_to_be_there():
         divided_solver = "other"
 
     for kind, lacking in (
-        (NoMatrix, "normal_matrix"),
         (NoAuto, "solvers['auto']"),
         (NoDivided, "solvers['other']"),
     ):

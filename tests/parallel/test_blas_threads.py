@@ -7,7 +7,6 @@ from contextlib import ExitStack
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_iris, load_wine
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -15,8 +14,6 @@ from multimargin import MulticlassSVC
 from multimargin.inspection import similar_classes
 from multimargin.parallel import _blas_threads
 from multimargin.parallel._blas_threads import one_blas_thread
-from multimargin.solvers._interior_point import InteriorPoint
-from multimargin.solvers._problem import Problem
 from tests.estimator.test_threads import bits
 from tests.support.forks import in_fork
 
@@ -196,39 +193,6 @@ def digits(n=300):
     return X[:n], y[:n]
 
 
-def problem():
-    X, y = digits()
-    box = np.full(len(y), 1e4)
-    return Problem(sp.csr_matrix(X), y.astype(np.int32), box, 10, 1.0, "ovr")
-
-
-def test_fits_that_end_do_not_disturb_those_that_go_on(many):
-    expected = InteriorPoint(problem()).solve(1e-6, lambda _: True)
-    both, ended = threading.Event(), threading.Event()
-
-    def short():
-        def wait(_):
-            assert both.wait(60)
-            return False
-
-        InteriorPoint(problem()).solve(1e-6, wait)
-        ended.set()
-
-    def long():
-        def wait(_):
-            both.set()
-            assert ended.wait(60)
-            return ones(blas())
-
-        return InteriorPoint(problem()).solve(1e-6, wait)
-
-    with ThreadPoolExecutor(2) as pool:
-        first = pool.submit(short)
-        found = pool.submit(long).result(120)
-        first.result(60)
-    assert found.tobytes() == expected.tobytes()
-
-
 def test_fits_in_threads_are_those_of_one_thread(many):
     sets = [load_wine(return_X_y=True), load_iris(return_X_y=True), digits(200)]
 
@@ -238,26 +202,6 @@ def test_fits_in_threads_are_those_of_one_thread(many):
     expected = [fit(data) for data in sets]
     with ThreadPoolExecutor(6) as pool:
         assert list(pool.map(fit, 2 * sets)) == 2 * expected
-
-
-def test_an_interrupted_fit(many, monkeypatch):
-    solve = InteriorPoint.solve
-    seen = []
-
-    def interrupted(self, tol, goes_on):
-        def interrupt(alpha):
-            seen.append(blas())
-            if len(seen) == 3:
-                raise KeyboardInterrupt
-            return goes_on(alpha)
-
-        return solve(self, tol, interrupt)
-
-    monkeypatch.setattr(InteriorPoint, "solve", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        MulticlassSVC("ovr", C=1e4, random_state=0).fit(*load_wine(return_X_y=True))
-    assert all(map(ones, seen))
-    assert blas() == many
 
 
 # ---------------------------------------------------------------- what else multiplies

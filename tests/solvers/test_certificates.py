@@ -11,8 +11,8 @@ from sklearn.datasets import load_iris, load_wine, make_classification
 
 from multimargin import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
-from multimargin.solvers._interior_point import InteriorPoint
 from multimargin.solvers._stopping import GapStopping, relative_gap
+from multimargin.solvers.ovr._solver import OvrSolver
 
 VARIANTS = [
     ("ww", {}),
@@ -65,7 +65,7 @@ def test_a_penalty_that_cannot_be_inverted_is_refused():
 
 
 @pytest.mark.parametrize("formulation", [name for name in FORMULATIONS if name != "cs"])
-def test_rows_without_entries_do_not_keep_the_interior_point_away(formulation):
+def test_rows_without_entries_do_not_keep_newton_steps_away(formulation):
     X, y = load_iris(return_X_y=True)
     X = np.vstack([np.hstack([X, np.ones((150, 1))]), np.zeros((50, 5))])
     y = np.append(y, np.arange(50) % 3)
@@ -81,8 +81,8 @@ def test_a_time_limit_does_not_change_how_one_vs_rest_finishes(monkeypatch):
     def refuse(*args):
         raise AssertionError("passes would have done")
 
-    monkeypatch.setattr(InteriorPoint, "solve", refuse)
-    model = MulticlassSVC("ovr", tol=1e-3, time_limit=600.0, random_state=0).fit(X, y)
+    monkeypatch.setattr(OvrSolver, "_row_variables", refuse)
+    model = MulticlassSVC("ovr", tol=1e-3, time_limit=600.0, n_bundles=1, random_state=0).fit(X, y)
     assert model.converged_
 
 
@@ -98,7 +98,7 @@ def test_the_last_lines_of_one_vs_rest_hear_of_the_time_limit(n_jobs):
     hard = y >= 8
     X[hard, 16:] = rng.normal(size=(hard.sum(), 30)) * 50
     model = MulticlassSVC("ovr", 1e4, tol=1e-12, max_iter=10**6, time_limit=1.0, n_jobs=n_jobs)
-    model.set_params(stopping="violation", random_state=0).fit(X, y)
+    model.set_params(solver="passes", n_bundles=1, stopping="violation", random_state=0).fit(X, y)
     assert not model.converged_
 
 

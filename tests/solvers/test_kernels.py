@@ -15,7 +15,6 @@ from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Limits
 from multimargin.solvers._stopping import GapStopping
 from multimargin.solvers.llw._alternating import AlternatingSolver, ExtrapolatedSolver
-from multimargin.solvers.llw._solver import BlockSolver
 from multimargin.solvers.ovr._solver import OvrSolver
 from tests.solvers.active_set.rank_problems import visit_rule
 
@@ -263,32 +262,6 @@ def test_corrupt_coefficients_are_refused(bad):
 
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@settings(deadline=None, max_examples=60)
-@given(data=st.data())
-def test_row_solve(isa, dtype, data):
-    """All classes of a Lee-Lin-Wahba sample, the own class anywhere, any padding of the row."""
-    n_classes = data.draw(st.integers(2, 40))
-    own = data.draw(st.integers(0, n_classes - 1))
-    box = data.draw(st.sampled_from([0.01, 1.0, 100.0, np.inf]))
-    norm2 = data.draw(st.floats(0.05, 20))
-    draw = lambda elements: np.array(  # noqa: E731
-        data.draw(st.lists(elements, min_size=n_classes, max_size=n_classes))
-    )
-    margin, share = draw(numbers), draw(st.sampled_from([0.0, 0.3, 1.0]))
-    alpha = share * (box if np.isfinite(box) else 2.0)
-    alpha[own] = 0.0
-    expected = FORMULATIONS["llw"].solve_row(margin, alpha, own, box, norm2)
-    found, step = _core.solve_row(isa, margin.astype(dtype), alpha.astype(dtype), own, box, norm2)
-    scale = max(1.0, np.abs(expected).max(), 1 / norm2)
-    near = 2e-5 if dtype == np.float32 else 1e-9
-    np.testing.assert_allclose(found, expected, atol=near * scale)
-    # What goes to the weights: minus the move, centred over the classes.
-    move = expected - alpha
-    np.testing.assert_allclose(step, move.mean() - move, atol=2 * near * scale)
-
-
-@pytest.mark.parametrize("isa", ISAS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_one_vs_rest_on_every_instruction_set(isa, dtype, loss):
     problem = make_problem(dtype, np.int32, bias=1.0, formulation="ovr")
@@ -306,7 +279,7 @@ def test_one_vs_rest_on_every_instruction_set(isa, dtype, loss):
 
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("solver", [BlockSolver, AlternatingSolver, ExtrapolatedSolver])
+@pytest.mark.parametrize("solver", [AlternatingSolver, ExtrapolatedSolver])
 def test_lee_lin_wahba_on_every_instruction_set(isa, dtype, solver):
     problem = make_problem(dtype, np.int32, bias=1.0, formulation="llw")
     found = solver(problem, GapStopping(1e-3), Limits(20_000), isa=isa, keep_alpha=True).run()

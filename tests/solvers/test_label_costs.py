@@ -11,7 +11,6 @@ from sklearn.preprocessing import normalize
 import multimargin
 from multimargin import LabelTree, MulticlassSVC, _core, distributed
 from multimargin.inspection import margins as measured_margins
-from multimargin.solvers._interior_point import InteriorPoint
 from multimargin.solvers._solution import Limits
 from multimargin.solvers._stopping import GapStopping
 from multimargin.solvers.active_set._solver import ActiveSetSolver
@@ -130,16 +129,6 @@ def test_costs_of_zero(formulation):
     X, y = make_data()
     model = MulticlassSVC(formulation, label_cost=0 * ONES, random_state=0).fit(X, y)
     assert not np.any(model.coef_) and model.dual_gap_ == model.primal_objective_ == 0
-
-
-def test_interior_point():
-    X, y = make_data()
-    costs = random_costs()
-    estimator = MulticlassSVC("ww", label_cost=costs)
-    _, problem = estimator._problem(multimargin.solvers._problem.as_core_csr(X), y, None)
-    alpha = InteriorPoint(problem).solve(1e-10, lambda _: True)
-    best = solve("ww", with_intercept(X), y, box_of(y, 1.0), costs)
-    assert InteriorPoint(problem).duals(alpha).sum() == pytest.approx(best[2], rel=1e-8)
 
 
 # ---------------------------------------------------------------- the same problem, another way

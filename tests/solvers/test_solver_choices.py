@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 from multimargin import MulticlassSVC
 from multimargin.datasets import make_hierarchical_text
 from multimargin.formulations import FORMULATIONS
-from multimargin.solvers._interior_point import InteriorPoint
+from multimargin.solvers.rows._newton import Newton
 
 TIGHT: dict[str, Any] = {"tol": 1e-6, "random_state": 0, "max_iter": 1_000_000}
 
@@ -26,7 +26,7 @@ def text() -> tuple[Any, Any]:
 def test_passes_alone_reach_the_same_optimum(formulation: str) -> None:
     X, y = load_iris(return_X_y=True)
     auto = MulticlassSVC(formulation, **TIGHT).fit(X, y)
-    with patch.object(InteriorPoint, "solve", side_effect=AssertionError("an interior point")):
+    with patch.object(Newton, "step", side_effect=AssertionError("a Newton step")):
         passes = MulticlassSVC(formulation, solver="passes", **TIGHT).fit(X, y)
     assert passes.converged_
     assert passes.dual_objective_ == pytest.approx(auto.dual_objective_, rel=2e-6)

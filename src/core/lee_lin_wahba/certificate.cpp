@@ -10,20 +10,6 @@
 namespace multimargin {
 
 template <class T, class I>
-FullReport LeeLinWahba<T, I>::certify() {
-  FullReport all;
-  for (const FullReport& one : certify_bundles(all_weight_sums().data())) {
-    all.half_norm += one.half_norm;
-    all.loss += one.loss;
-    all.alpha += one.alpha;
-    all.violation = std::max(all.violation, one.violation);
-    all.margin = std::max(all.margin, one.margin);
-    all.free += one.free;
-  }
-  return all;
-}
-
-template <class T, class I>
 std::vector<FullReport> LeeLinWahba<T, I>::certify_bundles(const double* sums) {
   std::vector<FullReport> reports;
   for (std::int64_t b = 0; b < bundles(); ++b) reports.push_back(certify_bundle(b, sums));
@@ -56,7 +42,7 @@ FullReport LeeLinWahba<T, I>::certify_bundle(std::int64_t bundle, const double* 
     return 0.0;
   });
   for (std::int64_t i = 0; i < X_.rows; ++i) {
-    report.loss += static_cast<double>(block(i).price) * sums[i].loss;
+    report.loss += static_cast<double>(block(i, bundle).price) * sums[i].loss;
     report.alpha += sums[i].alpha;
     report.margin = std::max(report.margin, sums[i].margin);
     report.free += sums[i].free;
@@ -79,8 +65,7 @@ std::vector<double> LeeLinWahba<T, I>::squared_norms(const WideWeights<T>& W, st
   return squares;
 }
 
-#define MM_MEMBERS(T, I)                            \
-  template FullReport LeeLinWahba<T, I>::certify(); \
+#define MM_MEMBERS(T, I) \
   template std::vector<FullReport> LeeLinWahba<T, I>::certify_bundles(const double*);
 MM_FOR_TYPES(MM_MEMBERS)
 #undef MM_MEMBERS

@@ -37,11 +37,6 @@ double exact_sum(const T* row, std::int64_t width) {
   return sum;
 }
 
-// `total` is shorter: parts are added up that many at a time.
-void add_up(const std::vector<double>& parts, std::vector<double>& total) {
-  for (std::size_t k = 0; k < parts.size(); ++k) total[k % total.size()] += parts[k];
-}
-
 }  // namespace
 
 template <class T, class I>
@@ -74,11 +69,6 @@ LeeLinWahba<T, I>::LeeLinWahba(const Samples<T, I>& samples, Isa isa, int thread
 }
 
 template <class T, class I>
-WideBlock<T> LeeLinWahba<T, I>::block(std::int64_t i) const {
-  return {width_, n_classes_, y_[i], box_[i], std::isinf(box_[i]) ? T(0) : box_[i], norm2_[i]};
-}
-
-template <class T, class I>
 WideBlock<T> LeeLinWahba<T, I>::block(std::int64_t i, std::int64_t bundle) const {
   const std::int32_t own = y_[i] - first_ - cuts_[bundle], classes = classes_of(bundle);
   return {width_of(bundle),
@@ -95,11 +85,6 @@ std::int64_t LeeLinWahba<T, I>::width_of(std::int64_t bundle) const {
   return (classes_of(bundle) + lanes - 1) / lanes * lanes;
 }
 
-template <class T, class I>
-WideWeights<T> LeeLinWahba<T, I>::weights_in(Buffer<T>& rows) {
-  return {rows.data(), rows.data() + X_.cols * width_, bias_, width_};
-}
-
 // ---------------------------------------------------------------- state
 
 template <class T, class I>
@@ -114,12 +99,6 @@ void LeeLinWahba<T, I>::set_alpha(const T* alpha) {
     if (own >= 0 && own < held) row[own] = 0;
   }
   active_.clear();
-}
-
-template <class T, class I>
-void LeeLinWahba<T, I>::assign(const T* alpha) {
-  set_alpha(alpha);
-  recompute();
 }
 
 template <class T, class I>
@@ -148,25 +127,6 @@ void LeeLinWahba<T, I>::fill_zero(Buffer<T>& buffer, std::int64_t rows) {
 }
 
 template <class T, class I>
-void LeeLinWahba<T, I>::scatter_all(const T* rows, const WideWeights<T>& W) {
-  constexpr std::int64_t wide = 4 * line_lanes<T>();
-  std::vector<T> mean(static_cast<std::size_t>(X_.rows));
-  sum_samples([&](int, std::int64_t i) {
-    mean[i] = static_cast<T>(rows_.sum(rows + i * width_, width_) / n_classes_);
-    return 0.0;
-  });
-  team_.for_each((width_ + wide - 1) / wide, [&](int, std::int64_t task) {
-    const std::int64_t from = task * wide, to = std::min(width_, from + wide);
-    alignas(64) T step[wide];
-    for (std::int64_t i = 0; i < X_.rows; ++i) {
-      for (std::int64_t c = from; c < to; ++c)
-        step[c - from] = c < n_classes_ ? rows[i * width_ + c] - mean[i] : T(0);
-      rows_.scatter(X_, W, i, from, to, step);
-    }
-  });
-}
-
-template <class T, class I>
 void LeeLinWahba<T, I>::check_samples(const std::int32_t* samples, std::int64_t count) const {
   for (std::int64_t k = 0; k < count; ++k)
     if (samples[k] < 0 || samples[k] >= X_.rows)
@@ -190,25 +150,6 @@ void LeeLinWahba<T, I>::weight_sums(double* out) {
     for (std::int64_t b = 0; b < bundles(); ++b)
       out[b * (X_.cols + 1) + j] = exact_sum(w_.data() + j * width_ + cuts_[b], width_of(b));
   });
-}
-
-template <class T, class I>
-std::vector<double> LeeLinWahba<T, I>::all_weight_sums() {
-  std::vector<double> parts(static_cast<std::size_t>(bundles() * (X_.cols + 1)));
-  weight_sums(parts.data());
-  std::vector<double> total(static_cast<std::size_t>(X_.cols + 1), 0.0);
-  add_up(parts, total);
-  return total;
-}
-
-template <class T, class I>
-void LeeLinWahba<T, I>::recompute() {
-  std::vector<double> parts(static_cast<std::size_t>(bundles() * X_.rows));
-  std::vector<double> total(static_cast<std::size_t>(X_.rows), 0.0);
-  alpha_sums(nullptr, X_.rows, parts.data());
-  add_up(parts, total);
-  recompute(total.data());
-  centre(all_weight_sums().data());
 }
 
 template <class T, class I>

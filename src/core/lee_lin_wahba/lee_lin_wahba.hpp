@@ -1,5 +1,5 @@
-// Lee-Lin-Wahba: all classes of a sample at once, or class by class with the mean held fixed.
-// The problem and the formulas are at the head of wide_kernels.hpp.
+// Lee-Lin-Wahba class by class, with the mean of all classes held fixed. The problem is at the head
+// of formulations/lee_lin_wahba.hpp; all classes of a sample at once are in rows/.
 //
 // Its solution is dense: dual variables are samples x classes, weights features x classes, and both
 // are kept. They can be divided by classes: a rank holds bundles of neighbouring classes, whole
@@ -20,8 +20,8 @@
 #include "common/samples.hpp"
 #include "common/team.hpp"
 #include "common/types.hpp"
-#include "lines/line.hpp"
 #include "lee_lin_wahba/wide_row.hpp"
+#include "lines/line.hpp"
 
 namespace multimargin {
 
@@ -33,13 +33,6 @@ struct FullReport {
   double violation = 0;  // largest projected gradient
   double margin = 0;     // largest margin, >= 0
   std::int64_t free = 0;
-};
-
-// One call of conjugate gradients on the free variables.
-struct FaceReport {
-  std::int32_t iterations = 0;
-  double step = 0;  // fraction of the step that was taken, 0 .. 1
-  double gain = 0;  // growth of the dual
 };
 
 template <class T, class I>
@@ -55,25 +48,11 @@ class LeeLinWahba {
   void set_stop(std::function<bool()> stop) { stop_ = Periodically(std::move(stop)); }
   void set_abort(std::function<bool()> abort) { team_.set_abort(Periodically(std::move(abort))); }
 
-  // Threads share samples from this many cache lines of work between two barriers.
-  void set_least_shared(double lines) { least_shared_ = lines; }
-
   // Dual variables, samples x classes held; nullptr: all zero. The weights stay as they are.
   void set_alpha(const T* alpha);
   void alpha(T* out) const;
   // Classes held x features, and the constant feature's weights.
   void weights(T* out, T* constant);
-
-  // --- all classes in one place
-  void assign(const T* alpha);  // and their weights
-  // Recomputes all weights from alpha.
-  void recompute();
-  // At the present weights; recompute() comes first where rounding matters.
-  FullReport certify();
-  // One pass of exact steps over all samples, all classes of a sample at once.
-  PassReport pass_rows(T leave_below, T idle);
-  // Conjugate gradients on the free variables, down to this fraction of the first residual.
-  FaceReport polish(std::int32_t iterations, double reduction);
 
   // --- bundles of classes, and what they add up to
   // Throws std::invalid_argument unless all of these are samples.
@@ -120,7 +99,6 @@ class LeeLinWahba {
   const Csr<T, I>& X() const { return X_; }
 
  private:
-  WideBlock<T> block(std::int64_t i) const;
   WideBlock<T> block(std::int64_t i, std::int64_t bundle) const;
   T* alpha_row(std::int64_t i) { return alpha_.data() + i * width_; }
   const T* alpha_row(std::int64_t i) const { return alpha_.data() + i * width_; }
@@ -128,11 +106,9 @@ class LeeLinWahba {
   std::int64_t width_of(std::int64_t bundle) const;
   std::int64_t lines() const { return (held() + line_lanes<T>() - 1) / line_lanes<T>(); }
   FullReport certify_bundle(std::int64_t bundle, const double* weight_sums);
-  std::vector<double> all_weight_sums();
   // |w_c|^2 of `wide` classes.
   std::vector<double> squared_norms(const WideWeights<T>& W, std::int64_t wide);
   void open_all();
-  WideWeights<T> weights_in(Buffer<T>& rows);
 
   // Sums of something per sample, added up in the samples' order.
   template <class Each>
@@ -143,30 +119,6 @@ class LeeLinWahba {
   // Adds what sample i contributes to classes [from, to), in rows of `wide` sums.
   void add_row(std::int64_t i, std::int64_t from, std::int64_t to, double* out,
                std::int64_t wide) const;
-  // W += sum_i x_i (row_i - its mean)
-  void scatter_all(const T* rows, const WideWeights<T>& W);
-  // Visits samples one after the other, a few at a time so that threads can share the classes.
-  // visit(i, score, step) may change step and returns whether it has to be added to W.
-  template <class Visit>
-  bool sweep(const std::vector<std::int32_t>& order, const WideWeights<T>& W, const Visit& visit);
-  T inner(std::int64_t i, std::int64_t j) const;
-  bool worth_sharing() const;
-
-  // Arrays of conjugate gradients: samples x classes, and u, features x classes.
-  struct Face {
-    Buffer<T> r, z, p, q, e, u;
-  };
-  // A step within the bounds, and what the dual gains along it.
-  struct Bent {
-    double slope = 0;
-    double curvature = 0;
-    double gain(double fraction) const { return fraction * (slope - fraction * curvature / 2); }
-  };
-  // z = what is left of length * e within the bounds, u = its weights.
-  Bent bend(Face& f, T length);
-  // Moves along e as far as the dual grows, by its longest multiple or a fraction of that, which is
-  // returned.
-  double take_step(Face& f, double longest, double shortest_fraction, FaceReport& report);
 
   Csr<T, I> X_;
   const std::int32_t* y_;
@@ -176,15 +128,12 @@ class LeeLinWahba {
   std::vector<std::int32_t> cuts_;  // counted from it
   T bias_;
   std::uint64_t seed_;
-  std::uint64_t passes_ = 0;
   WideKernels<T, I> rows_;
   LineKernels<T, I> lines_;
   Team team_;
   Periodically stop_;
-  double least_shared_ = 400;
   std::int64_t width_;  // of a row, padding included
   std::vector<T> norm2_;
-  std::unique_ptr<Face> face_;
   Buffer<T> alpha_, w_;  // w_: features + 1 rows, the constant feature's last
 
   std::vector<double> sums_;  // A_i, as given last

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <limits>
 
+#include "common/random.hpp"
 #include "lee_lin_wahba/lee_lin_wahba.hpp"
 
 namespace multimargin {
@@ -12,6 +13,15 @@ namespace {
 constexpr std::int64_t kSamplesPerTask = 256;
 
 }  // namespace
+
+template <class T, class I>
+std::vector<std::int32_t> LeeLinWahba<T, I>::shuffled_samples(std::uint64_t epoch) const {
+  std::vector<std::int32_t> order;
+  for (std::int64_t i = 0; i < X_.rows; ++i)
+    if (norm2_[i] > 0) order.push_back(static_cast<std::int32_t>(i));
+  Random(seed_, epoch).shuffle(order.data(), static_cast<std::int64_t>(order.size()));
+  return order;
+}
 
 template <class T, class I>
 void LeeLinWahba<T, I>::move_mean(const std::int32_t* samples, std::int64_t count,
@@ -162,6 +172,7 @@ std::int64_t LeeLinWahba<T, I>::bytes() const {
 }
 
 #define MM_MEMBERS(T, I)                                                                         \
+  template std::vector<std::int32_t> LeeLinWahba<T, I>::shuffled_samples(std::uint64_t) const;   \
   template void LeeLinWahba<T, I>::move_mean(const std::int32_t*, std::int64_t, const double*);  \
   template void LeeLinWahba<T, I>::hold_mean(const double*, const std::int32_t*, std::int64_t);  \
   template std::vector<PassReport> LeeLinWahba<T, I>::pass_lines(const std::int32_t*,            \

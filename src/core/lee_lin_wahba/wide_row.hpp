@@ -28,13 +28,6 @@ struct WideBlock {
   T norm2;
 };
 
-// How far a row is from its optimum before it is solved.
-template <class T>
-struct WideReport {
-  T gap;        // added to primal - dual
-  T violation;  // its largest projected gradient
-};
-
 // Sums over a row at fixed weights; margins are raised by what rounding may have taken.
 struct WideSums {
   double loss = 0;       // sum of positive margins
@@ -44,44 +37,13 @@ struct WideSums {
   std::int64_t free = 0;
 };
 
-// The formulas are at the head of wide_kernels.hpp.
 template <class T, class I>
 struct WideKernels {
-  // Scores of sample i with classes [from, to), multiples of a line.
-  void (*gather)(const Csr<T, I>&, const WideWeights<T>&, std::int64_t i, std::int64_t from,
-                 std::int64_t to, T* score);
-  // Adds step x_i to the weights of classes [from, to); step begins at class from.
-  void (*scatter)(const Csr<T, I>&, const WideWeights<T>&, std::int64_t i, std::int64_t from,
-                  std::int64_t to, const T* step);
-  // to += factor * from
-  void (*add)(T factor, const T* from, T* to, std::int64_t width);
-  double (*dot)(const T* a, const T* b, std::int64_t width);
   double (*sum)(const T* a, std::int64_t width);
-  // The exact optimum of a row. Leaves what has to be scattered in step; false: nothing moved.
-  // `work` holds a row.
-  bool (*block)(const WideBlock<T>&, const T* score, T* alpha, T* step, T* work, T leave_below,
-                T idle, WideReport<T>*);
   // In double precision, of weights as they are kept. mean: of the scores with all classes, which
   // is taken off; rounding: [width] what a margin is raised by; `score` holds a row.
   WideSums (*certify)(const Csr<T, I>&, const WideWeights<T>&, std::int64_t i, const WideBlock<T>&,
-                     const T* alpha, double mean, const double* rounding, double* score);
-
-  // --- on the face of free variables, 0 < alpha < box
-  // r = gradient there, 0 elsewhere; returns r.r
-  double (*face_gradient)(const WideBlock<T>&, const T* score, const T* alpha, T* r);
-  // Half a symmetric sweep each: y, then z from y in place.
-  void (*face_forward)(const WideBlock<T>&, const T* score, const T* alpha, const T* r, T* y,
-                       T* step);
-  void (*face_backward)(const WideBlock<T>&, const T* score, const T* alpha, T* z, T* step, T* work);
-  // p = z + beta p, q = score on the face + beta q; returns p.q
-  double (*face_direction)(const WideBlock<T>&, const T* score, const T* alpha, const T* z, T beta,
-                           T* p, T* q);
-  // e += length p, r -= length q; returns r.r
-  double (*face_advance)(const WideBlock<T>&, T length, const T* p, const T* q, T* e, T* r);
-  // out = what is left of length e within the bounds; returns its sum
-  double (*face_project)(const WideBlock<T>&, T length, const T* e, const T* alpha, T* out);
-  // alpha += length e, within the bounds
-  void (*face_move)(const WideBlock<T>&, T length, const T* e, T* alpha);
+                      const T* alpha, double mean, const double* rounding, double* score);
 };
 
 template <class T, class I>

@@ -35,7 +35,7 @@ inline void margins_of(const RowSample& b, const double* score, double* margin) 
     const double shift = L::relative ? score[b.own] : 0;
     if (b.asked == nullptr) {
       each_register(b.width,
-                    [&](std::int64_t c) { store(margin + c, load(score + c) + (1 - shift)); });
+                    [&](std::int64_t c) { store(margin + c, 1 + (load(score + c) - shift)); });
     } else {
       each_register(b.width, [&](std::int64_t c) {
         store(margin + c, load(b.asked + c) + (load(score + c) - shift));

@@ -83,7 +83,9 @@ NewtonReport RowEngine<T, I>::evaluate() {
   make_weights(alpha_.data(), made_);
   dual_half_norm_ = half_norm(made_);
   dual_ = gain - dual_half_norm_;
-  before_is_better_ = before_dual_ > dual_;
+  // A gain that rounding may have made, or taken, is none.
+  const double noise = 1e-15 * (gain + dual_half_norm_);
+  before_is_better_ = before_dual_ > dual_ + noise;
   if (before_is_better_) {
     dual_ = before_dual_;
     dual_half_norm_ = before_half_norm_;

@@ -204,15 +204,15 @@ PassReport RowEngine<T, I>::pass(bool everything, double leave_below, double qui
 template <class T, class I>
 RowCertificate RowEngine<T, I>::certify() {
   RowCertificate seen;
-  // The model has weights of type T; for those the objective is.
+  // Rounding lets the weights of a feature not quite sum to zero. Where they have to, the objective
+  // is that of the nearest ones that do; and the model has weights of type T.
+  if (loss_.centred) centre(w_);
   Buffer<double> rounded;
   Buffer<double>* weights = &w_;
   if (sizeof(T) == 4) {
     rounded.reset(w_.size());
     for (std::size_t k = 0; k < w_.size(); ++k)
       rounded[k] = static_cast<double>(static_cast<T>(w_[k]));
-    // Rounded one by one, the weights of a feature do not quite sum to zero. Where they have to,
-    // the objective is that of the nearest ones that do.
     if (loss_.centred) centre(rounded);
     weights = &rounded;
   }
@@ -281,7 +281,7 @@ void RowEngine<T, I>::load(const double* alpha, const double* weights, const dou
 
 template <class T, class I>
 std::int64_t RowEngine<T, I>::bytes() const {
-  std::size_t numbers = alpha_.size() + w_.size() + diagonal_.size();
+  std::size_t numbers = alpha_.size() + w_.size() + diagonal_.size() + jacobi_.size();
   for (const Buffer<double>* b : {&before_, &score_, &change_, &made_, &step_, &r_, &z_, &p_, &q_})
     numbers += b->size();
   for (const Buffer<double>& b : parts_) numbers += b.size();

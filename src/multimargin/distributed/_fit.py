@@ -162,7 +162,7 @@ def fit(
     fit = Fit.of(template, options, X, y, sample_weight)
     if comm.size > 1:
         require_same(comm, {"data with the fingerprint": fingerprint(fit.problem)})
-    spoken = options.verbose > 0 and comm.rank == 0
+    spoken = bool(options.verbose) and comm.rank == 0
     folder = None
     if checkpoint is not None:
         folder = CheckpointFolder(checkpoint, checkpoint_every, spoken)

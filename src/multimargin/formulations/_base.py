@@ -83,8 +83,6 @@ class Formulation(ABC):
     """Whether `tune` compares it where no formulations are asked for."""
     hard_margin: ClassVar[bool]
     """Whether ``C=inf`` can be trained."""
-    interior_point: ClassVar[bool]
-    """Whether an interior-point method can solve it, by `normal_matrix`."""
     label_costs = False
     """Whether costs between labels may replace the margin 1: only where margins are `relative`."""
 
@@ -257,14 +255,6 @@ class Formulation(ABC):
         more = (cls.gamma_own(n_classes) - 1) * alpha[own.places]
         np.add.at(gains, own.columns, more)
         return gains
-
-    @staticmethod
-    def normal_matrix(scale: Array, X: Array, y: Labels) -> list[Array]:
-        """Return B diag(scale) B', with B from dual variables to weights, class by class.
-
-        One matrix of all weights, or one per class where classes are independent.
-        """
-        raise NotImplementedError
 
     @classmethod
     def primal(cls, W: Array, X: Array, y: Labels, box: Array, asked: Array | float = 1) -> float:

@@ -21,7 +21,6 @@ class Centred(Formulation):
     centred = True
     tried_by_default = False
     hard_margin = False
-    interior_point = False
 
     @classmethod
     def least_penalty(cls, n_classes: int) -> float:

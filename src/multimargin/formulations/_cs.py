@@ -38,7 +38,6 @@ class CrammerSinger(Formulation):
     tried_by_default = True
     hard_margin = False
     label_costs = True
-    interior_point = False
 
     @staticmethod
     def least_penalty(n_classes: int) -> float:

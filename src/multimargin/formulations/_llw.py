@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from multimargin.formulations._base import Array, Formulation, Labels
+from multimargin.formulations._base import Formulation
 
 
 class LeeLinWahba(Formulation):
@@ -21,9 +21,9 @@ class LeeLinWahba(Formulation):
     title = "Lee-Lin-Wahba"
     reference = "Lee, Lin and Wahba, Multicategory support vector machines"
     solvers: ClassVar = {
-        "auto": "block",
-        "passes": "blockpasses",
-        "block": "block",
+        "auto": "rows",
+        "passes": "rowspasses",
+        "block": "rows",
         "alternating": "alternating",
         "extrapolated": "extrapolated",
     }
@@ -38,7 +38,6 @@ class LeeLinWahba(Formulation):
     centred = True
     tried_by_default = True
     hard_margin = True
-    interior_point = True
 
     @staticmethod
     def least_penalty(n_classes: int) -> float:
@@ -49,14 +48,3 @@ class LeeLinWahba(Formulation):
     @staticmethod
     def dense_numbers(n_samples: int, n_features: int) -> int:
         return n_samples + n_features
-
-    @staticmethod
-    def normal_matrix(scale: Array, X: Array, y: Labels) -> list[Array]:
-        k, d = scale.shape[1], X.shape[1]
-        full = np.zeros((k, d, k, d))
-        for c in range(k):
-            full[c, :, c, :] = X.T @ (scale[:, c, None] * X)
-        # Weights are centred over the classes, from both sides.
-        full -= full.mean(axis=0, keepdims=True)
-        full -= full.mean(axis=2, keepdims=True)
-        return [full.reshape(k * d, k * d)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from multimargin.formulations._base import Array, Formulation, Labels
+from multimargin.formulations._base import Formulation
 
 
 class OneVsRest(Formulation):
@@ -32,7 +32,6 @@ class OneVsRest(Formulation):
     centred = False
     tried_by_default = True
     hard_margin = False
-    interior_point = True
 
     @staticmethod
     def least_penalty(n_classes: int) -> float:
@@ -41,7 +40,3 @@ class OneVsRest(Formulation):
     @staticmethod
     def dense_numbers(n_samples: int, n_features: int) -> int:
         return n_features
-
-    @staticmethod
-    def normal_matrix(scale: Array, X: Array, y: Labels) -> list[Array]:
-        return [X.T @ (column[:, None] * X) for column in scale.T]

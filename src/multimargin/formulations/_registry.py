@@ -12,8 +12,6 @@ def register(kind: type[Formulation]) -> type[Formulation]:
     name = getattr(kind, "name", kind.__name__)
     lacking = [fact for fact in Formulation.__annotations__ if not hasattr(kind, fact)]
     lacking += sorted(kind.__abstractmethods__)
-    if getattr(kind, "interior_point", False) and kind.normal_matrix is Formulation.normal_matrix:
-        lacking.append("normal_matrix")
     solvers = getattr(kind, "solvers", None)
     if solvers is not None:
         wanted = ("auto", getattr(kind, "divided_solver", "auto"))

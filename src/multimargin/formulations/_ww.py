@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import brentq
 
-from multimargin.formulations._base import Array, Formulation, Labels
+from multimargin.formulations._base import Array, Formulation
 
 _MOST_AT_A_TIME = 2**20  # numbers
 
@@ -37,7 +37,6 @@ class WestonWatkins(Formulation):
     tried_by_default = True
     hard_margin = False
     label_costs = True
-    interior_point = True
 
     @staticmethod
     def solve_block(
@@ -63,24 +62,3 @@ class WestonWatkins(Formulation):
     @staticmethod
     def dense_numbers(n_samples: int, n_features: int) -> int:
         return 0
-
-    @staticmethod
-    def normal_matrix(scale: Array, X: Array, y: Labels) -> list[Array]:
-        k, d = scale.shape[1], X.shape[1]
-        full = np.zeros((k, d, k, d))
-        each = np.arange(k)
-        for own in range(k):
-            rows, shares = X[y == own], scale[y == own].T
-            blocks = np.zeros((k, d, d))
-            # Many classes at a time, where their products are small: 650 classes of 4 weights
-            # took 15 s one after the other.
-            many = max(1, _MOST_AT_A_TIME // max(1, rows.size))
-            for begin in range(0, k, many):
-                some = slice(begin, begin + many)
-                blocks[some] = rows.T @ (shares[some, :, None] * rows)
-            blocks[own] = 0.0  # no variable
-            full[each, :, each, :] += blocks
-            full[own, :, own, :] += blocks.sum(axis=0)
-            full[own] -= blocks.transpose(1, 0, 2)
-            full[:, :, own, :] -= blocks
-        return [full.reshape(k * d, k * d)]

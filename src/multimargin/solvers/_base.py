@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -15,7 +14,6 @@ from multimargin.checkpoints._store import Checkpoint, Checkpoints, Part
 from multimargin.parallel._collectives import broadcast_value
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.solvers._best_so_far import ZERO, BestSoFar
-from multimargin.solvers._interior_point import InteriorPoint
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Observers, ScanRecord, packed, unpacked
 from multimargin.solvers._solution import Limits, Solution, Start, Weights
@@ -41,7 +39,7 @@ class BaseSolver(ABC):
     # Whether it can divide the classes over ranks and bundles, and keep checkpoints.
     divides_classes: ClassVar[bool] = True
     takes_reductions = False  # in the constructor: how often a mean is reduced in an epoch
-    # Whether an interior point or conjugate gradients may take over where passes are slow.
+    # Whether Newton steps may take over where passes are slow.
     accelerated = True
     # Whether another number of bundles makes another solution, within the tolerance.
     depends_on_bundles = True
@@ -75,7 +73,6 @@ class BaseSolver(ABC):
         self._passes = 0
         self._history: list[ScanRecord] = []
         self._stalled = 0
-        self._tried_interior_point = False
         self._scan_seconds = 0.0  # kept free at the end of a time limit
         zero = self._zero_record()
         self._best_so_far = BestSoFar(zero, self.zero_state, zero, self.zero_state)
@@ -227,38 +224,6 @@ class BaseSolver(ABC):
         """Let the next step of ``engine`` end with the time limit."""
         left = self._seconds_left()
         engine.set_time_limit(-1.0 if left == float("inf") else left)
-
-    def _interior_point(
-        self, goes_on: Callable[[Any], bool] = lambda _: True
-    ) -> tuple[Any, Any, float] | None:
-        """Return dual variables of an interior-point method, duals by class, and the relative gap.
-
-        None where the problem has too many weights for it, or when it was tried before.
-        """
-        if not self._may_use_interior_point():
-            return None
-        self._tried_interior_point = True
-
-        def counted(alpha: Any) -> bool:
-            self._pass_done()
-            return goes_on(alpha) and not self._own_limit()
-
-        found = None
-        if self._comm.rank == 0:
-            tol = (0.1 if self._stopping.by_gap else 0.001) * self._stopping.tol
-            method = InteriorPoint(self._problem)
-            alpha = method.solve(tol, counted)
-            # Judged as they will be used: rounded.
-            kept = np.ascontiguousarray(alpha, dtype=self._problem.X.dtype)
-            ended = np.array([method.relative_gap(alpha), self._passes])
-            found = [kept, method.duals(kept.astype(np.float64)), ended]
-        kept, duals, ended = self._comm.broadcast(found)
-        self._passes = int(ended[1])
-        return kept, duals, float(ended[0])
-
-    def _may_use_interior_point(self) -> bool:
-        untried = self.accelerated and not self._tried_interior_point
-        return untried and InteriorPoint.suits(self._problem)
 
     def _last_checkpoint(self) -> Checkpoint | None:
         return None if self._checkpoints is None else self._checkpoints.read()

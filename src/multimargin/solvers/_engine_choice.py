@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from multimargin.solvers._problem import Problem
 
 _FEW_CLASSES = 160
@@ -30,8 +28,6 @@ def choose_engine(problem: Problem) -> EngineChoice:
     facts, rows = problem.facts, problem.weight_rows
     size = 8 * rows * sum(problem.X.shape)
     dense = f"weights and dual variables take {size / 2**20:,.0f} MB"
-    if np.isinf(problem.box).any():
-        return EngineChoice(False, "a hard margin")
     if facts.centred:
         return EngineChoice(True, f"the solution is dense: {dense}")
     if rows > _FEW_CLASSES:

@@ -10,7 +10,6 @@ from multimargin.solvers._engine_choice import choose_engine
 from multimargin.solvers._problem import Problem
 from multimargin.solvers.active_set._solver import ActiveSetSolver
 from multimargin.solvers.llw._alternating import AlternatingSolver, ExtrapolatedSolver
-from multimargin.solvers.llw._solver import BlockSolver
 from multimargin.solvers.ovr._solver import OvrSolver
 from multimargin.solvers.rows._solver import RowSolver
 
@@ -21,7 +20,7 @@ def _by_passes(kind: type[BaseSolver]) -> type[BaseSolver]:
     return type(f"{kind.__name__}ByPasses", (kind,), facts)
 
 
-_ACCELERATED: tuple[type[BaseSolver], ...] = (ActiveSetSolver, OvrSolver, BlockSolver, RowSolver)
+_ACCELERATED: tuple[type[BaseSolver], ...] = (ActiveSetSolver, OvrSolver, RowSolver)
 _PLAIN: tuple[type[BaseSolver], ...] = (AlternatingSolver, ExtrapolatedSolver)
 _BY_NAME = {kind.name: kind for kind in (*_ACCELERATED, *map(_by_passes, _ACCELERATED), *_PLAIN)}
 

@@ -215,12 +215,12 @@ def test_checkpoints_of_resumed_runs_are_the_same():
                     assert one[key].tobytes() == other[key].tobytes(), (name, key)
 
 
-def test_around_the_interior_point():
+def test_around_the_row_engine():
     problem = crawling_problem()
     options = {"bundles": 3, "tol": 1e-4, "max_passes": 5000}
     shelf = Shelf()
     whole = solve(problem, ActiveSetSolver, 2, shelf=shelf, **options)
-    assert whole.solvers[0]._tried_interior_point
+    assert whole.solvers[0]._tried_rows
     before = [c for c in shelf.checkpoints if not c.common["tried_interior_point"]]
     after = [c for c in shelf.checkpoints if c.common["tried_interior_point"]]
     assert len(before) > 100

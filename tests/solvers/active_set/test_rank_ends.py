@@ -1,4 +1,4 @@
-"""How a run over ranks begins and ends: starts, plans, limits, callbacks, the interior point."""
+"""How a run over ranks begins and ends: starts, plans, limits, callbacks, the row engine."""
 
 import itertools
 import warnings
@@ -165,13 +165,13 @@ def test_whoever_is_not_done_says_how_far_it_came(name):
     assert [f.n_iter_ for f in found] == [3] * 3
 
 
-# ---------------------------------------------------------------- the interior point
+# ---------------------------------------------------------------- the row engine
 
 
-def test_interior_point_over_ranks():
+def test_rows_help_all_ranks():
     problem = crawling_problem()
     alone = run(problem, bundles=3, tol=1e-4, max_passes=5000)
-    assert alone.solvers[0]._tried_interior_point
+    assert alone.solvers[0]._tried_rows
     assert alone.solutions[0].converged
     check_certified(problem, alone, rel=1e-7)
     for ranks in (2, 3):
@@ -179,7 +179,7 @@ def test_interior_point_over_ranks():
 
 
 @pytest.mark.parametrize("most", [300, 302, 306])
-def test_limits_in_the_middle_of_the_interior_point(most):
+def test_limits_in_the_middle_of_rows(most):
     problem = crawling_problem()
     found = [run(problem, ranks, bundles=3, tol=1e-9, max_passes=most) for ranks in (1, 3)]
     assert found[1].same_bits(found[0])

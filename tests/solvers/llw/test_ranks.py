@@ -14,7 +14,7 @@ from multimargin.solvers._stopping import GapStopping
 from multimargin.solvers.llw._alternating import AlternatingSolver, ExtrapolatedSolver
 from multimargin.solvers.llw._hard_margin import HardMargin
 from multimargin.solvers.llw._rank_classes import Share
-from multimargin.solvers.llw._solver import BlockSolver
+from multimargin.solvers.rows._solver import RowSolver
 from tests.support.memory_checkpoints import Shelf
 from tests.support.rank_runs import problem_of, solve
 from tests.support.rank_threads import run_ranks
@@ -70,7 +70,7 @@ def test_bundles_are_two_per_rank_if_nothing_is_said():
 def test_the_optimum_is_that_of_sample_blocks(C, dtype):
     problem = some_problem(n_classes=20, dtype=dtype, C=C)
     tol = 1e-3
-    block = solve(problem, BlockSolver, tol=tol)
+    block = solve(problem, RowSolver, tol=tol)
     for kind in KINDS:
         if kind is AlternatingSolver and C == 1.0:
             continue  # its epochs grow with C
@@ -314,16 +314,16 @@ def test_checkpoints_on_disk(tmp_path):
 
 
 def test_choice_of_the_solver():
-    assert choose("llw") is BlockSolver
-    assert choose("llw", "block") is BlockSolver
-    assert choose("llw", "block", bundles=1) is BlockSolver
-    assert choose("llw", ranks=2) is ExtrapolatedSolver
-    assert choose("llw", bundles=1) is ExtrapolatedSolver
-    assert choose("llw", checkpoints=True) is ExtrapolatedSolver
-    assert choose("llw", "alternating", 4, 8) is AlternatingSolver
-    for given in ({"ranks": 2}, {"bundles": 2}, {"checkpoints": True}):
-        with pytest.raises(ValueError, match="extrapolated"):
-            choose("llw", "block", **given)
+    def chosen(*args, **given):
+        return choose("llw", *args, **given).solver
+
+    assert chosen() is chosen("block") is RowSolver
+    assert chosen(ranks=2) is ExtrapolatedSolver
+    assert chosen(bundles=1) is ExtrapolatedSolver
+    assert chosen(checkpoints=True) is ExtrapolatedSolver
+    assert chosen("alternating", 4, 8) is AlternatingSolver
+    # Every rank does all of the work then.
+    assert chosen("block", ranks=2) is RowSolver
 
 
 @pytest.mark.parametrize("lanes", [8, 16])

@@ -31,8 +31,8 @@ def small_groups(monkeypatch):
 
 
 @pytest.fixture
-def no_interior_point(monkeypatch):
-    monkeypatch.setattr(OvrSolver, "_may_use_interior_point", lambda self: False)
+def no_rows(monkeypatch):
+    monkeypatch.setattr(OvrSolver, "_may_try_rows", lambda self: False)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -48,7 +48,7 @@ def test_same_bits_for_any_number_of_ranks_and_threads(dtype, loss, small_groups
                 assert found.same_bits(alone)
 
 
-def test_same_bits_without_dual_variables(no_interior_point, small_groups):
+def test_same_bits_without_dual_variables(no_rows, small_groups):
     problem = some_problem(n_classes=90)
     alone = solve(problem, OvrSolver)
     for ranks in (2, 5):
@@ -82,20 +82,20 @@ def test_every_rank_has_its_turn(small_groups):
     assert sum(held) == 160 and abs(held[0] - held[1]) <= 8
 
 
-def test_a_rank_holds_a_share(no_interior_point):
+def test_a_rank_holds_a_share(no_rows):
     problem = some_problem(n_classes=160)
     whole = solve(problem, OvrSolver).engine_bytes[0]
     for held in solve(problem, OvrSolver, 5).engine_bytes:
         assert 0 < held < 0.3 * whole
 
 
-def test_only_certificates_travel(no_interior_point):
+def test_only_certificates_travel(no_rows):
     found = solve(some_problem(n_classes=160), OvrSolver, 4)
     # Six numbers and its name for each class, to three others.
     assert max(found.bytes_sent) <= 3 * 40 * 7 * 8 + 1000
 
 
-def test_interior_point_over_ranks(monkeypatch):
+def test_rows_help_all_ranks(monkeypatch):
     """Few dense features and a large C: passes do not finish, and rank 0 helps all."""
     monkeypatch.setattr(_ovr_solver, "_SLOW_PASSES", 5)
     rng = np.random.default_rng(0)
@@ -130,13 +130,13 @@ def test_start_from_dual_variables():
 # ---------------------------------------------------------------- ends
 
 
-def test_max_iter_ends_all_ranks(no_interior_point):
+def test_max_iter_ends_all_ranks(no_rows):
     found = solve(some_problem(C=100.0), OvrSolver, 3, max_passes=3, tol=1e-6)
     assert found.solutions[0].ended_by == "max_iter" and found.scalars[4] == 3
     assert solve(some_problem(C=100.0), OvrSolver, 1, max_passes=3, tol=1e-6).same_bits(found)
 
 
-def test_a_time_limit_ends_all_ranks(no_interior_point, small_groups):
+def test_a_time_limit_ends_all_ranks(no_rows, small_groups):
     problem = some_problem(n_classes=150, C=1e6, n=1500)
     found = solve(problem, OvrSolver, 3, tol=1e-9, time_limit=0.3, max_passes=10**7)
     assert found.solutions[0].ended_by == "time_limit"
@@ -161,7 +161,7 @@ def test_a_callback_of_rank_0_ends_all_ranks(small_groups):
 @pytest.mark.parametrize("keep_alpha", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_from_every_checkpoint_on_any_number_of_ranks(
-    dtype, keep_alpha, no_interior_point, small_groups, monkeypatch
+    dtype, keep_alpha, no_rows, small_groups, monkeypatch
 ):
     monkeypatch.setattr(_ovr_solver, "_LINES_AT_ONCE", 1)  # also within a group
     problem, options = some_problem(n_classes=100, dtype=dtype), {"keep_alpha": keep_alpha}
@@ -177,7 +177,7 @@ def test_from_every_checkpoint_on_any_number_of_ranks(
             assert found.same_bits(whole), f"from checkpoint {step} on {ranks} ranks"
 
 
-def test_from_a_checkpoint_of_several_ranks(no_interior_point, small_groups, monkeypatch):
+def test_from_a_checkpoint_of_several_ranks(no_rows, small_groups, monkeypatch):
     monkeypatch.setattr(_ovr_solver, "_LINES_AT_ONCE", 1)
     problem, shelf = some_problem(n_classes=100), Shelf()
     whole = solve(problem, OvrSolver, 3, shelf=shelf)
@@ -186,7 +186,7 @@ def test_from_a_checkpoint_of_several_ranks(no_interior_point, small_groups, mon
         assert found.same_bits(whole)
 
 
-def test_a_timed_run_goes_on_from_its_round(no_interior_point, small_groups):
+def test_a_timed_run_goes_on_from_its_round(no_rows, small_groups):
     """Two rounds, the rough one first; the limit itself is far."""
     problem, shelf = some_problem(n_classes=60), Shelf()
     options = {"time_limit": 1000.0, "tol": 1e-3, "max_passes": 10_000}
@@ -199,7 +199,7 @@ def test_a_timed_run_goes_on_from_its_round(no_interior_point, small_groups):
 
 
 @pytest.mark.parametrize("limits", [(1e6, None), (None, 1e6)])
-def test_a_run_goes_on_with_another_time_limit(limits, no_interior_point, small_groups):
+def test_a_run_goes_on_with_another_time_limit(limits, no_rows, small_groups):
     problem, shelf = some_problem(n_classes=60), Shelf()
     options = {"tol": 1e-3, "max_passes": 10_000}
     before, after = limits
@@ -218,7 +218,7 @@ def test_a_run_goes_on_with_another_time_limit(limits, no_interior_point, small_
 
 
 @pytest.mark.parametrize("keep_alpha", [False, True])
-def test_a_run_goes_on_with_more_passes(keep_alpha, no_interior_point, small_groups, monkeypatch):
+def test_a_run_goes_on_with_more_passes(keep_alpha, no_rows, small_groups, monkeypatch):
     monkeypatch.setattr(_ovr_solver, "_LINES_AT_ONCE", 1)
     problem, shelf, options = some_problem(), Shelf(), {"keep_alpha": keep_alpha, "tol": 1e-3}
     few = solve(problem, OvrSolver, 2, shelf=shelf, max_passes=3, **options)
@@ -231,7 +231,7 @@ def test_a_run_goes_on_with_more_passes(keep_alpha, no_interior_point, small_gro
             assert found.solutions[0].converged
 
 
-def test_checkpoints_on_disk(tmp_path, no_interior_point, small_groups):
+def test_checkpoints_on_disk(tmp_path, no_rows, small_groups):
     problem = some_problem(n_classes=60)
     whole = solve(problem, OvrSolver)
     seen = []
@@ -262,4 +262,5 @@ def test_checkpoints_on_disk(tmp_path, no_interior_point, small_groups):
 
 
 def test_choice_of_the_solver():
-    assert choose("ovr") is choose("ovr", ranks=4, bundles=8, checkpoints=True) is OvrSolver
+    for divided in ({"ranks": 4}, {"bundles": 8}, {"checkpoints": True}):
+        assert choose("ovr", **divided).solver is OvrSolver

@@ -57,10 +57,6 @@ def test_memory(monkeypatch):
         assert choose_engine(problem(formulation, d=51)).rows
 
 
-def test_a_hard_margin_is_not_for_rows():
-    assert choose_engine(problem("llw", box=np.inf)) == (False, "a hard margin")
-
-
 @pytest.mark.parametrize("formulation", ["ww", "cs", "ovr"])
 def test_what_divides_the_classes_is_not_for_rows(formulation):
     few = problem(formulation)

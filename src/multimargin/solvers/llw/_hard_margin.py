@@ -12,7 +12,9 @@ ever along such a p with W(p) = 0; their growth between two looks shows it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +22,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.solvers._problem import Problem
+from multimargin.solvers._solution import Solution, squared_norms
+from multimargin.solvers._stopping import Stopping
 
 if TYPE_CHECKING:
     from multimargin.solvers.llw._rank_classes import Share
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
 _IMPOSSIBLE = 1e9
 _HOPELESS = 1e5
 _MOST_CONSTRAINTS = 20_000  # of a linear program
+_MOST_SCALINGS = 8  # of a rounded hard margin; one or two are enough
 
 
 class HardMargin:
@@ -134,3 +140,34 @@ class HardMargin:
         if total == 0:
             return 0.0
         return total / np.sqrt(squares) if squares > 0 else float("inf")
+
+    def rounded(
+        self, solution: Solution, stopping: Stopping, comm: Communicator | None = None
+    ) -> Solution:
+        """Round a solution to the model's type, which has fewer digits, and certify that.
+
+        Weights are scaled until they obey the constraints again.
+        """
+        problem, given, comm = self._problem, solution.weights, comm or SerialCommunicator()
+        if problem.dtype in (None, problem.X.dtype):
+            return solution
+        held = np.arange(problem.n_classes) if given.classes is None else given.classes
+        scale = 1.0
+        for _ in range(_MOST_SCALINGS):
+            coef = (scale * given.coef).astype(problem.dtype)
+            constant = (scale * given.constant).astype(problem.dtype)
+            intercept = (constant * constant.dtype.type(problem.bias)).astype(np.float64)
+            margins = 1 + problem.X @ coef.astype(np.float64).T + intercept
+            margins[held[None, :] == problem.y[:, None]] = 0.0
+            most = float(comm.allreduce(np.array([margins.max(initial=0.0)]), "max")[0])
+            if not 0 < most < 1:
+                break
+            scale *= (1 + 2 * float(np.finfo(problem.dtype).eps)) / (1 - most)
+        weights = replace(given, coef=coef, constant=constant)
+        squares = np.array([np.sum(squared_norms(weights))])
+        half = float(sum(part[0] for (part,) in comm.allgather([squares]))) / 2
+        primal = half / (1 - most) ** 2 if most < 1 else math.inf
+        last = replace(solution.history[-1], primal=max(primal, solution.dual))
+        ended_by = "" if stopping.reached(last) else solution.ended_by or "precision"
+        history = [*solution.history[:-1], last]
+        return replace(solution, weights=weights, ended_by=ended_by, history=history)

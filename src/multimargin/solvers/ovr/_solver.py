@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from multimargin import _core
 from multimargin.checkpoints._store import Checkpoint
-from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._solution import DenseAlpha, Solution, Start, Weights
 from multimargin.solvers.ovr._rank_classes import Lines
+from multimargin.solvers.rows._start import RowStart
 
 # With a time limit all classes come this far first: one that was never trained scores 0, and so
 # above all that have learnt to say no.
@@ -31,7 +31,7 @@ _LINES_AT_ONCE = 4  # per thread, between two looks at whether a checkpoint is d
 _PASSES, _CERTIFICATES, _LAST_PASSES = 0, 1, 2
 
 
-class OvrSolver(BaseSolver):
+class OvrSolver(RowStart):
     """One run of all binary problems."""
 
     name = "ovr"
@@ -91,7 +91,7 @@ class OvrSolver(BaseSolver):
         elif (
             self._keep_alpha
             or (timed and problem.dense_alpha_bytes <= _MOST_ALPHA_BYTES)
-            or self._may_use_interior_point()
+            or self._may_try_rows()
         ):
             alpha = self._no_alpha()
         in_two = timed and alpha is not None
@@ -112,12 +112,11 @@ class OvrSolver(BaseSolver):
             self._target_at, self._step = self._target_at + 1, _PASSES
         elif step == _CERTIFICATES:
             self._step = _LAST_PASSES
-        elif alpha is not None and self._may_use_interior_point():
-            found = self._interior_point()
-            assert found is not None
+        elif alpha is not None and self._may_try_rows():
+            found, duals = self._row_variables()
             for column, k in enumerate(self._lines.classes):
-                if not self._lines.reached[k] and found[1][k] > self._lines.dual[k]:
-                    alpha[:, column] = found[0][:, k]
+                if not self._lines.reached[k] and duals[k] > self._lines.dual[k]:
+                    alpha[:, column] = found[:, k]
             self._step = _CERTIFICATES
         else:
             self._target_at += 1
@@ -128,8 +127,8 @@ class OvrSolver(BaseSolver):
         if self._step == _CERTIFICATES:
             return 0
         most = max(0, self._limits.max_passes - self._passes_before)
-        # Those after an interior point have tried it.
-        return min(most, _SLOW_PASSES) if self._may_use_interior_point() else most
+        # Those after the row engine have tried it.
+        return min(most, _SLOW_PASSES) if self._may_try_rows() else most
 
     def _round(self, target: float, alpha: NDArray[Any] | None) -> str:
         """Bring the classes that are left to ``target``; return why the run ends, if it does."""
@@ -195,7 +194,7 @@ class OvrSolver(BaseSolver):
             "has_alpha": alpha is not None,
             "rounds": self._rounds,
             "passes": [self._passes_before, self._passes],
-            "tried_interior_point": self._tried_interior_point,
+            "tried_interior_point": self._tried_rows,
         }
         self._checkpoints.write(common, parts)
 
@@ -208,7 +207,7 @@ class OvrSolver(BaseSolver):
         self._target_at, self._step, self._group = common["at"]
         self._targets, self._rounds = common["targets"], common["rounds"]
         self._passes_before, self._passes = common["passes"]
-        self._tried_interior_point = common["tried_interior_point"]
+        self._tried_rows = common["tried_interior_point"]
         self._recall_history(found.part("all"))
         alpha = self._no_alpha() if common["has_alpha"] else None
         self._lines.load(found, alpha)

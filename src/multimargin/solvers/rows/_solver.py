@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 
 from multimargin import _core
 from multimargin.checkpoints._store import Checkpoint
+from multimargin.io._memory import available
 from multimargin.parallel._partition import divided
 from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._best_so_far import ZERO
 from multimargin.solvers._solution import Alpha, DenseAlpha, Solution, Start, Weights
+from multimargin.solvers.llw._hard_margin import HardMargin
 from multimargin.solvers.rows._newton import Newton
 
 _FIRST_PASSES = 2  # where all variables are at their bound, nothing is left after them
@@ -38,7 +40,8 @@ _FEW_FEATURES = 1024  # as in newton_system.cpp
 _MOST_MATRIX_ENTRIES = 3e7
 _MULTIPLY_ADDS = 1e9  # per second, to plan the end of a time limit
 _MOST_SNAPSHOT_BYTES = 2**30
-_SMALL = 1e5  # multiply-adds of a pass, up to which a problem is solved to rounding
+# Multiply-adds of a pass, and of the matrices of a Newton step: solved to rounding up to these.
+_SMALL, _SMALL_MATRICES = 1e5, 2e7
 _MOST_POLISHING = 100  # Newton steps
 _KEPT = ("passes", "stalled", "phase", "newton_failed")  # in checkpoints
 
@@ -59,6 +62,7 @@ class RowSolver(BaseSolver):
         self._newton: Newton | None = None
         self._newton_failed = False
         self._phase = _PHASE
+        self._hard = HardMargin(problem) if np.isinf(problem.box[0]) else None
         self._engine = _core.row_engine(
             problem.samples,
             problem.formulation,
@@ -77,9 +81,10 @@ class RowSolver(BaseSolver):
             at_point = self._newton is None or self._newton.point_is_due
             if not ended_by and at_point and self._checkpoint_due():
                 self._write_checkpoint()
-        if not ended_by and start is None and self._work <= _SMALL:
+        if not ended_by and start is None and self._is_small():
             self._polish()
-        return self._solution("" if self._reached() else ended_by)
+        solution = self._solution("" if self._reached() else ended_by)
+        return solution if self._hard is None else self._hard.rounded(solution, self._stopping)
 
     def _first(self, start: Start | None) -> str:
         """Come to the first certificate; return why the run has to end here, if it has to."""
@@ -105,7 +110,7 @@ class RowSolver(BaseSolver):
             return self._newton_until()
         limit = self._passes_until(self._phase)
         self._phase = min(self._phase + 1 + self._phase // 3, _LONGEST_PHASE)
-        if not limit and self.accelerated and not self._newton_failed and self._crawls():
+        if not limit and self._may_use_newton() and self._crawls():
             self._newton = self._begin_newton()
             return self._newton_until()
         return limit
@@ -119,20 +124,26 @@ class RowSolver(BaseSolver):
                 return limit
             self._limit_engine()
             quiet = 0.5 * target / len(self._problem.y) if self._shrinking else -math.inf
-            quiet = quiet if self._stopping.by_gap else -math.inf
+            quiet = -math.inf if self._by_violation else quiet
             result = self._engine.run_pass(everything, 0.1 * quiet, quiet, self._stopping.idle)
             self._pass_done()
             if not result.complete:
                 return "time_limit"
-            self._seen.append(self._stopping.measure(result))
+            self._seen.append(result.violation if self._by_violation else result.gap)
             settled = self._seen[-1] <= target
             if settled and everything:
                 return ""
             everything = settled or not self._shrinking
         return self._limit_reached()
 
+    @property
+    def _by_violation(self) -> bool:
+        return self._hard is not None or not self._stopping.by_gap
+
     def _target(self) -> float:
         """Return the measure of a pass at which a certificate is due."""
+        if self._hard is not None and self._stopping.by_gap:
+            return 0.25 * self._stopping.tol  # the primal is the norm over (1 - margin)^2
         if not self._stopping.by_gap:
             return self._stopping.tol
         if not self._history:
@@ -150,6 +161,11 @@ class RowSolver(BaseSolver):
         rate = math.log(seen[0] / seen[-1]) / (len(seen) - 1)
         return min(math.log(seen[-1] / target), _DECADE) / rate > self._newton_passes()
 
+    def _may_use_newton(self) -> bool:
+        n, d = self._problem.X.shape
+        more = 8 * self._problem.weight_rows * (3 * n + 10 * d)  # see row_engine.hpp
+        return self.accelerated and not self._newton_failed and more <= available() / 2
+
     def _newton_passes(self) -> float:
         """Return how many passes take as long as Newton steps for a tenth of the gap."""
         features, rows = self._problem.X.shape[1] + 1, self._problem.weight_rows
@@ -164,11 +180,11 @@ class RowSolver(BaseSolver):
 
     def _begin_newton(self) -> Newton:
         # Variables that are far from their bound, since C is large, are to move by their own size.
-        alpha = self._alpha()
+        alpha = self.dual_variables()
         held = alpha[alpha > 0]
         size = float(held.mean()) if held.size else math.inf
         box = float(np.mean(self._problem.box, dtype=np.float64))
-        return Newton(self._engine, min(1.0, size / box))
+        return Newton(self._engine, 1.0 if self._hard is not None else min(1.0, size / box))
 
     def _newton_until(self) -> str:
         """Take Newton steps until a certificate is due."""
@@ -185,19 +201,31 @@ class RowSolver(BaseSolver):
                 return "time_limit"
             if newton.exhausted:
                 return self._leave_newton()
+            if self._hard is not None:  # the weights of a solved step may obey the constraints
+                if newton.point_is_due:
+                    return ""
+                continue
             if self._stopping.by_gap and newton.gap <= self._stopping.tol:
                 return ""
-            if before - newton.report.primal > _WORTH_A_LOOK * (before - newton.report.dual):
-                return ""
-            if self._checkpoints is not None and newton.point_is_due:
+            lowered = before - newton.report.primal
+            worth = lowered > _WORTH_A_LOOK * (before - newton.report.dual)
+            kept = self._checkpoints is not None and newton.point_is_due
+            # Violations are of weights that belong to the dual variables, after the last step.
+            if self._stopping.by_gap and (worth or kept):
                 return ""
             if not self._stopping.by_gap and newton.gap <= 1e-3 * self._stopping.tol:
                 return self._leave_newton()
 
     def _leave_newton(self) -> str:
+        if self._hard is not None:
+            self._hard.refuse_by_linear_program()
         self._newton, self._newton_failed = None, True
         self._engine.end_newton()
         return ""
+
+    def _is_small(self) -> bool:
+        features, rows = self._problem.X.shape[1] + 1, self._problem.weight_rows
+        return self._work <= _SMALL and rows * features**3 <= _SMALL_MATRICES
 
     def _polish(self) -> None:
         """Solve a small problem to rounding, which takes a few steps more.
@@ -205,7 +233,7 @@ class RowSolver(BaseSolver):
         The weights are those of the dual variables then, so that a run that starts from them ends
         with the same.
         """
-        if not (self.accelerated and self._stopping.by_gap):
+        if not self.accelerated or self._by_violation:
             return
         before = self._snapshot()
         if self._newton is None:
@@ -233,7 +261,19 @@ class RowSolver(BaseSolver):
             self._engine.recompute()  # rounding drift cannot hide in the certificate
         seen = self._engine.certify()
         self._scan_seconds = time.monotonic() - began
-        return self._scan_done(*_objectives(seen), seen.violation, seen.free)
+        ended_by = self._scan_done(*self._objectives(seen), seen.violation, seen.free)
+        if self._hard is not None and not self._reached():
+            self._hard.compare(self.dual_variables, self._passes)
+        return ended_by
+
+    def _objectives(self, seen: _core.RowCertificate) -> tuple[float, float]:
+        """Return bounds of primal and dual."""
+        rounding = 8 * float(np.finfo(np.float64).eps)
+        lost = rounding * (seen.gain + seen.dual_half_norm)
+        dual = seen.gain - seen.dual_half_norm - lost
+        if self._hard is not None:
+            return self._hard.primal(seen), dual
+        return (seen.half_norm + seen.loss) * (1 + rounding), dual
 
     def _limit_engine(self) -> None:
         if self._comm.size == 1:  # else clocks differ, and so would the results
@@ -247,9 +287,9 @@ class RowSolver(BaseSolver):
 
     def _shrink(self, factor: float) -> bool:
         self._newton = None
-        self._engine.assign(self._alpha() * factor)
+        self._engine.assign(self.dual_variables() * factor)
         seen = self._engine.certify()
-        self._certified(*_objectives(seen), seen.violation, seen.free)
+        self._certified(*self._objectives(seen), seen.violation, seen.free)
         return True
 
     def _snapshot(self) -> Any:
@@ -259,17 +299,20 @@ class RowSolver(BaseSolver):
             return None
         weights = np.empty((problem.X.shape[1] + 1, problem.weight_rows))
         self._engine.copy_weights(weights)
-        return self._alpha(), weights
+        return self.dual_variables(), weights
 
     def _restore(self, snapshot: Any) -> None:
         self._newton = None
         if snapshot is ZERO:
-            self._engine.assign(np.zeros_like(self._alpha()))
+            self._engine.assign(np.zeros_like(self.dual_variables()))
         else:
             self._engine.assign(snapshot[0])
             self._engine.put_weights(snapshot[1])
+        if self._hard is not None:
+            self._hard.primal(self._engine.certify())  # the margin that weights are scaled by
 
-    def _alpha(self) -> NDArray[np.float64]:
+    def dual_variables(self) -> NDArray[np.float64]:
+        """Return the best dual variables so far, samples x weight vectors."""
         alpha = np.empty((len(self._problem.y), self._problem.weight_rows))
         self._engine.alpha(alpha)
         return alpha
@@ -279,6 +322,8 @@ class RowSolver(BaseSolver):
         coef = np.empty((problem.weight_rows, problem.X.shape[1]), dtype=problem.X.dtype)
         constant = np.empty(problem.weight_rows, dtype=problem.X.dtype)
         self._engine.weights(coef, constant)
+        if self._hard is not None:
+            self._hard.scale(coef, constant)
         if self._comm.size == 1:
             return Weights(coef, constant)
         cuts = divided(problem.weight_rows, self._comm.size)
@@ -289,7 +334,7 @@ class RowSolver(BaseSolver):
     def _kept_alpha(self) -> Start | None:
         if not self._keep_alpha or self._comm.size > 1:
             return None
-        problem, alpha = self._problem, self._alpha().astype(self._problem.X.dtype)
+        problem, alpha = self._problem, self.dual_variables().astype(self._problem.X.dtype)
         return (
             Alpha.of_dense(problem, alpha)
             if problem.facts.sparse_dual
@@ -338,10 +383,3 @@ class RowSolver(BaseSolver):
             return tuple(kept[part] for part in both) if both[0] in kept else None
 
         self._best_so_far.recall(self._history, common["best"], state)
-
-
-def _objectives(seen: Any) -> tuple[float, float]:
-    """Return bounds of primal and dual."""
-    rounding = 8 * float(np.finfo(np.float64).eps)
-    primal = seen.half_norm * (1 + rounding) + seen.loss * (1 + rounding)
-    return primal, seen.gain - seen.dual_half_norm - rounding * (seen.gain + seen.dual_half_norm)
