@@ -239,7 +239,7 @@ class RowSolver(BaseSolver):
         if self._newton is None:
             self._newton = self._begin_newton()
         for _ in range(_MOST_POLISHING):
-            if self._newton.is_exact or self._newton.exhausted or self._own_limit():
+            if self._newton.is_exact or self._newton.exhausted or self._limit_reached():
                 break
             self._newton.step()
             self._pass_done()
