@@ -50,7 +50,7 @@ def test_scikit_learn_checks(estimator, check):
     [
         *(
             MulticlassSVC(name, 10.0, tol=1e-5, n_jobs=2, sparse_coef=True, warm_start=True)
-            for name in FORMULATIONS
+            for name in ("ww", "cs", "llw", "ovr", "rm")
         ),
         MulticlassSVC(stopping="violation", sparse_coef=False, fit_intercept=False),
         MulticlassSVC("cs", stopping="violation", sparse_coef=False),

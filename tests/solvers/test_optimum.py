@@ -31,21 +31,21 @@ every_kind = pytest.mark.parametrize("make", KINDS, ids=lambda make: make.__name
 
 
 @every_case
-@pytest.mark.parametrize("number", range(40))
+@pytest.mark.parametrize("number", range(0, 40, 3))
 def test_numbered_problems(case, number):
     problem = tiny_problem(number)
     case.check_tiny(case.model(tol=1e-6, max_iter=1000), problem)
 
 
 @pytest.mark.parametrize("case", [way for way in WAYS if way not in CASES], ids=str)
-@pytest.mark.parametrize("number", range(84, 96))
+@pytest.mark.parametrize("number", range(84, 96, 2))
 def test_numbered_problems_by_short_steps(case, number):
     problem = tiny_problem(number, C=[0.01, 0.1, 1.0][number % 3])
     case.check_tiny(case.model(), problem)
 
 
 @every_way
-@pytest.mark.parametrize("number", range(60, 72))
+@pytest.mark.parametrize("number", range(60, 72, 2))
 def test_single_precision(case, number):
     problem = tiny_problem(number, np.float32, C=[0.01, 1.0, 5.0][number % 3])
     # Single precision sums these rows to about 1e-6; 1e-4 leaves room and catches a wrong sum.
@@ -81,7 +81,7 @@ def test_generated_problems(case, problem):
 
 @every_case
 @every_kind
-@pytest.mark.parametrize("tol", [0.3, 1e-2])
+@pytest.mark.parametrize("tol", [1e-2])
 def test_the_tolerance_is_honoured(case, make, tol):
     X, y = make(np.random.default_rng(21), 5)
     case.check_optimum(case.model(C=2.0, tol=tol).fit(X, y), X, y, box_of(y, 2.0))
@@ -89,7 +89,7 @@ def test_the_tolerance_is_honoured(case, make, tol):
 
 @every_case
 @every_kind
-@pytest.mark.parametrize("tol", [1e-1, 1e-3])
+@pytest.mark.parametrize("tol", [1e-2])
 def test_violations_bound_the_gap(case, make, tol):
     """If no violation exceeds tol, then P - D <= tol * sum_i u_i (loss of zero weights)."""
     X, y = make(np.random.default_rng(14), 5)
