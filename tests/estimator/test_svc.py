@@ -34,6 +34,7 @@ def test_defaults():
         "time_limit": None,
         "n_bundles": None,
         "shrinking": True,
+        "label_cost": None,
     }
     with pytest.raises(TypeError):
         MulticlassSVC("ww", 1.0, 0.1)  # all but the first two are keywords
