@@ -15,7 +15,7 @@ from multimargin.solvers.rows._solver import RowSolver
 
 
 def _by_passes(kind: type[BaseSolver]) -> type[BaseSolver]:
-    """Return a solver that passes alone, without an interior point and conjugate gradients."""
+    """Return a solver that passes alone, without Newton steps."""
     facts = {"name": f"{kind.name}passes", "accelerated": False}
     return type(f"{kind.__name__}ByPasses", (kind,), facts)
 

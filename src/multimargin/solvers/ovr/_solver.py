@@ -23,10 +23,10 @@ from multimargin.solvers.rows._start import RowStart
 # above all that have learnt to say no.
 _ROUGH = 0.2
 _MOST_ALPHA_BYTES = 2**31  # kept for that; above, a time limit leaves the last classes untrained
-_SLOW_PASSES = 300  # after which an interior point is tried, where it suits
+_SLOW_PASSES = 300  # after which the row engine is tried, where it suits
 _LINES_AT_ONCE = 4  # per thread, between two looks at whether a checkpoint is due
 
-# The steps on the way to one target: passes; certificates of an interior point for classes that
+# The steps on the way to one target: passes; certificates of the row engine for classes that
 # passes did not finish; passes again.
 _PASSES, _CERTIFICATES, _LAST_PASSES = 0, 1, 2
 
