@@ -154,8 +154,8 @@ void goes_on_from_alpha(RowLoss loss) {
   const auto other = make(p, loss, best_isa(), 1);
   other->assign(alpha.data());
   CHECK(alpha_of(*other) == alpha);
-  CHECK(weights_of(*other) == weights);
   CHECK(certify(*other).dual == seen.dual && certify(*other).primal == seen.primal);
+  CHECK(weights_of(*other) == weights);
   other->pass(true, kNone, kNone, kNone);
   other->assign(alpha.data());
   other->put_weights(weights.data());
