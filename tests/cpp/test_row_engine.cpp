@@ -155,7 +155,9 @@ void goes_on_from_alpha(RowLoss loss) {
   other->assign(alpha.data());
   CHECK(alpha_of(*other) == alpha);
   CHECK(certify(*other).dual == seen.dual && certify(*other).primal == seen.primal);
-  CHECK(weights_of(*other) == weights);
+  const std::vector<double> again = weights_of(*other);  // certificates take their mean off
+  for (std::size_t k = 0; k < weights.size(); ++k)
+    CHECK(std::abs(again[k] - weights[k]) <= 1e-12 * (1 + std::abs(weights[k])));
   other->pass(true, kNone, kNone, kNone);
   other->assign(alpha.data());
   other->put_weights(weights.data());
