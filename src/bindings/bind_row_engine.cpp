@@ -126,6 +126,8 @@ class PyRowEngine {
   }
 
   std::int64_t bytes() const { return engine_->bytes(); }
+  std::int64_t newton_bytes() const { return engine_->newton_bytes(); }
+  double matrix_work() const { return engine_->matrix_work(); }
 
  private:
   static void check(std::size_t a, std::size_t b, std::int64_t rows, std::int64_t columns) {
@@ -158,7 +160,9 @@ void bind_one(nb::module_& m) {
       .def("begin_newton", &S::begin_newton, "strength"_a)
       .def("next_point", &S::next_point, "strength"_a)
       .def("newton_step", &S::newton_step, "reduction"_a, "iterations"_a)
-      .def_prop_ro("bytes", &S::bytes);
+      .def_prop_ro("bytes", &S::bytes)
+      .def_prop_ro("newton_bytes", &S::newton_bytes)
+      .def_prop_ro("matrix_work", &S::matrix_work);
   m.def(
       "row_engine",
       [](const PySamples<T, I>& samples, const std::string& formulation, const std::string& loss,

@@ -71,12 +71,8 @@ LeeLinWahba<T, I>::LeeLinWahba(const Samples<T, I>& samples, Isa isa, int thread
 template <class T, class I>
 WideBlock<T> LeeLinWahba<T, I>::block(std::int64_t i, std::int64_t bundle) const {
   const std::int32_t own = y_[i] - first_ - cuts_[bundle], classes = classes_of(bundle);
-  return {width_of(bundle),
-          classes,
-          own >= 0 && own < classes ? own : -1,
-          box_[i],
-          std::isinf(box_[i]) ? T(0) : box_[i],
-          norm2_[i]};
+  return {width_of(bundle), classes, own >= 0 && own < classes ? own : -1, box_[i],
+          std::isinf(box_[i]) ? T(0) : box_[i]};
 }
 
 template <class T, class I>

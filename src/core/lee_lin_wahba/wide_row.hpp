@@ -17,7 +17,7 @@ struct WideWeights {
   std::int64_t width;  // of a row, padding included; a multiple of a line
 };
 
-// Bounds and curvature of a sample's row of dual variables.
+// Bounds of a sample's row of dual variables.
 template <class T>
 struct WideBlock {
   std::int64_t width;
@@ -25,7 +25,6 @@ struct WideBlock {
   std::int32_t own;  // -1: not among these classes
   T box;             // upper bound; infinite for the hard margin
   T price;           // of a loss: the box, or 0 for the hard margin
-  T norm2;
 };
 
 // Sums over a row at fixed weights; margins are raised by what rounding may have taken.

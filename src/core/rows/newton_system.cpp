@@ -59,13 +59,34 @@ void RowEngine<T, I>::precondition() {
       loss_.diagonal(sample(i), sigma_[i], tight_[i] != 0, row(alpha_, i), row(diagonal_, k));
     }
   });
-  const std::int64_t size = X_.cols + (bias_ != 0 ? 1 : 0);
-  const double entries = static_cast<double>(size) * static_cast<double>(size) * rows_;
-  dense_preconditioner_ = size <= kMostFeatures && entries <= kMostEntries;
-  if (dense_preconditioner_)
-    dense_preconditioner(size);
+  if (matrix_size() > 0)
+    dense_preconditioner(matrix_size());
   else
     diagonal_preconditioner();
+}
+
+template <class T, class I>
+std::int64_t RowEngine<T, I>::matrix_size() const {
+  const std::int64_t size = X_.cols + (bias_ != 0 ? 1 : 0);
+  const double entries = static_cast<double>(size) * static_cast<double>(size) * rows_;
+  return size <= kMostFeatures && entries <= kMostEntries ? size : 0;
+}
+
+template <class T, class I>
+double RowEngine<T, I>::matrix_work() const {
+  const double size = static_cast<double>(matrix_size());
+  const double samples =
+      std::min(static_cast<double>(X_.rows), static_cast<double>(kSamplesPerFeature) * size);
+  return rows_ * size * size * (samples / 2 + size / 6);  // products, then the factor
+}
+
+template <class T, class I>
+std::int64_t RowEngine<T, I>::newton_bytes() const {
+  const std::int64_t size = matrix_size(), numbers = weight_numbers();
+  const std::int64_t matrices = size > 0 ? rows_ * size * (size + loss_.lanes) : numbers;
+  // before_, score_, change_, diagonal_; made_, step_, r_, z_, p_, q_ and the parts of sums.
+  const std::int64_t all = 4 * X_.rows * width_ + (6 + chunks_) * numbers + matrices;
+  return static_cast<std::int64_t>(sizeof(double)) * all;
 }
 
 template <class T, class I>
@@ -131,12 +152,12 @@ template <class T, class I>
 void RowEngine<T, I>::apply_preconditioner(const Buffer<double>& r, Buffer<double>& z) {
   const std::int64_t numbers = weight_numbers();
   z.reset(static_cast<std::size_t>(numbers));
-  if (!dense_preconditioner_) {
+  const std::int64_t size = matrix_size();
+  if (size == 0) {
     for (std::int64_t k = 0; k < numbers; ++k) z[k] = r[k] / (1 + jacobi_[k]);
     return centre(z);
   }
   std::fill_n(z.data(), numbers, 0.0);
-  const std::int64_t size = X_.cols + (bias_ != 0 ? 1 : 0);
   const std::int64_t wide = (size + loss_.lanes - 1) / loss_.lanes * loss_.lanes;
   std::vector<Buffer<double>> columns(static_cast<std::size_t>(team_.size()));
   team_.for_each(rows_, [&](int member, std::int64_t c) {
@@ -203,7 +224,9 @@ std::int32_t RowEngine<T, I>::direction(double reduction, std::int32_t iteration
 
 #define MM_MEMBERS(T, I)                                                  \
   template std::int32_t RowEngine<T, I>::direction(double, std::int32_t); \
-  template void RowEngine<T, I>::centre(Buffer<double>&) const;
+  template void RowEngine<T, I>::centre(Buffer<double>&) const;           \
+  template std::int64_t RowEngine<T, I>::newton_bytes() const;            \
+  template double RowEngine<T, I>::matrix_work() const;
 MM_FOR_TYPES(MM_MEMBERS)
 #undef MM_MEMBERS
 

@@ -98,6 +98,10 @@ class RowEngine {
   std::int64_t n_features() const { return X_.cols; }
   std::int32_t n_rows() const { return rows_; }
   std::int64_t bytes() const;
+  // What Newton steps take: bytes at most, and multiply-adds of a step's matrices, one per class
+  // and of all features; 0: too many features for them.
+  std::int64_t newton_bytes() const;
+  double matrix_work() const;
 
  private:
   RowSample sample(std::int64_t i) const;
@@ -128,6 +132,8 @@ class RowEngine {
   std::vector<double> slopes(const std::vector<double>& along, const std::vector<double>& squares);
   void search();
   double dot(const Buffer<double>& a, const Buffer<double>& b);
+  // Rows of a class's matrix; 0: its diagonal has to do.
+  std::int64_t matrix_size() const;
   void dense_preconditioner(std::int64_t size);
   void diagonal_preconditioner();
 
@@ -167,7 +173,7 @@ class RowEngine {
   std::vector<std::int32_t> free_;  // samples with free variables
   std::vector<Buffer<double>> factor_;
   Buffer<double> diagonal_, jacobi_;
-  bool dense_preconditioner_ = false, has_preconditioner_ = false;
+  bool has_preconditioner_ = false;
   std::int32_t last_iterations_ = 0, fresh_iterations_ = 0;
 };
 

@@ -1,6 +1,7 @@
 """Lee-Lin-Wahba over ranks: the same bits for any number of them, shares, ends and checkpoints."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -132,6 +133,18 @@ def test_a_hard_margin_is_kept():
     scores = problem.X @ found.coef.T + found.constant
     scores[np.arange(len(y)), y] = -np.inf
     assert scores.max() <= -1 + 1e-9
+
+
+def test_a_rounded_hard_margin_of_rows_is_that_of_all_ranks():
+    """Weights are scaled by the largest margin of all classes, whoever holds them."""
+    X, y = separable_problem(3, n=40, n_classes=9)
+    problem = replace(problem_of(X, y, "llw", C=np.inf), dtype=np.float32)
+    alone = solve(problem, RowSolver, tol=1e-3, max_passes=5000)
+    assert alone.solutions[0].converged
+    assert alone.solutions[0].weights.coef.dtype == np.float32
+    found = solve(problem, RowSolver, 3, tol=1e-3, max_passes=5000)
+    assert found.same_bits(alone)
+    assert {s.primal for s in found.solutions} == {alone.solutions[0].primal}
 
 
 def test_a_hopeless_hard_margin_is_refused_on_all_ranks():

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_wine
+from sklearn.exceptions import ConvergenceWarning
 
-from multimargin import _core
+from multimargin import MulticlassSVC, _core
 from multimargin.formulations import FORMULATIONS
 from multimargin.solvers._problem import Problem
+from multimargin.solvers.rows._newton import Newton
 
 ISAS = [isa for isa in range(3) if _core.isa_available(isa)]
 
@@ -62,7 +65,24 @@ def test_bytes(name, isa, n, d, n_classes, density):
     least = w * (parts + 6) + 4 * alpha + (matrices if d < 1024 else 0)
     most = least + alpha + (0 if d < 1024 else w)
     assert least < engine.bytes <= most
+    assert engine.bytes - w - alpha <= engine.newton_bytes
+    assert (engine.matrix_work > 0) == (d < 1024)
     held = engine.bytes
     step(engine)
     engine.end_newton()
     assert held / 2 < engine.bytes <= most
+
+
+def test_passes_alone_where_newton_steps_do_not_fit(monkeypatch):
+    X, y = load_wine(return_X_y=True)
+    model = MulticlassSVC("ww", 10.0, tol=1e-3, max_iter=30, random_state=0)
+
+    def steps(self):
+        raise AssertionError("a Newton step")
+
+    monkeypatch.setattr(Newton, "step", steps)
+    with pytest.raises(AssertionError, match="a Newton step"):
+        model.fit(X, y)
+    monkeypatch.setattr("multimargin.solvers.rows._solver.available", lambda: 1000)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        model.fit(X, y)

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from multimargin.parallel._communicator import Communicator, SerialCommunicator
+from multimargin.parallel._communicator import Communicator
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Solution, squared_norms
 from multimargin.solvers._stopping import Stopping
@@ -141,14 +141,12 @@ class HardMargin:
             return 0.0
         return total / np.sqrt(squares) if squares > 0 else float("inf")
 
-    def rounded(
-        self, solution: Solution, stopping: Stopping, comm: Communicator | None = None
-    ) -> Solution:
+    def rounded(self, solution: Solution, stopping: Stopping, comm: Communicator) -> Solution:
         """Round a solution to the model's type, which has fewer digits, and certify that.
 
         Weights are scaled until they obey the constraints again.
         """
-        problem, given, comm = self._problem, solution.weights, comm or SerialCommunicator()
+        problem, given = self._problem, solution.weights
         if problem.dtype in (None, problem.X.dtype):
             return solution
         held = np.arange(problem.n_classes) if given.classes is None else given.classes

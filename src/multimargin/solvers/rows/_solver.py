@@ -32,12 +32,9 @@ _LONGEST_PHASE = 32
 # Newton steps for a tenth of the gap, and the passes in the time of one, its matrices apart.
 _NEWTON_STEPS, _NEWTON_PASSES = 3.0, 3.0
 _NEWTON_PASSES_SPARSE = 30.0  # without a matrix per class, conjugate gradients take longer
-_SAMPLES_PER_FEATURE = 4  # of a matrix
 _DECADE = math.log(10)
 _STAGE = 0.1  # of the gap: what passes between two certificates are to leave
 _WORTH_A_LOOK = 0.02  # of the gap, by which Newton steps have lowered the primal
-_FEW_FEATURES = 1024  # as in newton_system.cpp
-_MOST_MATRIX_ENTRIES = 3e7
 _MULTIPLY_ADDS = 1e9  # per second, to plan the end of a time limit
 _MOST_SNAPSHOT_BYTES = 2**30
 # Multiply-adds of a pass, and of the matrices of a Newton step: solved to rounding up to these.
@@ -84,7 +81,9 @@ class RowSolver(BaseSolver):
         if not ended_by and start is None and self._is_small():
             self._polish()
         solution = self._solution("" if self._reached() else ended_by)
-        return solution if self._hard is None else self._hard.rounded(solution, self._stopping)
+        if self._hard is None:
+            return solution
+        return self._hard.rounded(solution, self._stopping, self._comm)
 
     def _first(self, start: Start | None) -> str:
         """Come to the first certificate; return why the run has to end here, if it has to."""
@@ -162,19 +161,16 @@ class RowSolver(BaseSolver):
         return min(math.log(seen[-1] / target), _DECADE) / rate > self._newton_passes()
 
     def _may_use_newton(self) -> bool:
-        n, d = self._problem.X.shape
-        more = 8 * self._problem.weight_rows * (3 * n + 10 * d)  # see row_engine.hpp
-        return self.accelerated and not self._newton_failed and more <= available() / 2
+        fits = self._engine.newton_bytes <= available() / 2
+        return self.accelerated and not self._newton_failed and fits
 
     def _newton_passes(self) -> float:
         """Return how many passes take as long as Newton steps for a tenth of the gap."""
-        features, rows = self._problem.X.shape[1] + 1, self._problem.weight_rows
-        if features > _FEW_FEATURES or features**2 * rows > _MOST_MATRIX_ENTRIES:
+        matrices = self._engine.matrix_work
+        if matrices == 0:
             return _NEWTON_STEPS * _NEWTON_PASSES_SPARSE
-        samples = min(len(self._problem.y), _SAMPLES_PER_FEATURE * features)
-        # Half of the products, in every other step, and four times as fast as those of a pass.
-        matrices = 0.25 * rows * features**2 * (samples + features / 3)
-        return _NEWTON_STEPS * (_NEWTON_PASSES + matrices / (8 * self._work))
+        # Made in every other step, and four times as fast as the two products of a pass.
+        return _NEWTON_STEPS * (_NEWTON_PASSES + matrices / (16 * self._work))
 
     # ------------------------------------------------------------ Newton steps
 
@@ -224,8 +220,7 @@ class RowSolver(BaseSolver):
         return ""
 
     def _is_small(self) -> bool:
-        features, rows = self._problem.X.shape[1] + 1, self._problem.weight_rows
-        return self._work <= _SMALL and rows * features**3 <= _SMALL_MATRICES
+        return self._work <= _SMALL and 0 < self._engine.matrix_work <= _SMALL_MATRICES
 
     def _polish(self) -> None:
         """Solve a small problem to rounding, which takes a few steps more.
