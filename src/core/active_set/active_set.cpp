@@ -53,7 +53,7 @@ double ActiveSet<T>::exact_coefficient(std::int64_t i, std::int64_t slot) const 
 
 template <class T>
 template <class I>
-void ActiveSet<T>::recompute(const Csr<T, I>& X, T bias, Team& team) {
+void ActiveSet<T>::recompute(const Csr<T, I>& X, Team& team) {
   std::vector<std::vector<double>> sums(team.size());
   each_class(team, n_classes(), [&](int thread, std::int32_t c) {
     const auto members = [&](const auto& take) {
@@ -61,9 +61,21 @@ void ActiveSet<T>::recompute(const Csr<T, I>& X, T bias, Team& team) {
         take(i, exact_coefficient(i, slot), place);
       });
     };
-    w_bias_[c] = static_cast<T>(
-        add_up_weights(X, bias, layout_.count(c), members, [](double) {}, sums[thread], w_of_[c]));
+    add_up_weights(X, T(0), layout_.count(c), members, [](double) {}, sums[thread], w_of_[c]);
   });
+}
+
+template <class T>
+InterceptView<T> ActiveSet<T>::intercept_view(const T* box, const T* curvature) {
+  return {samples(),
+          slots_.begin.data(),
+          slots_.cls.data(),
+          slots_.alpha.data(),
+          slots_.height.data(),
+          slots_.resting.data(),
+          box,
+          curvature,
+          n_classes()};
 }
 
 template <class T>
@@ -84,7 +96,7 @@ template <class T>
 std::vector<double> ActiveSet<T>::squared_norms(Team& team) const {
   std::vector<double> norms(w_bias_.size());
   each_class(team, n_classes(), [&](int, std::int32_t c) {
-    double sum = static_cast<double>(w_bias_[c]) * static_cast<double>(w_bias_[c]);
+    double sum = 0;
     for (std::int64_t k = layout_.begin[c]; k < layout_.begin[c + 1]; ++k)
       sum += static_cast<double>(w_[k]) * static_cast<double>(w_[k]);
     members_.each(c, [&](std::int64_t i, std::int64_t slot) {
@@ -107,7 +119,7 @@ template class ActiveSet<float>;
 template class ActiveSet<double>;
 #define MM_INSTANTIATE(T, I)                                                     \
   template void ActiveSet<T>::lay_out<I>(const Csr<T, I>&, std::int32_t, Team&); \
-  template void ActiveSet<T>::recompute<I>(const Csr<T, I>&, T, Team&);
+  template void ActiveSet<T>::recompute<I>(const Csr<T, I>&, Team&);
 MM_INSTANTIATE(float, std::int32_t)
 MM_INSTANTIATE(float, std::int64_t)
 MM_INSTANTIATE(double, std::int32_t)

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "active_set/intercept.hpp"
 #include "active_set/slots.hpp"
 #include "active_set/weight_layout.hpp"
 #include "common/buffer.hpp"
@@ -30,10 +31,10 @@ class ActiveSet {
   template <class I>
   void lay_out(const Csr<T, I>& X, std::int32_t n_classes, Team& team);
 
-  // Computes the weights from alpha, in double precision and in an order that depends on the pairs
-  // alone: rounding that moves have accumulated is gone.
+  // Computes the weights of the features from alpha, in double precision and in an order that
+  // depends on the pairs alone: rounding that moves have accumulated is gone.
   template <class I>
-  void recompute(const Csr<T, I>& X, T bias, Team& team);
+  void recompute(const Csr<T, I>& X, Team& team);
 
   std::int64_t samples() const { return slots_.samples(); }
   std::int64_t pairs() const { return slot_begin().back() - samples(); }  // own classes not counted
@@ -42,7 +43,13 @@ class ActiveSet {
   const std::vector<std::int64_t>& slot_begin() const { return slots_.begin; }
   const std::vector<std::int32_t>& cls() const { return slots_.cls; }
   const std::vector<T>& alpha() const { return slots_.alpha; }
+  // Makes room for the heights that visits note.
+  void keep_heights() { slots_.height.assign(slots_.cls.size(), T(0)); }
+  // The variables, for the intercept.
+  InterceptView<T> intercept_view(const T* box, const T* curvature);
+  // Weights of the constant feature, see intercept.hpp.
   const std::vector<T>& w_bias() const { return w_bias_; }
+  std::vector<T>& w_bias() { return w_bias_; }
 
   // Calls use(feature, weight) for the weights of class c, each feature once.
   template <class I, class Use>
@@ -56,7 +63,7 @@ class ActiveSet {
   }
 
   // Sum of alpha, each times what is asked of its class, and |w_c|^2 of every class, lone features
-  // included, each in a fixed order.
+  // included and the constant one not, each in a fixed order.
   double alpha_sum(const LabelCosts* costs) const;
   std::vector<double> squared_norms(Team& team) const;
 

@@ -24,19 +24,21 @@ struct WorkView {
   const T* x;                      // values of X, rows one after the other
   const std::int64_t* row;         // [n] where rows begin in x
   const std::int64_t* row_end;     // [n] where they end
-  const T* norm2;                  // [n] k_i = x_i.x_i, intercept included
+  const T* norm2;                  // [n] k_i = x_i.x_i, intercept included unless it is held
   const T* box;                    // [n]
   T bias;                          // value of the constant feature, 0: none
   const std::int64_t* slot_begin;  // [n+1] where a sample's slots begin
   const std::int32_t* cls;         // [pairs] class of each slot; slot 0, < 0: not at hand
   T* alpha;                        // [pairs] dual variables; slot 0: their sum
   const T* asked;                  // [pairs] margins asked of the classes; nullptr: 1 of all
+  T* height;                       // [pairs] see Slots; nullptr: not kept
   std::uint8_t* resting;           // [pairs] slots that only visits to everything look at
   const std::int64_t* place;       // [n+1] where a sample's positions begin
   const std::uint32_t* position;   // slot-major: slot s, feature t at place + s*len + t
   const T* lone;                   // [pairs] sum of x^2 over the slot's lone features
   T* const* w;                     // [K] the weights of each class; first comes a zero
   T* w_bias;                       // [K] weight of the constant feature
+  bool holds_bias;                 // whether these stay, see intercept.hpp
   const T* outside;  // [n] sum of a sample's variables that have no slot here; nullptr: zero
 };
 

@@ -35,6 +35,9 @@ struct Slots {
   std::vector<T> alpha;                // slot 0: the sum of the others
   std::vector<T> asked;                // margins asked of the classes; empty: 1 of all
   std::vector<T> lone;                 // sum of x^2 over lone features
+  // With an intercept: asked - (w_y - w_c).x_i without the part of x_i's own variables in w, at its
+  // last visit. The margin is height + b_c - b_y - k_i (A_i + a_ic), whatever a_i has become.
+  std::vector<T> height;
   std::vector<std::uint8_t> resting;
   std::vector<std::int64_t> place;  // [n+1] where a sample's positions begin
   Buffer<std::uint32_t> position;   // slot-major
@@ -112,6 +115,7 @@ struct Slots {
     view.cls = cls.data();
     view.alpha = alpha.data();
     view.asked = asked.empty() ? nullptr : asked.data();
+    view.height = height.empty() ? nullptr : height.data();
     view.resting = resting.data();
     view.place = place.data();
     view.position = position.data();

@@ -75,7 +75,7 @@ struct Visit {
     T* w = v.w[c];
     scatter_add(x, at + slot * len, len, step, w);
     w[0] = 0;  // where the lone features went
-    v.w_bias[c] += step * v.bias;
+    if (!v.holds_bias) v.w_bias[c] += step * v.bias;
   }
 };
 
@@ -133,6 +133,13 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
     ++size;
   }
   const T k = v.norm2[i];
+  if (v.height != nullptr && own_here) {
+    T* height = v.height + v.slot_begin[i];
+    const T b_own = v.bias * v.w_bias[s.cls[0]];
+    for (int c = 0; c < size; ++c)
+      height[slot[c]] =
+          margin[c] - (v.bias * v.w_bias[s.cls[slot[c]]] - b_own) + k * (s.alpha[0] + alpha[c]);
+  }
   const T left = F::kSeparable ? v.box[i] : room_of(v, i);
   Block<T> block{size, margin, alpha, v.box[i], left, k, nullptr};
   *report = own_here ? F::inspect(block) : F::inspect_exchange(block);
