@@ -24,7 +24,7 @@ class ActiveSet {
   // Starts anew from lists of classes: slot 0 of each sample is its own class, whose alpha is
   // replaced by the sum of the others. `slot_begin` has n+1 entries.
   void assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
-              std::vector<T> alpha, const LabelCosts* costs);
+              std::vector<T> alpha, const LabelCosts* costs, Team& team);
 
   // Lays out the weights for the pairs.
   template <class I>
@@ -43,6 +43,7 @@ class ActiveSet {
   const std::vector<std::int32_t>& cls() const { return slots_.cls; }
   const std::vector<T>& alpha() const { return slots_.alpha; }
   const std::vector<T>& w_bias() const { return w_bias_; }
+  const ClassMembers& members() const { return members_; }
 
   // Calls use(feature, weight) for the weights of class c, each feature once.
   template <class I, class Use>
@@ -70,11 +71,21 @@ class ActiveSet {
   // of the sample lies in the weights.
   template <class I, class Use>
   void each_member(const Csr<T, I>& X, std::int32_t c, const Use& use) const {
-    members_.each(c, [&](std::int64_t i, std::int64_t slot) {
-      const std::int64_t len = X.end(i) - X.begin(i);
-      const std::uint32_t* at = slots_.position.data() + slots_.place[i] + slot * len;
-      use(i, slot, [at](std::int64_t t) { return at[t]; });
-    });
+    const auto length = [&](std::int64_t i) { return X.end(i) - X.begin(i); };
+    const auto places = [&](std::int64_t i, std::int64_t slot) {
+      return slots_.position.data() + slots_.place[i] + slot * length(i);
+    };
+    members_.each(
+        c,
+        [&](std::int64_t i, std::int64_t slot) {
+          use(i, slot, [at = places(i, slot)](std::int64_t t) { return at[t]; });
+        },
+        [&](std::int64_t i, std::int64_t slot) {
+          if (slots_.alpha[slots_.begin[i] + slot] == 0) return;
+          prefetch(X.data + X.begin(i), length(i));
+          prefetch(X.indices + X.begin(i), length(i));
+          prefetch(places(i, slot), length(i));
+        });
   }
 
   // Of x_i in the weights of a slot's class: the sum of alpha in the own class, -alpha in others.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "common/samples.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
+#include "scoring/split_rows.hpp"
 
 namespace multimargin {
 
@@ -69,6 +71,9 @@ class Engine {
  private:
   WorkView<T> view();
   void look_at_active();
+  // Calls use(begin, end) for ranges of samples, shared out among the team.
+  template <class Use>
+  void each_task(const Use& use);
   // Scores in type S.
   template <class S>
   ScanReport scan_in(std::int32_t capacity, T idle);
@@ -82,7 +87,7 @@ class Engine {
   std::uint64_t seed_;
   std::uint64_t passes_ = 0;
   SolverKernels<T> solver_;
-  ScanKernels<T, I> scan_kernels_;
+  ScanKernels<T> scan_kernels_;
   Team team_;
   Periodically stop_;
 
@@ -92,6 +97,12 @@ class Engine {
   ActiveSet<T> active_;
   Visits visits_;
   SharedClasses<T> shared_classes_;
+
+  // The active set and scans know features by their numbers in this order.
+  FeatureOrder order_;
+  std::vector<I> number_;  // of the feature of each entry of X
+  Csr<T, I> ordered_;
+  std::unique_ptr<SplitRows<T>> split_;  // for scans, since the first one
 
   // Last scan.
   bool scanned_ = false;  // since the active set changed

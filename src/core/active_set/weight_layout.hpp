@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/buffer.hpp"
 #include "common/csr.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
@@ -93,8 +94,8 @@ class FeaturePlaces {
 
 // The weights of some classes, one class after the other.
 struct WeightLayout {
-  std::vector<std::int64_t> begin;    // [classes+1]
-  std::vector<std::int32_t> feature;  // of each weight; a class's first one is place 0
+  std::vector<std::int64_t> begin;  // [classes+1]
+  Buffer<std::int32_t> feature;     // of each weight; a class's first one is place 0
 
   std::int64_t count(std::int32_t c) const { return begin[c + 1] - begin[c]; }
 
@@ -105,20 +106,30 @@ struct WeightLayout {
                const Placed& placed) {
     begin.assign(classes + 1, 0);
     std::vector<FeaturePlaces> places(team.size());
+    // Of one task, per thread: vectors that grow one by one for all tasks had threads wait for each
+    // other's memory.
+    std::vector<std::vector<std::int32_t>> growing(team.size());
     std::vector<std::vector<std::int32_t>> parts(class_tasks(classes));
-    each_class(team, classes, [&](int thread, std::int32_t c) {
-      std::vector<std::int32_t>& part = parts[c / kClassesPerTask];
-      const std::size_t start = part.size();
-      places[thread].number(X, [&](const auto& use) { rows(c, use); }, part);
-      placed(c, places[thread]);
-      places[thread].close();
-      begin[c + 1] = static_cast<std::int64_t>(part.size() - start);
+    team.for_each(class_tasks(classes), [&](int thread, std::int64_t task) {
+      std::vector<std::int32_t>& part = growing[thread];
+      part.clear();
+      const std::int32_t first = static_cast<std::int32_t>(task) * kClassesPerTask;
+      const std::int32_t last = std::min(classes, first + kClassesPerTask);
+      for (std::int32_t c = first; c < last; ++c) {
+        const std::size_t start = part.size();
+        places[thread].number(X, [&](const auto& use) { rows(c, use); }, part);
+        placed(c, places[thread]);
+        places[thread].close();
+        begin[c + 1] = static_cast<std::int64_t>(part.size() - start);
+      }
+      parts[task] = part;
     });
+    growing = {};
     for (std::int32_t c = 0; c < classes; ++c) begin[c + 1] += begin[c];
-    feature.resize(begin.back());
+    feature.reset(static_cast<std::size_t>(begin.back()));
     team.for_each(class_tasks(classes), [&](int, std::int64_t task) {
       std::copy(parts[task].begin(), parts[task].end(),
-                feature.begin() + begin[task * kClassesPerTask]);
+                feature.data() + begin[task * kClassesPerTask]);
       parts[task] = {};
     });
   }
