@@ -56,6 +56,27 @@ class ActiveSet {
     multimargin::each_weight(X, layout_, w_of_[c], c, members, use);
   }
 
+  // The same where positions have been given back; `places` is scratch of the calling thread.
+  template <class I, class Use>
+  void each_weight(const Csr<T, I>& X, std::int32_t c, FeaturePlaces& places,
+                   const Use& use) const {
+    layout_.open(places, X.cols, c);
+    const auto members = [&](const auto& take) {
+      members_.each(c, [&](std::int64_t i, std::int64_t slot) {
+        take(i, coefficient(i, slot),
+             [&, first = X.begin(i)](std::int64_t t) { return places[X.indices[first + t]]; });
+      });
+    };
+    multimargin::each_weight(X, layout_, w_of_[c], c, members, use);
+    places.close();
+  }
+
+  // Gives back the positions, most of the memory; lay_out() makes them anew.
+  void give_back_positions() { slots_.position = {}; }
+  bool has_positions() const {
+    return slots_.position.size() > 0 || slots_.place.empty() || slots_.place.back() == 0;
+  }
+
   // Sum of alpha, each times what is asked of its class, and |w_c|^2 of every class, lone features
   // included, each in a fixed order.
   double alpha_sum(const LabelCosts* costs) const;

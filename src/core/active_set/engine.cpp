@@ -54,6 +54,7 @@ void Engine<T, I>::each_task(const Use& use) {
 
 template <class T, class I>
 WorkView<T> Engine<T, I>::view() {
+  if (!active_.has_positions()) recompute();
   WorkView<T> v{};
   v.x = X_.data;
   v.row = row_.data();
@@ -86,6 +87,7 @@ void Engine<T, I>::assign(std::vector<std::int64_t> slot_begin, std::vector<std:
 
 template <class T, class I>
 void Engine<T, I>::recompute() {
+  if (!active_.has_positions()) active_.lay_out(ordered_, n_classes_, team_);
   active_.recompute(ordered_, bias_, team_);
 }
 
@@ -225,10 +227,15 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
 
 template <class T, class I>
 SparseRows<T> Engine<T, I>::weights() {
-  return list_weights<T>(team_, n_classes_, [&](int, std::int32_t c, const auto& use) {
-    active_.each_weight(ordered_, c,
-                        [&](std::int32_t number, T w) { use(order_.feature(number), w); });
-  });
+  // The weights may be gigabytes: positions make room for them.
+  active_.give_back_positions();
+  split_ = nullptr;
+  std::vector<FeaturePlaces> places(team_.size());
+  return list_weights<T>(
+      team_, n_classes_, X_.cols, [&](int thread, std::int32_t c, const auto& use) {
+        active_.each_weight(ordered_, c, places[thread],
+                            [&](std::int32_t number, T w) { use(order_.feature(number), w); });
+      });
 }
 
 template class Engine<float, std::int32_t>;

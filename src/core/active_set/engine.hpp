@@ -62,7 +62,9 @@ class Engine {
   // `exact`: scores in double precision, for about twice the time.
   ScanReport scan(std::int32_t capacity, T idle, bool exact = false);
 
-  SparseRows<T> weights();  // one row per class
+  // One row per class. Gives back most of the memory, so that what comes next, if anything, begins
+  // with a new layout.
+  SparseRows<T> weights();
 
   const ActiveSet<T>& active() const { return active_; }
   std::int32_t n_classes() const { return n_classes_; }

@@ -173,8 +173,9 @@ void Bundle<T, I>::each_weight(const BundleState<T>& state, std::int32_t k,
 template <class T, class I>
 SparseRows<T> Bundle<T, I>::weights(const BundleState<T>& state, Team& team) const {
   std::vector<FeaturePlaces> places(team.size());
-  return list_weights<T>(team, classes(), [&](int thread, std::int32_t k, const auto& use) {
-    layout_.open(places[thread], problem_.X.cols, k);
+  const std::int64_t cols = problem_.X.cols;
+  return list_weights<T>(team, classes(), cols, [&](int thread, std::int32_t k, const auto& use) {
+    layout_.open(places[thread], cols, k);
     each_weight(state, k, places[thread], use);
     places[thread].close();
   });
