@@ -197,7 +197,8 @@ void abort_is_clean(int threads) {
           nearest_centroids(p.X.view(), p.y.data(), p.n_classes, 6, 500, 0, p.X.view().rows, team);
       std::vector<T> alpha(lists.cls.size(), T(0));
       ActiveSet<T> active;
-      active.assign(std::move(lists.slot_begin), std::move(lists.cls), std::move(alpha));
+      active.assign(std::move(lists.slot_begin), std::move(lists.cls), std::move(alpha), nullptr,
+                    team);
       active.lay_out(p.X.view(), p.n_classes, team);
       active.recompute(p.X.view(), T(1), team);
     } catch (const Aborted&) {

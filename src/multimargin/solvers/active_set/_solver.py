@@ -34,9 +34,9 @@ from multimargin.solvers.rows._start import RowStart
 _CANDIDATES = 12
 _CENTROID_BUDGET = 1000  # list entries read per sample; 3 times more changed only the time
 _FOUND_PER_SCAN = 64  # violators that become active per sample and scan
-# ... but no more than take this much memory: a pair needs 4 bytes for each of its features, and
-# 394,754 samples of 90 words took 13.5 GB without it.
-_FOUND_BYTES = 2**32
+# ... but no more than fit into this much memory with the pairs that stay, about half of those that
+# were active: a pair needs 4 bytes for each of its features.
+_PAIR_BYTES = 9 * 2**29
 _FOUND_AT_LEAST = 8
 _FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
 _FEW_CLASSES = 64  # up to here all classes are active from the start
@@ -308,7 +308,8 @@ class ActiveSetSolver(RowStart):
         wanted = _FOUND_AT_FIRST if self._scans < 2 else _FOUND_PER_SCAN
         # With a small box a sample needs many classes to reach its margin: about 1 / (C k).
         wanted = max(wanted, min(self._classes_needed, 8 * _FOUND_PER_SCAN))
-        affordable = _FOUND_BYTES // (4 * max(1, self._problem.X.nnz))
+        staying = self._workspace.active_pairs // (2 * len(self._problem.y))
+        affordable = _PAIR_BYTES // (4 * max(1, self._problem.X.nnz)) - staying
         wanted = min(wanted, max(_FOUND_AT_LEAST, affordable))
         return min(wanted, self._problem.n_classes - 1)
 
