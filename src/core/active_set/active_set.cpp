@@ -38,9 +38,16 @@ void ActiveSet<T>::lay_out(const Csr<T, I>& X, std::int32_t n_classes, Team& tea
         });
   };
   const auto placed = [&](std::int32_t c, const FeaturePlaces& places) {
-    members_.each(c, [&](std::int64_t i, std::int64_t slot) {
-      slots_.put_places(X, i, slot, X.begin(i), X.end(i) - X.begin(i), places);
-    });
+    members_.each(
+        c,
+        [&](std::int64_t i, std::int64_t slot) {
+          slots_.put_places(X, i, slot, X.begin(i), X.end(i) - X.begin(i), places);
+        },
+        [&](std::int64_t i, std::int64_t slot) {
+          const std::int64_t len = X.end(i) - X.begin(i);
+          prefetch(X.data + X.begin(i), len);
+          prefetch(slots_.position.data() + slots_.place[i] + slot * len, len);
+        });
   };
   layout_.lay_out(X, n_classes, team, rows, placed);
   w_.reset(static_cast<std::size_t>(layout_.begin.back()));

@@ -87,10 +87,8 @@ struct Slots {
     for (std::int64_t t = 0; t < len; ++t) {
       const std::int32_t known = places[X.indices[first + t]];
       at[t] = static_cast<std::uint32_t>(known);
-      if (known == 0) {
-        const double x = static_cast<double>(X.data[first + t]);
-        sum += x * x;
-      }
+      const double x = known == 0 ? static_cast<double>(X.data[first + t]) : 0.0;  // no branch
+      sum += x * x;
     }
     lone[begin[i] + slot] = static_cast<T>(sum);
   }

@@ -41,22 +41,33 @@ class FeaturePlaces {
   void number(const Csr<T, I>& X, const Rows& rows, std::vector<std::int32_t>& out) {
     make_room(X.cols);
     const std::size_t start = out.size();
+    std::size_t end = start + 1, met = 0;
     out.push_back(0);
     rows([&](std::int64_t i) {
-      for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
-        std::int32_t& place = place_[X.indices[t]];
-        if (place == 0) {
-          place = kOnce;
-          met_.push_back(static_cast<std::int32_t>(X.indices[t]));
-        } else if (place == kOnce) {
-          place = static_cast<std::int32_t>(out.size() - start);
-          out.push_back(static_cast<std::int32_t>(X.indices[t]));
-        }
+      const std::int64_t first = X.begin(i), len = X.end(i) - first;
+      const auto grow = [len](std::vector<std::int32_t>& list, std::size_t used) {
+        const std::size_t need = used + static_cast<std::size_t>(len);
+        if (list.size() < need) list.resize(need + 4096);
+      };
+      grow(out, end);
+      grow(met_, met);
+      // Without branches, which nobody could predict: whether a feature was met before is chance.
+      for (std::int64_t t = 0; t < len; ++t) {
+        const auto j = static_cast<std::int32_t>(X.indices[first + t]);
+        const std::int32_t known = place_[j];
+        const auto fresh = static_cast<std::int32_t>(end - start);
+        met_[met] = j;
+        met += known == 0;
+        out[end] = j;
+        end += known == kOnce;
+        place_[j] = known == 0 ? kOnce : known == kOnce ? fresh : known;
       }
     });
-    for (std::int32_t j : met_)
-      if (place_[j] == kOnce) place_[j] = 0;
-    met_.clear();
+    out.resize(end);
+    for (std::size_t k = 0; k < met; ++k) {
+      std::int32_t& place = place_[met_[k]];
+      place = place == kOnce ? 0 : place;
+    }
     feature_ = out.data() + start;
     count_ = static_cast<std::int64_t>(out.size() - start);
   }
