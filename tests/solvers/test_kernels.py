@@ -241,6 +241,19 @@ def test_scan_of_rare_features_in_several_groups(name, isa, dtype):
     assert len(set(seen[::2])) == len(set(seen[1::2])) == 1
 
 
+def test_weights_are_the_same_among_features_that_no_sample_has():
+    found = []
+    for features in (60, 60_000):  # the few weights of a class are sorted in another way there
+        problem = make_problem(np.float32, np.int32, bias=0.0)
+        problem.X.resize(120, features)
+        engine = _core.engine(problem.samples, "ww", threads=2, seed=0)
+        engine.start_from_centroids(6, 100)
+        engine.run_pass(visit_rule(8))
+        found.append(engine.weights())
+    for few, many in zip(*found, strict=True):
+        np.testing.assert_array_equal(few, many)
+
+
 @pytest.mark.parametrize("name", ACTIVE_SET)
 def test_pass_with_full_coupling_never_loses(name):
     problem = make_problem(np.float64, np.int32, bias=1.0, formulation=name)

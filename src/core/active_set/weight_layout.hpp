@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "common/buffer.hpp"
@@ -191,37 +192,52 @@ double add_up_weights(const Csr<T, I>& X, T bias, std::int64_t count, const Memb
   return constant;
 }
 
-// The weights of one class on their way into the order of features: scratch of a thread. 19,000
-// weights of 347,256 take a fifth of the time that sorting them takes.
+// The weights of one class on their way into the order of features: scratch of a thread. Marks in
+// an array of all features take a fifth of the time of sorting, 19,000 weights of 347,256 at a
+// time.
 template <class T>
 class FeatureSort {
  public:
-  void make_room(std::int64_t features) {
-    if (!bits_.empty()) return;
-    bits_.assign(static_cast<std::size_t>(features / 64 + 1), 0);
+  void begin(std::int64_t weights, std::int64_t features) {
+    marking_ = weights > features / 256;
+    if (!marking_ || !marks_.empty()) return;
+    marks_.assign(static_cast<std::size_t>(features / 64 + 1), 0);
     value_.resize(static_cast<std::size_t>(features));
   }
 
   void put(std::int32_t feature, T value) {
-    bits_[feature / 64] |= std::uint64_t{1} << feature % 64;
+    if (!marking_) {
+      few_.emplace_back(feature, value);
+      return;
+    }
+    marks_[feature / 64] |= std::uint64_t{1} << feature % 64;
     value_[feature] = value;
   }
 
   // Calls use(feature, value) in the order of features, and forgets them.
   template <class Use>
   void take(const Use& use) {
-    for (std::size_t word = 0; word < bits_.size(); ++word) {
-      for (std::uint64_t left = bits_[word]; left != 0; left &= left - 1) {
-        const auto feature = static_cast<std::int32_t>(word * 64 + __builtin_ctzll(left));
-        use(feature, value_[feature]);
+    if (marking_) {
+      for (std::size_t word = 0; word < marks_.size(); ++word) {
+        for (std::uint64_t left = marks_[word]; left != 0; left &= left - 1) {
+          const auto feature = static_cast<std::int32_t>(word * 64 + __builtin_ctzll(left));
+          use(feature, value_[feature]);
+        }
+        marks_[word] = 0;
       }
-      bits_[word] = 0;
+      return;
     }
+    std::sort(few_.begin(), few_.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [feature, value] : few_) use(feature, value);
+    few_.clear();
   }
 
  private:
-  std::vector<std::uint64_t> bits_;
+  bool marking_ = false;
+  std::vector<std::uint64_t> marks_;
   std::vector<T> value_;  // [features]
+  std::vector<std::pair<std::int32_t, T>> few_;
 };
 
 // Lists weights as sorted rows, one per class. each(thread, c, use) calls use(feature, weight).
@@ -242,7 +258,7 @@ SparseRows<T> list_weights(Team& team, std::int32_t classes, std::int64_t featur
   std::vector<FeatureSort<T>> sorts(team.size());
   each_class(team, classes, [&](int thread, std::int32_t c) {
     FeatureSort<T>& sort = sorts[thread];
-    sort.make_room(features);
+    sort.begin(rows.begin[c + 1] - rows.begin[c], features);
     each(thread, c, [&](std::int32_t j, T w) {
       if (w != 0) sort.put(j, w);
     });
