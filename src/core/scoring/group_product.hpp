@@ -32,7 +32,9 @@ bool group_product(Team& team, const SplitRows<T>& rows, std::int32_t n_classes,
   const std::int64_t groups = (n_classes + kGroupClasses - 1) / kGroupClasses;
   constexpr std::int32_t kBlocks = kGroupClasses / lanes<S>();
   std::vector<ClassGroup<S>> held(std::min<std::int64_t>(groups, 1 + (team.size() - 1) / kBlocks));
+  // Allocated here: a job that threw would leave others waiting for its chunk.
   std::vector<Buffer<S>> scratch(team.size());
+  for (Buffer<S>& scores : scratch) scores.reset(static_cast<std::size_t>(at_once) * kGroupClasses);
   std::unique_ptr<std::atomic<int>[]> met(new std::atomic<int>[static_cast<std::size_t>(chunks)]);
   std::atomic<bool> ending{false};
 
@@ -56,10 +58,8 @@ bool group_product(Team& team, const SplitRows<T>& rows, std::int32_t n_classes,
       Backoff backoff;
       while (met[k].load(std::memory_order_acquire) != g) backoff.wait();
       if (thread == 0 && stop && stop()) ending = true;
-      if (!ending) {
-        scratch[thread].reset(static_cast<std::size_t>(at_once) * kGroupClasses);
+      if (!ending)
         use(held[g].view(), k * at_once, std::min(n, (k + 1) * at_once), scratch[thread].data());
-      }
       met[k].store(static_cast<int>(g) + 1, std::memory_order_release);
     });
     if (ending) return false;

@@ -36,7 +36,7 @@ _CENTROID_BUDGET = 1000  # list entries read per sample; 3 times more changed on
 _FOUND_PER_SCAN = 64  # violators that become active per sample and scan
 # ... but no more than fit into this much memory with the pairs that stay, about half of those that
 # were active: a pair needs 4 bytes for each of its features.
-_PAIR_BYTES = 9 * 2**29
+_PAIR_BYTES = 2**32
 _FOUND_AT_LEAST = 8
 _FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
 _FEW_CLASSES = 64  # up to here all classes are active from the start
