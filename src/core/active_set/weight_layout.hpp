@@ -117,8 +117,7 @@ struct WeightLayout {
                const Placed& placed) {
     begin.assign(classes + 1, 0);
     std::vector<FeaturePlaces> places(team.size());
-    // Of one task, per thread: vectors that grow one by one for all tasks had threads wait for each
-    // other's memory.
+    // Of one task, per thread: the memory of a part is asked for once, when its size is known.
     std::vector<std::vector<std::int32_t>> growing(team.size());
     std::vector<std::vector<std::int32_t>> parts(class_tasks(classes));
     team.for_each(class_tasks(classes), [&](int thread, std::int64_t task) {
@@ -192,9 +191,9 @@ double add_up_weights(const Csr<T, I>& X, T bias, std::int64_t count, const Memb
   return constant;
 }
 
-// The weights of one class on their way into the order of features: scratch of a thread. Marks in
-// an array of all features take a fifth of the time of sorting, 19,000 weights of 347,256 at a
-// time.
+// The weights of one class on their way into the order of features: scratch of a thread. Many are
+// marked in an array of all features, few are sorted. With marks the export of 12,582 classes took
+// 0.32 s instead of 0.60.
 template <class T>
 class FeatureSort {
  public:

@@ -69,7 +69,7 @@ class ClassGroup {
     for (std::int64_t k = 0; k < buckets(); ++k) start[k + 1] += start[k];
     list_begin_.resize(rare_ + 1);
     list_begin_[rare_] = start.back();
-    // With room for a larger group: new memory costs more than the sorting.
+    // With room for a larger group, so that most groups need no new memory.
     const auto need = static_cast<std::size_t>(start.back());
     if (need > list_.size()) list_.reset(need + need / 4);
     team.for_each(buckets(), [&](int, std::int64_t k) {
