@@ -6,16 +6,20 @@ namespace multimargin {
 
 template <class T>
 void ActiveSet<T>::assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
-                          std::vector<T> alpha, const LabelCosts* costs) {
+                          std::vector<T> alpha, const LabelCosts* costs, Team& team) {
   slots_.begin = std::move(slot_begin);
   slots_.cls = std::move(cls);
   slots_.alpha = std::move(alpha);
   slots_.resting.assign(slots_.cls.size(), 0);
-  for (std::int64_t i = 0; i < samples(); ++i) {
-    T sum = 0;
-    for (std::int64_t p = slots_.begin[i] + 1; p < slots_.begin[i + 1]; ++p) sum += slots_.alpha[p];
-    slots_.alpha[slots_.begin[i]] = sum;
-  }
+  const std::int64_t n = samples(), parts = team.size();
+  team.for_each(parts, [&](int, std::int64_t part) {
+    for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i) {
+      T sum = 0;
+      for (std::int64_t p = slots_.begin[i] + 1; p < slots_.begin[i + 1]; ++p)
+        sum += slots_.alpha[p];
+      slots_.alpha[slots_.begin[i]] = sum;
+    }
+  });
   slots_.ask(
       costs, [&](std::int64_t i) { return slots_.cls[slots_.begin[i]]; },
       [&](std::int64_t p) { return slots_.cls[p]; });
@@ -25,14 +29,25 @@ template <class T>
 template <class I>
 void ActiveSet<T>::lay_out(const Csr<T, I>& X, std::int32_t n_classes, Team& team) {
   slots_.reserve_positions([&](std::int64_t i) { return X.end(i) - X.begin(i); });
-  members_ = slots_.members(0, n_classes);
+  members_ = slots_.members(0, n_classes, team);
   const auto rows = [&](std::int32_t c, const auto& use) {
-    members_.each(c, [&](std::int64_t i, std::int64_t) { use(i); });
+    members_.each(
+        c, [&](std::int64_t i, std::int64_t) { use(i); },
+        [&](std::int64_t i, std::int64_t) {
+          prefetch(X.indices + X.begin(i), X.end(i) - X.begin(i));
+        });
   };
   const auto placed = [&](std::int32_t c, const FeaturePlaces& places) {
-    members_.each(c, [&](std::int64_t i, std::int64_t slot) {
-      slots_.put_places(X, i, slot, X.begin(i), X.end(i) - X.begin(i), places);
-    });
+    members_.each(
+        c,
+        [&](std::int64_t i, std::int64_t slot) {
+          slots_.put_places(X, i, slot, X.begin(i), X.end(i) - X.begin(i), places);
+        },
+        [&](std::int64_t i, std::int64_t slot) {
+          const std::int64_t len = X.end(i) - X.begin(i);
+          prefetch(X.data + X.begin(i), len);
+          prefetch(slots_.position.data() + slots_.place[i] + slot * len, len);
+        });
   };
   layout_.lay_out(X, n_classes, team, rows, placed);
   w_.reset(static_cast<std::size_t>(layout_.begin.back()));

@@ -25,7 +25,7 @@ class ActiveSet {
   // Starts anew from lists of classes: slot 0 of each sample is its own class, whose alpha is
   // replaced by the sum of the others. `slot_begin` has n+1 entries.
   void assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
-              std::vector<T> alpha, const LabelCosts* costs);
+              std::vector<T> alpha, const LabelCosts* costs, Team& team);
 
   // Lays out the weights for the pairs.
   template <class I>
@@ -50,6 +50,7 @@ class ActiveSet {
   // Weights of the constant feature, see intercept.hpp.
   const std::vector<T>& w_bias() const { return w_bias_; }
   std::vector<T>& w_bias() { return w_bias_; }
+  const ClassMembers& members() const { return members_; }
 
   // Calls use(feature, weight) for the weights of class c, each feature once.
   template <class I, class Use>
@@ -60,6 +61,27 @@ class ActiveSet {
       });
     };
     multimargin::each_weight(X, layout_, w_of_[c], c, members, use);
+  }
+
+  // The same where positions have been given back; `places` is scratch of the calling thread.
+  template <class I, class Use>
+  void each_weight(const Csr<T, I>& X, std::int32_t c, FeaturePlaces& places,
+                   const Use& use) const {
+    layout_.open(places, X.cols, c);
+    const auto members = [&](const auto& take) {
+      members_.each(c, [&](std::int64_t i, std::int64_t slot) {
+        take(i, coefficient(i, slot),
+             [&, first = X.begin(i)](std::int64_t t) { return places[X.indices[first + t]]; });
+      });
+    };
+    multimargin::each_weight(X, layout_, w_of_[c], c, members, use);
+    places.close();
+  }
+
+  // Gives back the positions, most of the memory; lay_out() makes them anew.
+  void give_back_positions() { slots_.position = {}; }
+  bool has_positions() const {
+    return slots_.position.size() > 0 || slots_.place.empty() || slots_.place.back() == 0;
   }
 
   // Sum of alpha, each times what is asked of its class, and |w_c|^2 of every class, lone features
@@ -77,11 +99,21 @@ class ActiveSet {
   // of the sample lies in the weights.
   template <class I, class Use>
   void each_member(const Csr<T, I>& X, std::int32_t c, const Use& use) const {
-    members_.each(c, [&](std::int64_t i, std::int64_t slot) {
-      const std::int64_t len = X.end(i) - X.begin(i);
-      const std::uint32_t* at = slots_.position.data() + slots_.place[i] + slot * len;
-      use(i, slot, [at](std::int64_t t) { return at[t]; });
-    });
+    const auto length = [&](std::int64_t i) { return X.end(i) - X.begin(i); };
+    const auto places = [&](std::int64_t i, std::int64_t slot) {
+      return slots_.position.data() + slots_.place[i] + slot * length(i);
+    };
+    members_.each(
+        c,
+        [&](std::int64_t i, std::int64_t slot) {
+          use(i, slot, [at = places(i, slot)](std::int64_t t) { return at[t]; });
+        },
+        [&](std::int64_t i, std::int64_t slot) {
+          if (slots_.alpha[slots_.begin[i] + slot] == 0) return;
+          prefetch(X.data + X.begin(i), length(i));
+          prefetch(X.indices + X.begin(i), length(i));
+          prefetch(places(i, slot), length(i));
+        });
   }
 
   // Of x_i in the weights of a slot's class: the sum of alpha in the own class, -alpha in others.

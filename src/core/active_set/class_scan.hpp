@@ -14,7 +14,7 @@
 #include "common/rounding.hpp"
 #include "common/samples.hpp"
 #include "common/team.hpp"
-#include "scoring/block_product.hpp"
+#include "scoring/group_product.hpp"
 
 namespace multimargin {
 
@@ -51,11 +51,19 @@ struct ClassScan {
   bool complete = true;             // false: ended early by stop()
 };
 
-// Scores are added up in type S. fill(block, first, classes) writes the weights of a block.
+// Scans read a feature's weights one by one where they are few: of K classes about
+// (rows that have it) x (active classes of a row) / K. Products alone were fastest with dense
+// blocks from 160 rows on (of 20, 40, ... 640) for 12,582 classes, and from 80 on (of 20 ... 160)
+// for 2,976, with little difference from half to twice as many; 1,139 classes, not used to choose:
+// 16 or 32.
+inline std::int64_t frequent_from(std::int32_t n_classes) { return 1 + n_classes / 48; }
+
+// Scores are added up in type S. fill(thread, c, put) calls put(number of a feature, weight) for
+// the weights of the c-th class and returns its intercept.
 template <class S, class T, class I, class Fill>
-ClassScan<T> scan_classes(const Samples<T, I>& samples, const T* norm2,
+ClassScan<T> scan_classes(const Samples<T, I>& samples, const SplitRows<T>& rows, const T* norm2,
                           const ScanRequest<T>& request, const ScannedClasses& classes,
-                          const ScanKernels<T, I>& kernels, Team& team, const Fill& fill,
+                          const ScanKernels<T>& kernels, Team& team, const Fill& fill,
                           const std::function<bool()>& stop) {
   const Csr<T, I>& X = samples.X;
   const std::int32_t* y = samples.y;
@@ -100,13 +108,14 @@ ClassScan<T> scan_classes(const Samples<T, I>& samples, const T* norm2,
       found.bound.data(),
       found.violation.data(),
       {found.margin.data(), found.cls.data(), found.count.data(), found.capacity}};
-  const auto use = [&](const BlockView<S>& block, std::int64_t begin, std::int64_t end) {
+  const auto use = [&](const GroupView<S>& group, std::int64_t begin, std::int64_t end,
+                       S* scratch) {
     if constexpr (std::is_same_v<S, T>)
-      kernels.scan(X, classes.own, block, view, begin, end);
+      kernels.scan(rows.view(), classes.own, group, view, begin, end, scratch);
     else
-      kernels.exact_scan(X, classes.own, block, view, begin, end);
+      kernels.exact_scan(rows.view(), classes.own, group, view, begin, end, scratch);
   };
-  found.complete = block_product<S>(team, n, X.cols, classes.count, fill, use, stop);
+  found.complete = group_product<S>(team, rows, classes.count, fill, use, stop);
   return found;
 }
 

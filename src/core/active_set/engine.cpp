@@ -29,17 +29,34 @@ Engine<T, I>::Engine(const Samples<T, I>& samples, Formulation formulation, Isa 
       holds_(hold_intercept && samples.bias != 0),
       seed_(seed),
       solver_(solver_kernels<T>(formulation, isa)),
-      scan_kernels_(scan_kernels<T, I>(formulation, isa)),
+      scan_kernels_(scan_kernels<T>(formulation, isa)),
       team_(threads),
-      norm2_(row_norms(X_, bias_)) {
+      norm2_(row_norms(X_, bias_)),
+      order_(X_, frequent_from(n_classes_)) {
   if (holds_) curvature_ = held_curvatures(X_, bias_);
+  number_.resize(X_.rows > 0 ? static_cast<std::size_t>(X_.end(X_.rows - 1)) : 0);
+  each_task([&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t t = X_.begin(begin); t < X_.end(end - 1); ++t)
+      number_[t] = static_cast<I>(order_.number(X_.indices[t]));
+  });
+  ordered_ = X_;
+  ordered_.indices = number_.data();
   row_.resize(X_.rows + 1);
   for (std::int64_t i = 0; i <= X_.rows; ++i) row_[i] = static_cast<std::int64_t>(X_.indptr[i]);
   empty_value_ = empty_value(solver_, samples_, norm2_);
 }
 
 template <class T, class I>
+template <class Use>
+void Engine<T, I>::each_task(const Use& use) {
+  team_.for_each((X_.rows + kSamplesPerTask - 1) / kSamplesPerTask, [&](int, std::int64_t task) {
+    use(task * kSamplesPerTask, std::min(X_.rows, (task + 1) * kSamplesPerTask));
+  });
+}
+
+template <class T, class I>
 WorkView<T> Engine<T, I>::view() {
+  if (!active_.has_positions()) recompute();
   WorkView<T> v{};
   v.x = X_.data;
   v.row = row_.data();
@@ -64,10 +81,10 @@ void Engine<T, I>::start_from_centroids(std::int32_t candidates, std::int64_t bu
 template <class T, class I>
 void Engine<T, I>::assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
                           std::vector<T> alpha, std::vector<T> w_bias) {
-  active_.assign(std::move(slot_begin), std::move(cls), std::move(alpha), samples_.costs);
+  active_.assign(std::move(slot_begin), std::move(cls), std::move(alpha), samples_.costs, team_);
   visits_.reset(static_cast<std::size_t>(X_.rows));
   scanned_ = false;
-  active_.lay_out(X_, n_classes_, team_);
+  active_.lay_out(ordered_, n_classes_, team_);
   recompute();
   if (!holds_) return;
   heights_ = false;
@@ -88,8 +105,12 @@ double Engine<T, I>::intercept_gap() const {
 
 template <class T, class I>
 void Engine<T, I>::recompute() {
-  active_.recompute(X_, team_);
-  intercept_ = intercept_of(intercept_view(), static_cast<double>(bias_), team_);
+  if (!active_.has_positions()) active_.lay_out(ordered_, n_classes_, team_);
+  active_.recompute(ordered_, team_);
+  if (bias_ == 0)
+    intercept_.assign(n_classes_, 0.0);
+  else
+    intercept_ = intercept_of(intercept_view(), static_cast<double>(bias_), team_);
   if (!holds_) active_.w_bias().assign(intercept_.begin(), intercept_.end());
 }
 
@@ -103,9 +124,8 @@ void Engine<T, I>::merge_found(std::int32_t drawn) {
     return stays_active(alpha[p], margin_[p], report_[i].least);
   };
   const auto each_sample = [&](const auto& use) {
-    team_.for_each((X_.rows + kSamplesPerTask - 1) / kSamplesPerTask, [&](int, std::int64_t task) {
-      const std::int64_t end = std::min(X_.rows, (task + 1) * kSamplesPerTask);
-      for (std::int64_t i = task * kSamplesPerTask; i < end; ++i) use(i);
+    each_task([&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) use(i);
     });
   };
 
@@ -197,9 +217,14 @@ void Engine<T, I>::look_at_active() {
   margin_.resize(active_.cls().size());
   report_.resize(X_.rows);
   const WorkView<T> v = view();
-  team_.for_each((X_.rows + kSamplesPerTask - 1) / kSamplesPerTask, [&](int, std::int64_t task) {
-    solver_.evaluate(v, task * kSamplesPerTask, std::min(X_.rows, (task + 1) * kSamplesPerTask),
-                     own_.data(), margin_.data(), report_.data());
+  const ClassMembers& members = active_.members();
+  each_class(team_, n_classes_, [&](int, std::int32_t c) {
+    const std::int64_t first = members.begin[c];
+    solver_.score_members(v, members.member.data() + first, members.begin[c + 1] - first,
+                          own_.data(), margin_.data());
+  });
+  each_task([&](std::int64_t begin, std::int64_t end) {
+    solver_.report_margins(v, begin, end, own_.data(), margin_.data(), report_.data());
   });
 }
 
@@ -228,16 +253,17 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
     least[i] = report_[i].least;
     first_loss[i] = report_[i].loss;
   }
-  const auto fill = [&](ClassBlock<S>& block, std::int32_t first, std::int32_t classes) {
-    for (std::int32_t k = 0; k < classes; ++k) {
-      active_.each_weight(X_, first + k, [&](std::int32_t j, T w) { block.add(k, j, w); });
-      block.set_intercept(k, static_cast<T>(bias_ * active_.w_bias()[first + k]));
-    }
+  const auto fill = [&](int, std::int32_t c, const auto& put) {
+    active_.each_weight(ordered_, c, put);
+    return static_cast<S>(static_cast<T>(bias_ * active_.w_bias()[c]));
   };
+  if (split_ == nullptr)
+    split_ = std::make_unique<SplitRows<T>>(
+        X_, order_, [this](std::int64_t t) { return number_[t]; }, team_);
   std::vector<std::int32_t> class_of(n_classes_);
   std::iota(class_of.begin(), class_of.end(), 0);
   ClassScan<T> found = scan_classes<S>(
-      samples_, norm2_.data(),
+      samples_, *split_, norm2_.data(),
       ScanRequest<T>{own_.data(), least.data(), first_loss.data(), norm.data(), capacity, idle},
       {n_classes_, y_, class_of.data(), norm.data(), active_.slot_begin().data(),
        active_.cls().data()},
@@ -267,9 +293,15 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
 
 template <class T, class I>
 SparseRows<T> Engine<T, I>::weights() {
-  return list_weights<T>(team_, n_classes_, [&](int, std::int32_t c, const auto& use) {
-    active_.each_weight(X_, c, use);
-  });
+  // The weights may be gigabytes: positions make room for them.
+  active_.give_back_positions();
+  split_ = nullptr;
+  std::vector<FeaturePlaces> places(team_.size());
+  return list_weights<T>(
+      team_, n_classes_, X_.cols, [&](int thread, std::int32_t c, const auto& use) {
+        active_.each_weight(ordered_, c, places[thread],
+                            [&](std::int32_t number, T w) { use(order_.feature(number), w); });
+      });
 }
 
 template class Engine<float, std::int32_t>;

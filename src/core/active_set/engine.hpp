@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "common/samples.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
+#include "scoring/split_rows.hpp"
 
 namespace multimargin {
 
@@ -65,7 +67,9 @@ class Engine {
   // `exact`: scores in double precision, for about twice the time.
   ScanReport scan(std::int32_t capacity, T idle, bool exact = false);
 
-  SparseRows<T> weights();  // one row per class
+  // One row per class. Gives back most of the memory, so that what comes next, if anything, begins
+  // with a new layout.
+  SparseRows<T> weights();
 
   const ActiveSet<T>& active() const { return active_; }
   std::int32_t n_classes() const { return n_classes_; }
@@ -80,6 +84,9 @@ class Engine {
   // 1/2 |v - B s|^2, see intercept.hpp.
   double intercept_gap() const;
   void look_at_active();
+  // Calls use(begin, end) for ranges of samples, shared out among the team.
+  template <class Use>
+  void each_task(const Use& use);
   // Scores in type S.
   template <class S>
   ScanReport scan_in(std::int32_t capacity, T idle);
@@ -94,7 +101,7 @@ class Engine {
   std::uint64_t seed_;
   std::uint64_t passes_ = 0;
   SolverKernels<T> solver_;
-  ScanKernels<T, I> scan_kernels_;
+  ScanKernels<T> scan_kernels_;
   Team team_;
   Periodically stop_;
 
@@ -107,6 +114,12 @@ class Engine {
   bool heights_ = false;           // whether all samples were visited since the last assign()
   Visits visits_;
   SharedClasses<T> shared_classes_;
+
+  // The active set and scans know features by their numbers in this order.
+  FeatureOrder order_;
+  std::vector<I> number_;  // of the feature of each entry of X
+  Csr<T, I> ordered_;
+  std::unique_ptr<SplitRows<T>> split_;  // for scans, since the first one
 
   // Last scan.
   bool scanned_ = false;  // since the active set changed

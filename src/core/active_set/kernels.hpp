@@ -42,6 +42,11 @@ struct WorkView {
   const T* outside;  // [n] sum of a sample's variables that have no slot here; nullptr: zero
 };
 
+// A slot of a sample.
+struct Member {
+  std::int32_t sample, slot;
+};
+
 // A slot whose class other samples of the batch touch too.
 struct SharedSlot {
   std::int32_t k;  // index of the sample in the pass
@@ -90,9 +95,12 @@ struct SolverKernels {
   // Visits samples one after the other, weights included. gap and violation: [n] by sample.
   void (*visit_samples)(const WorkView<T>&, const std::int32_t* samples, std::int64_t count,
                         const VisitRule<T>&, T* gap, T* violation, T* work);
-  // Scores of the active set at fixed weights: own score, exact, margins, reports.
-  void (*evaluate)(const WorkView<T>&, std::int64_t begin, std::int64_t end, double* own, T* margin,
-                   Report<T>* report);
+  // Scores of slots at fixed weights: exact ones of own classes by sample, the others by slot.
+  void (*score_members)(const WorkView<T>&, const Member* members, std::int64_t count, double* own,
+                        T* score);
+  // Makes margins of the scores of other classes, and reports of all.
+  void (*report_margins)(const WorkView<T>&, std::int64_t begin, std::int64_t end,
+                         const double* own, T* margin, Report<T>* report);
   // One block by itself.
   Report<T> (*solve_block)(const Block<T>&, T* alpha_out, T* work);
   // The same where the own class is not at hand.

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "active_set/scan.hpp"
-#include "scoring/score_kernels.hpp"
+#include "scoring/group_kernels.hpp"
 
 namespace multimargin {
 namespace MM_ISA {
@@ -16,6 +16,11 @@ inline bool is_active(const ScanView<T>& scan, std::int64_t i, std::int32_t c) {
   return found;
 }
 
+// The classes of a block.
+struct ClassRange {
+  std::int32_t first_class, classes;
+};
+
 // The margin 1 that is asked of every class without label costs; with them, an array.
 template <class S>
 struct One {
@@ -24,7 +29,7 @@ struct One {
 
 // Loss and bound of a sample with the classes of the mask taken into account.
 template <class F, class T, class S, class Asked>
-inline void add_few(const ScanView<T>& scan, const BlockView<S>& block, const Scores<S>& s, S own,
+inline void add_few(const ScanView<T>& scan, const ClassRange& block, const Scores<S>& s, S own,
                     const Asked& asked, std::int64_t i, std::uint64_t mask) {
   const S* score = reinterpret_cast<const S*>(s.v);
   const double* norm = scan.norm + block.first_class;
@@ -84,7 +89,7 @@ inline std::uint64_t exceeding(const Scores<S>& s, S own, S floor, const S* aske
 // The classes of the mask, which may add to the loss of sample i. Not inlined: a scan comes here
 // for few rows of a block, and its loop needs the registers.
 template <class F, class T, class S, class Asked>
-__attribute__((noinline)) void take_classes(const ScanView<T>& scan, const BlockView<S>& block,
+__attribute__((noinline)) void take_classes(const ScanView<T>& scan, const ClassRange& block,
                                             const Scores<S>& s, const Asked asked, std::int64_t i,
                                             std::uint64_t mask, bool holds_own,
                                             double largest_norm) {
@@ -121,10 +126,10 @@ __attribute__((noinline)) void take_classes(const ScanView<T>& scan, const Block
 // The same with label costs. The mask was made for the largest cost of the sample: classes that
 // have a smaller one, and score too little for that, are left out.
 template <class F, class T, class S>
-__attribute__((noinline)) void take_costly_classes(const ScanView<T>& scan,
-                                                   const BlockView<S>& block, const Scores<S>& s,
-                                                   std::int64_t i, std::uint64_t mask,
-                                                   bool holds_own, double largest_norm) {
+__attribute__((noinline)) void take_costly_classes(const ScanView<T>& scan, const ClassRange& block,
+                                                   const Scores<S>& s, std::int64_t i,
+                                                   std::uint64_t mask, bool holds_own,
+                                                   double largest_norm) {
   S asked[lanes<S>()];  // 0 outside the mask, where no margin is positive with any cost
   costs_of(*scan.costs, scan.label[i], scan.class_of + block.first_class, mask, asked);
   const S* score = reinterpret_cast<const S*>(s.v);
@@ -139,17 +144,19 @@ __attribute__((noinline)) void take_costly_classes(const ScanView<T>& scan,
     take_classes<F, T, S, const S*>(scan, block, s, asked, i, kept, holds_own, largest_norm);
 }
 
-// F is the formulation for scores of type S.
-template <class F, class T, class I, class S>
-void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<S>& block,
-          const ScanView<T>& scan, std::int64_t begin, std::int64_t end) {
+// One block with rows [begin, end). F is the formulation for scores of type S; `rare` are the
+// scores of the rare features, `width` numbers a row.
+template <class F, class T, class S>
+void scan_block(const SplitView<T>& X, const std::int32_t* y, const S* weights,
+                const ClassRange& block, const ScanView<T>& scan, std::int64_t begin,
+                std::int64_t end, const S* rare, int width) {
   const std::uint64_t classes = first_bits(block.classes);
   const double* norm = scan.norm + block.first_class;
   double largest = 0;
   for (int k = 0; k < block.classes; ++k) largest = norm[k] > largest ? norm[k] : largest;
-  for (std::int64_t i = begin; i < end; ++i) {
+  for (std::int64_t i = begin; i < end; ++i, rare += width) {
     if (!(scan.norm2[i] > 0)) continue;
-    const Scores<S> s = row_scores(X, block, i);
+    const Scores<S> s = block_scores(X, weights, rare, i);
     std::uint64_t mask = above(s, static_cast<S>(scan.threshold[i])) & classes;
     if (mask == 0) continue;
     const std::int32_t mine = y[i] - block.first_class;
@@ -163,9 +170,24 @@ void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<S>& block,
   }
 }
 
-template <template <class> class F, class T, class I>
-ScanKernels<T, I> make_scan_kernels() {
-  return {&scan<F<T>, T, I, T>, &scan<F<double>, T, I, double>};
+// A group with rows [begin, end), whose scores have room in `scratch`.
+template <class F, class T, class S>
+void scan_group(const SplitView<T>& X, const std::int32_t* y, const GroupView<S>& group,
+                const ScanView<T>& scan, std::int64_t begin, std::int64_t end, S* scratch) {
+  const int blocks = (group.classes + lanes<S>() - 1) / lanes<S>(), width = blocks * lanes<S>();
+  add_rare(X, group, begin, end, width, scratch);
+  for (int b = 0; b < blocks; ++b) {
+    const std::int32_t first = b * lanes<S>();
+    const std::int32_t left = group.classes - first;
+    const ClassRange block{group.first_class + first, left < lanes<S>() ? left : lanes<S>()};
+    scan_block<F>(X, y, group.dense + first * group.frequent, block, scan, begin, end,
+                  scratch + first, width);
+  }
+}
+
+template <template <class> class F, class T>
+ScanKernels<T> make_scan_kernels() {
+  return {&scan_group<F<T>, T, T>, &scan_group<F<double>, T, double>};
 }
 
 }  // namespace MM_ISA

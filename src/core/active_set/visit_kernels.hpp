@@ -4,6 +4,7 @@
 #pragma once
 
 #include "active_set/kernels.hpp"
+#include "common/prefetch.hpp"
 #include "formulations/sample_block.hpp"
 
 namespace multimargin {
@@ -245,17 +246,35 @@ void visit_samples(const WorkView<T>& v, const std::int32_t* samples, std::int64
   }
 }
 
+// Class by class, whose weights then stay in a cache.
+template <class T>
+void score_members(const WorkView<T>& v, const Member* members, std::int64_t count, double* own,
+                   T* score) {
+  for (std::int64_t e = 0; e < count; ++e) {
+    const std::int64_t i = members[e].sample, slot = members[e].slot;
+    if (e + kMembersAhead < count) {
+      const Member& soon = members[e + kMembersAhead];
+      const Visit<T> s(v, soon.sample);
+      prefetch(s.x, s.len);
+      prefetch(s.at + soon.slot * s.len, s.len);
+    }
+    const Visit<T> s(v, i);
+    if (slot == 0)
+      own[i] = s.exact_own_score(v);
+    else
+      score[v.slot_begin[i] + slot] = s.score(v, static_cast<std::int32_t>(slot), -s.alpha[slot]);
+  }
+}
+
 template <class F, class T>
-void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, double* own, T* margin,
-              Report<T>* report) {
+void report_margins(const WorkView<T>& v, std::int64_t begin, std::int64_t end, const double* own,
+                    T* margin, Report<T>* report) {
   for (std::int64_t i = begin; i < end; ++i) {
     const Visit<T> s(v, i);
-    own[i] = s.exact_own_score(v);
     T* m = margin + v.slot_begin[i];
     m[0] = 0;
     for (std::int32_t slot = 1; slot < s.slots; ++slot)
-      m[slot] =
-          F::margin(static_cast<T>(own[i]), s.score(v, slot, -s.alpha[slot]), s.asked_of(slot));
+      m[slot] = F::margin(static_cast<T>(own[i]), m[slot], s.asked_of(slot));
     report[i] =
         F::inspect({s.slots - 1, m + 1, s.alpha + 1, v.box[i], v.box[i], v.norm2[i], nullptr});
   }
@@ -275,9 +294,10 @@ Report<T> solve_exchange(const Block<T>& block, T* alpha_out, T* work) {
 
 template <class F, class T>
 SolverKernels<T> make_solver_kernels() {
-  return {F::kSeparable,   &solve_batch<F, T>, &apply_batch<T>,       &visit_samples<F, T>,
-          &evaluate<F, T>, &solve_block<F, T>, &solve_exchange<F, T>, &F::empty_loss,
-          &F::margin,      &F::add_to_account, &F::close_account};
+  return {F::kSeparable,        &solve_batch<F, T>,    &apply_batch<T>,
+          &visit_samples<F, T>, &score_members<T>,     &report_margins<F, T>,
+          &solve_block<F, T>,   &solve_exchange<F, T>, &F::empty_loss,
+          &F::margin,           &F::add_to_account,    &F::close_account};
 }
 
 }  // namespace MM_ISA

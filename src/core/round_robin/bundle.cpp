@@ -173,8 +173,9 @@ void Bundle<T, I>::each_weight(const BundleState<T>& state, std::int32_t k,
 template <class T, class I>
 SparseRows<T> Bundle<T, I>::weights(const BundleState<T>& state, Team& team) const {
   std::vector<FeaturePlaces> places(team.size());
-  return list_weights<T>(team, classes(), [&](int thread, std::int32_t k, const auto& use) {
-    layout_.open(places[thread], problem_.X.cols, k);
+  const std::int64_t cols = problem_.X.cols;
+  return list_weights<T>(team, classes(), cols, [&](int thread, std::int32_t k, const auto& use) {
+    layout_.open(places[thread], cols, k);
     each_weight(state, k, places[thread], use);
     places[thread].close();
   });
@@ -231,8 +232,9 @@ void Bundle<T, I>::look(const BundleState<T>& state, const double* own,
 
 template <class T, class I>
 template <class S>
-BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, const ScanRequest<T>& request,
-                                 const ScanKernels<T, I>& kernels, Team& team,
+BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, const FeatureOrder& order,
+                                 const SplitRows<T>& rows, const ScanRequest<T>& request,
+                                 const ScanKernels<T>& kernels, Team& team,
                                  const std::function<bool()>& stop) const {
   const std::int64_t n = problem_.X.rows;
   const std::vector<std::int32_t>& here = problem_.classes[bundle_];
@@ -252,19 +254,17 @@ BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, const ScanRequest<
   for (std::int32_t k = 0; k < classes(); ++k)
     for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p) cls[next[sample_[p]]++] = k;
 
-  const auto fill = [&](ClassBlock<S>& block, std::int32_t first, std::int32_t some) {
-    FeaturePlaces places;
-    for (std::int32_t k = 0; k < some; ++k) {
-      layout_.open(places, problem_.X.cols, first + k);
-      each_weight(state, first + k, places, [&](std::int32_t j, T w) { block.add(k, j, w); });
-      places.close();
-      block.set_intercept(k, static_cast<T>(problem_.bias * state.w_bias[first + k]));
-    }
+  std::vector<FeaturePlaces> places(team.size());
+  const auto fill = [&](int thread, std::int32_t k, const auto& put) {
+    layout_.open(places[thread], problem_.X.cols, k);
+    each_weight(state, k, places[thread], [&](std::int32_t j, T w) { put(order.number(j), w); });
+    places[thread].close();
+    return static_cast<S>(static_cast<T>(problem_.bias * state.w_bias[k]));
   };
   ScanRequest<T> limited = request;
   limited.capacity = std::min(request.capacity, std::max(1, classes()));
   ClassScan<T> found = scan_classes<S, T, I>(
-      problem_, problem_.norm2.data(), limited,
+      problem_, rows, problem_.norm2.data(), limited,
       {classes(), own.data(), here.data(), norm.data(), slot_begin.data(), cls.data()}, kernels,
       team, fill, stop);
 
@@ -321,10 +321,10 @@ template class Bundle<float, std::int32_t>;
 template class Bundle<float, std::int64_t>;
 template class Bundle<double, std::int32_t>;
 template class Bundle<double, std::int64_t>;
-#define MM_INSTANTIATE(T, I, S)                                                              \
-  template BundleScan<T> Bundle<T, I>::scan<S>(const BundleState<T>&, const ScanRequest<T>&, \
-                                               const ScanKernels<T, I>&, Team&,              \
-                                               const std::function<bool()>&) const;
+#define MM_INSTANTIATE(T, I, S)                                                               \
+  template BundleScan<T> Bundle<T, I>::scan<S>(                                               \
+      const BundleState<T>&, const FeatureOrder&, const SplitRows<T>&, const ScanRequest<T>&, \
+      const ScanKernels<T>&, Team&, const std::function<bool()>&) const;
 MM_INSTANTIATE(float, std::int32_t, float)
 MM_INSTANTIATE(float, std::int64_t, float)
 MM_INSTANTIATE(float, std::int32_t, double)

@@ -11,7 +11,7 @@ RankWorkspace<T, I>::RankWorkspace(const Samples<T, I>& samples, Formulation for
     : problem_(samples),
       kernels_(solver_kernels<T>(formulation, isa)),
       shared_(!kernels_.separable),
-      scan_kernels_(scan_kernels<T, I>(formulation, isa)),
+      scan_kernels_(scan_kernels<T>(formulation, isa)),
       packing_(packing_kernels<T>(isa)),
       team_(threads) {}
 
@@ -81,8 +81,15 @@ void RankWorkspace<T, I>::scan(std::int32_t bundle, const ScanRequest<T>& reques
   const auto stop = [this] { return stop_(); };
   const Bundle<T, I>& b = owned(bundle);
   const BundleState<T>& state = bundle_state(bundle);
-  found_[bundle] = exact ? b.template scan<double>(state, request, scan_kernels_, team_, stop)
-                         : b.template scan<T>(state, request, scan_kernels_, team_, stop);
+  if (split_ == nullptr) {
+    const Csr<T, I>& X = problem_.X;
+    order_ = std::make_unique<FeatureOrder>(X, frequent_from(problem_.n_classes));
+    split_ = std::make_unique<SplitRows<T>>(
+        X, *order_, [&](std::int64_t t) { return order_->number(X.indices[t]); }, team_);
+  }
+  found_[bundle] =
+      exact ? b.template scan<double>(state, *order_, *split_, request, scan_kernels_, team_, stop)
+            : b.template scan<T>(state, *order_, *split_, request, scan_kernels_, team_, stop);
 }
 
 template <class T, class I>

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -79,7 +80,10 @@ class RankWorkspace {
   PartitionedProblem<T, I> problem_;
   SolverKernels<T> kernels_;
   bool shared_;  // a sample's variables share a budget
-  ScanKernels<T, I> scan_kernels_;
+  ScanKernels<T> scan_kernels_;
+  // For scans, since the first one.
+  std::unique_ptr<FeatureOrder> order_;
+  std::unique_ptr<SplitRows<T>> split_;
   PackingKernels<T> packing_;
   Team team_;
   Periodically stop_;

@@ -29,16 +29,16 @@ def solve(problem, stopping, **options):
 
 
 @pytest.mark.parametrize("formulation", ["ww", "cs"])
-@pytest.mark.parametrize(("C", "bias", "empty"), [(1.0, 1.0, 0), (0.01, 3.0, 0), (30.0, 0.3, 20)])
+@pytest.mark.parametrize(("C", "bias", "empty"), [(1.0, 1.0, 0), (0.03, 3.0, 0), (30.0, 0.3, 5)])
 def test_the_optimum_is_that_of_an_intercept_that_moves_with_the_samples(
     formulation, C, bias, empty
 ):
     problem = problem_of(formulation, C, bias, empty)
-    held = solve(problem, GapStopping(1e-7))
+    held = solve(problem, GapStopping(1e-5))
     assert held.converged
-    moving = solve(problem, GapStopping(1e-7), bundles=1)  # bundles do not hold it
+    moving = solve(problem, GapStopping(1e-5), bundles=1)  # bundles do not hold it
     assert moving.converged
-    assert held.primal == pytest.approx(moving.primal, rel=2e-7)
+    assert held.primal == pytest.approx(moving.primal, rel=2e-5)
     difference = np.abs(held.weights.constant - moving.weights.constant).max()
     assert difference < 1e-2 * np.abs(moving.weights.constant).max()
 
