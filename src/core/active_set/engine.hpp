@@ -10,10 +10,10 @@
 
 #include "active_set/active_set.hpp"
 #include "active_set/centroids.hpp"
-#include "active_set/class_scan.hpp"
+#include "scans/class_scan.hpp"
 #include "active_set/intercept.hpp"
 #include "active_set/passes.hpp"
-#include "active_set/scan.hpp"
+#include "scans/scan.hpp"
 #include "active_set/shared_classes.hpp"
 #include "common/clock.hpp"
 #include "common/csr.hpp"

@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include "active_set/class_scan.hpp"
+#include "scans/class_scan.hpp"
 #include "active_set/weight_layout.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"

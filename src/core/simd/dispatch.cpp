@@ -1,6 +1,6 @@
 // Chooses kernels for the processor that runs the program.
 #include "active_set/kernels.hpp"
-#include "active_set/scan.hpp"
+#include "scans/scan.hpp"
 #include "common/types.hpp"
 #include "lee_lin_wahba/wide_row.hpp"
 #include "lines/line.hpp"

@@ -1,6 +1,6 @@
 // Body of kernels_<isa>.cpp: hands out this instruction set's kernels.
 // A new formulation adds its header and one line to each switch.
-#include "active_set/scan_kernels.hpp"
+#include "scans/scan_kernels.hpp"
 #include "active_set/visit_kernels.hpp"
 #include "common/types.hpp"
 #include "formulations/crammer_singer.hpp"

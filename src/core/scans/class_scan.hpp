@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "active_set/kernels.hpp"
-#include "active_set/scan.hpp"
+#include "scans/scan.hpp"
 #include "common/csr.hpp"
 #include "common/rounding.hpp"
 #include "common/samples.hpp"

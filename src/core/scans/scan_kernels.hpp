@@ -2,7 +2,7 @@
 // Included once per instruction set, like visit_kernels.hpp.
 #pragma once
 
-#include "active_set/scan.hpp"
+#include "scans/scan.hpp"
 #include "scoring/group_kernels.hpp"
 
 namespace multimargin {
