@@ -8,6 +8,7 @@
 #include "arrays.hpp"
 #include "common/label_costs.hpp"
 #include "common/samples.hpp"
+#include "rows.hpp"
 
 namespace multimargin::bindings {
 
@@ -38,16 +39,13 @@ class PyLabelCosts {
 template <class T, class I>
 class PySamples {
  public:
-  PySamples(In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y,
-            In<T> box, std::int32_t n_classes, double bias,
-            std::shared_ptr<const PyLabelCosts> costs)
-      : data_(std::move(data)),
-        indices_(std::move(indices)),
-        indptr_(std::move(indptr)),
+  PySamples(const PyRows<T, I>& rows, In<std::int32_t> y, In<T> box, std::int32_t n_classes,
+            double bias, std::shared_ptr<const PyLabelCosts> costs)
+      : rows_(rows),
         y_(std::move(y)),
         box_(std::move(box)),
         costs_(std::move(costs)),
-        view_{csr_view(data_, indices_, indptr_, cols),
+        view_{rows_.view(),
               y_.data(),
               box_.data(),
               n_classes,
@@ -64,8 +62,7 @@ class PySamples {
   std::int64_t rows() const { return view_.X.rows; }
 
  private:
-  In<T> data_;
-  In<I> indices_, indptr_;
+  PyRows<T, I> rows_;
   In<std::int32_t> y_;
   In<T> box_;
   std::shared_ptr<const PyLabelCosts> costs_;

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/types.hpp"
+
 namespace multimargin {
 
 template <class T>
@@ -108,10 +110,7 @@ template class ActiveSet<double>;
 #define MM_INSTANTIATE(T, I)                                                     \
   template void ActiveSet<T>::lay_out<I>(const Csr<T, I>&, std::int32_t, Team&); \
   template void ActiveSet<T>::recompute<I>(const Csr<T, I>&, T, Team&);
-MM_INSTANTIATE(float, std::int32_t)
-MM_INSTANTIATE(float, std::int64_t)
-MM_INSTANTIATE(double, std::int32_t)
-MM_INSTANTIATE(double, std::int64_t)
+MM_FOR_TYPES(MM_INSTANTIATE)
 #undef MM_INSTANTIATE
 
 }  // namespace multimargin

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/types.hpp"
+
 namespace multimargin {
 
 namespace {
@@ -23,7 +25,7 @@ void each_centroid_entry(const Csr<T, I>& X, const std::vector<std::int32_t>& by
                          const std::int32_t* y, const Visit& visit) {
   std::vector<double> sum(X.cols, 0.0);
   std::vector<char> seen(X.cols, 0);
-  std::vector<I> features;
+  std::vector<std::int64_t> features;
   const std::size_t n = by_class.size();
   for (std::size_t a = 0; a < n;) {
     const std::int32_t c = y[by_class[a]];
@@ -31,8 +33,9 @@ void each_centroid_entry(const Csr<T, I>& X, const std::vector<std::int32_t>& by
     features.clear();
     for (; b < n && y[by_class[b]] == c; ++b) {
       const std::int64_t i = by_class[b];
+      const auto feature = X.features(i);
       for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
-        const I j = X.indices[t];
+        const std::int64_t j = feature[t];
         if (!seen[j]) {
           seen[j] = 1;
           features.push_back(j);
@@ -40,7 +43,7 @@ void each_centroid_entry(const Csr<T, I>& X, const std::vector<std::int32_t>& by
         sum[j] += static_cast<double>(X.data[t]);
       }
     }
-    for (I j : features) {
+    for (std::int64_t j : features) {
       visit(c, j, sum[j] / static_cast<double>(b - a));
       sum[j] = 0;
       seen[j] = 0;
@@ -59,12 +62,12 @@ Postings<T> make_postings(const Csr<T, I>& X, const std::int32_t* y, std::int32_
 
   Postings<T> p;
   p.begin.assign(X.cols + 1, 0);
-  each_centroid_entry(X, by_class, y, [&](std::int32_t, I j, double) { ++p.begin[j + 1]; });
+  each_centroid_entry(X, by_class, y, [&](std::int32_t, std::int64_t j, double) { ++p.begin[j + 1]; });
   for (std::int64_t j = 0; j < X.cols; ++j) p.begin[j + 1] += p.begin[j];
   p.cls.resize(p.begin[X.cols]);
   p.weight.resize(p.begin[X.cols]);
   std::vector<std::int64_t> next(p.begin.begin(), p.begin.end() - 1);
-  each_centroid_entry(X, by_class, y, [&](std::int32_t c, I j, double mean) {
+  each_centroid_entry(X, by_class, y, [&](std::int32_t c, std::int64_t j, double mean) {
     const std::int64_t at = next[j]++;
     p.cls[at] = c;
     p.weight[at] = static_cast<T>(mean);
@@ -83,10 +86,11 @@ struct Ranking {
 template <class T, class I>
 void rank_sample(const Csr<T, I>& X, const Postings<T>& p, std::int64_t i, std::int32_t own,
                  std::int32_t candidates, std::int64_t budget, Ranking<T>& r) {
+  const auto feature = X.features(i);
   r.order.clear();
   for (std::int64_t t = X.begin(i); t < X.end(i); ++t) r.order.push_back(t);
   const auto length = [&](std::int64_t t) {
-    return p.begin[X.indices[t] + 1] - p.begin[X.indices[t]];
+    return p.begin[feature[t] + 1] - p.begin[feature[t]];
   };
   std::sort(r.order.begin(), r.order.end(), [&](std::int64_t a, std::int64_t b) {
     return length(a) != length(b) ? length(a) < length(b) : a < b;
@@ -96,7 +100,7 @@ void rank_sample(const Csr<T, I>& X, const Postings<T>& p, std::int64_t i, std::
   for (std::int64_t t : r.order) {
     if (used > 0 && used + length(t) > budget) break;
     used += length(t);
-    const std::int64_t j = X.indices[t];
+    const std::int64_t j = feature[t];
     for (std::int64_t e = p.begin[j]; e < p.begin[j + 1]; ++e) {
       const std::int32_t c = p.cls[e];
       if (r.score[c] == 0) r.touched.push_back(c);
@@ -155,10 +159,7 @@ SlotLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int3
   template SlotLists nearest_centroids<T, I>(const Csr<T, I>&, const std::int32_t*, std::int32_t, \
                                              std::int32_t, std::int64_t, std::int64_t,            \
                                              std::int64_t, Team&);
-MM_CENTROIDS(float, std::int32_t)
-MM_CENTROIDS(float, std::int64_t)
-MM_CENTROIDS(double, std::int32_t)
-MM_CENTROIDS(double, std::int64_t)
+MM_FOR_TYPES(MM_CENTROIDS)
 #undef MM_CENTROIDS
 
 }  // namespace multimargin

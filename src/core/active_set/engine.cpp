@@ -8,6 +8,7 @@
 
 #include "common/norms.hpp"
 #include "common/rounding.hpp"
+#include "common/types.hpp"
 
 namespace multimargin {
 
@@ -32,7 +33,7 @@ Engine<T, I>::Engine(const Samples<T, I>& samples, Formulation formulation, Isa 
       team_(threads),
       norm2_(row_norms(X_, bias_)) {
   row_.resize(X_.rows + 1);
-  for (std::int64_t i = 0; i <= X_.rows; ++i) row_[i] = static_cast<std::int64_t>(X_.indptr[i]);
+  for (std::int64_t i = 0; i <= X_.rows; ++i) row_[i] = X_.begin(i);
   empty_value_ = empty_value(solver_, samples_, norm2_);
 }
 
@@ -209,9 +210,8 @@ SparseRows<T> Engine<T, I>::weights() {
   });
 }
 
-template class Engine<float, std::int32_t>;
-template class Engine<float, std::int64_t>;
-template class Engine<double, std::int32_t>;
-template class Engine<double, std::int64_t>;
+#define MM_CLASS(T, I) template class Engine<T, I>;
+MM_FOR_TYPES(MM_CLASS)
+#undef MM_CLASS
 
 }  // namespace multimargin

@@ -75,9 +75,10 @@ struct Slots {
   void put_places(const Csr<T, I>& X, std::int64_t i, std::int64_t slot, std::int64_t first,
                   std::int64_t len, const FeaturePlaces& places) {
     std::uint32_t* at = position.data() + place[i] + slot * len;
+    const auto feature = X.features_from(first);
     double sum = 0;
     for (std::int64_t t = 0; t < len; ++t) {
-      const std::int32_t known = places[X.indices[first + t]];
+      const std::int32_t known = places[feature[first + t]];
       at[t] = static_cast<std::uint32_t>(known);
       if (known == 0) {
         const double x = static_cast<double>(X.data[first + t]);

@@ -43,14 +43,15 @@ class FeaturePlaces {
     const std::size_t start = out.size();
     out.push_back(0);
     rows([&](std::int64_t i) {
+      const auto feature = X.features(i);
       for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
-        std::int32_t& place = place_[X.indices[t]];
+        std::int32_t& place = place_[feature[t]];
         if (place == 0) {
           place = kOnce;
-          met_.push_back(static_cast<std::int32_t>(X.indices[t]));
+          met_.push_back(static_cast<std::int32_t>(feature[t]));
         } else if (place == kOnce) {
           place = static_cast<std::int32_t>(out.size() - start);
-          out.push_back(static_cast<std::int32_t>(X.indices[t]));
+          out.push_back(static_cast<std::int32_t>(feature[t]));
         }
       }
     });
@@ -141,9 +142,10 @@ void each_weight(const Csr<T, I>& X, const WeightLayout& layout, const T* w, std
   members([&](std::int64_t i, T coefficient, const auto& place) {
     if (coefficient == 0) return;
     const std::int64_t begin = X.begin(i), len = X.end(i) - begin;
+    const auto entry = X.features(i);
     for (std::int64_t t = 0; t < len; ++t)
       if (place(t) == 0)
-        use(static_cast<std::int32_t>(X.indices[begin + t]), coefficient * X.data[begin + t]);
+        use(static_cast<std::int32_t>(entry[begin + t]), coefficient * X.data[begin + t]);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "active_set/slots.hpp"
+#include "common/types.hpp"
 
 namespace multimargin {
 
@@ -110,6 +111,18 @@ void Bundle<T, I>::scale(const double* factor) {
 
 // ---------------------------------------------------------------- the weights
 
+namespace {
+
+// Where the t-th entry of x_i lies in the weights of the class whose places these are.
+template <class T, class I>
+auto places_of(const Csr<T, I>& X, const FeaturePlaces& places, std::int64_t i) {
+  const std::int64_t begin = X.begin(i);
+  const auto feature = X.features(i);
+  return [&places, begin, feature](std::int64_t t) { return places[feature[begin + t]]; };
+}
+
+}  // namespace
+
 template <class T, class I>
 void Bundle<T, I>::lay_out(Team& team) {
   const auto rows = [&](std::int32_t k, const auto& use) {
@@ -133,8 +146,7 @@ std::vector<double> Bundle<T, I>::make_bundle_state(const double* sums, BundleSt
     // Not the sums as they are rounded for the bundle state: the dual objective is that of alpha.
     const auto members = [&](const auto& take) {
       const auto add = [&](std::int32_t i, double coefficient) {
-        const I* feature = X.indices + X.begin(i);
-        take(i, coefficient, [&, feature](std::int64_t t) { return places[feature[t]]; });
+        take(i, coefficient, places_of(X, places, i));
       };
       each_member(
           k, [&](std::int32_t i, std::int64_t) { add(i, sums[i]); },
@@ -160,8 +172,7 @@ void Bundle<T, I>::each_weight(const BundleState<T>& state, std::int32_t k,
   const Csr<T, I>& X = problem_.X;
   const auto members = [&](const auto& take) {
     const auto add = [&](std::int32_t i, T coefficient) {
-      const I* feature = X.indices + X.begin(i);
-      take(i, coefficient, [&, feature](std::int64_t t) { return places[feature[t]]; });
+      take(i, coefficient, places_of(X, places, i));
     };
     each_member(
         k, [&](std::int32_t i, std::int64_t e) { add(i, state.sum[e]); },
@@ -188,8 +199,9 @@ double Bundle<T, I>::score(const BundleState<T>& state, std::int32_t k, const Fe
   const Csr<T, I>& X = problem_.X;
   const T* w = state.w.data() + layout_.begin[k];
   double dot = static_cast<double>(static_cast<T>(problem_.bias * state.w_bias[k]));
+  const auto feature = X.features(i);
   for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
-    const std::int32_t at = places[X.indices[t]];
+    const std::int32_t at = places[feature[t]];
     const T weight = at == 0 ? static_cast<T>(coefficient * X.data[t]) : w[at];
     dot += static_cast<double>(X.data[t]) * static_cast<double>(weight);
   }
@@ -317,20 +329,19 @@ void Bundle<T, I>::merge(const BundleScan<T>& found, const T* least, const T* th
   margin_ = std::vector<T>();
 }
 
-template class Bundle<float, std::int32_t>;
-template class Bundle<float, std::int64_t>;
-template class Bundle<double, std::int32_t>;
-template class Bundle<double, std::int64_t>;
-#define MM_INSTANTIATE(T, I, S)                                                              \
+#define MM_CLASS(T, I) template class Bundle<T, I>;
+MM_FOR_TYPES(MM_CLASS)
+#undef MM_CLASS
+#define MM_SCAN(T, I, S)                                                                     \
   template BundleScan<T> Bundle<T, I>::scan<S>(const BundleState<T>&, const ScanRequest<T>&, \
                                                const ScanKernels<T, I>&, Team&,              \
                                                const std::function<bool()>&) const;
-MM_INSTANTIATE(float, std::int32_t, float)
-MM_INSTANTIATE(float, std::int64_t, float)
-MM_INSTANTIATE(float, std::int32_t, double)
-MM_INSTANTIATE(float, std::int64_t, double)
-MM_INSTANTIATE(double, std::int32_t, double)
-MM_INSTANTIATE(double, std::int64_t, double)
-#undef MM_INSTANTIATE
+#define MM_EXACT_SCAN(T, I) MM_SCAN(T, I, double)
+MM_FOR_TYPES(MM_EXACT_SCAN)
+MM_SCAN(float, std::int32_t, float)
+MM_SCAN(float, std::int64_t, float)
+MM_SCAN(float, Dense, float)
+#undef MM_EXACT_SCAN
+#undef MM_SCAN
 
 }  // namespace multimargin

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/types.hpp"
+
 namespace multimargin {
 
 namespace {
@@ -221,9 +223,8 @@ void Meeting<T, I>::restore(State state) {
   visits_.restore(std::move(state.pauses), std::move(state.waits));
 }
 
-template class Meeting<float, std::int32_t>;
-template class Meeting<float, std::int64_t>;
-template class Meeting<double, std::int32_t>;
-template class Meeting<double, std::int64_t>;
+#define MM_CLASS(T, I) template class Meeting<T, I>;
+MM_FOR_TYPES(MM_CLASS)
+#undef MM_CLASS
 
 }  // namespace multimargin

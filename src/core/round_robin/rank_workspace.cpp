@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "common/types.hpp"
+
 namespace multimargin {
 
 template <class T, class I>
@@ -134,9 +136,8 @@ std::vector<PassReport> RankWorkspace<T, I>::run_meetings(const std::vector<Pair
   return reports;
 }
 
-template class RankWorkspace<float, std::int32_t>;
-template class RankWorkspace<float, std::int64_t>;
-template class RankWorkspace<double, std::int32_t>;
-template class RankWorkspace<double, std::int64_t>;
+#define MM_CLASS(T, I) template class RankWorkspace<T, I>;
+MM_FOR_TYPES(MM_CLASS)
+#undef MM_CLASS
 
 }  // namespace multimargin

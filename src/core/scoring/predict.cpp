@@ -18,9 +18,13 @@ constexpr std::int64_t kFewRows = 256;
 template <class T, class I>
 std::vector<char> wanted_features(const Csr<T, I>& X, std::int64_t features, bool always) {
   std::vector<char> wanted;
+  if constexpr (is_dense<I>) return wanted;
   if ((X.rows > kFewRows && !always) || X.rows == 0) return wanted;
   wanted.assign(features, 0);
-  for (std::int64_t t = X.begin(0); t < X.end(X.rows - 1); ++t) wanted[X.indices[t]] = 1;
+  for (std::int64_t i = 0; i < X.rows; ++i) {
+    const auto feature = X.features(i);
+    for (std::int64_t t = X.begin(i); t < X.end(i); ++t) wanted[feature[t]] = 1;
+  }
   return wanted;
 }
 

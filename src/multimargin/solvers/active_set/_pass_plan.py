@@ -19,8 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from multimargin.solvers._layout import Matrix
 
 _SAMPLED_ROWS = 512
 _LARGEST_BATCH = 128
@@ -49,12 +50,15 @@ class Plan:
         return Plan(self.batch, min(1.0, 2 * self.coupling + 0.05), self.bundles)
 
 
-def mean_cosine(X: sp.csr_matrix, bias: float, seed: int) -> float:
+def mean_cosine(X: Matrix, bias: float, seed: int) -> float:
     """Estimate the mean absolute cosine between different rows from a few hundred of them."""
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.permutation(X.shape[0])[:_SAMPLED_ROWS])
     part: Any = X[rows].astype(np.float64)
-    gram = np.asarray((part @ part.T).todense()) + bias * bias
+    # Not BLAS, which would use threads of its own.
+    dense = isinstance(part, np.ndarray)
+    products = np.einsum("ij,kj->ik", part, part) if dense else (part @ part.T).todense()
+    gram = np.asarray(products) + bias * bias
     norm = np.sqrt(np.diag(gram))
     usable = norm > 0
     gram = np.abs(gram[np.ix_(usable, usable)]) / np.outer(norm[usable], norm[usable])

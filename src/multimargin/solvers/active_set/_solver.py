@@ -19,6 +19,7 @@ import numpy as np
 from multimargin import _core
 from multimargin.parallel._partition import default_bundles
 from multimargin.solvers._best_so_far import ZERO
+from multimargin.solvers._layout import entries, pair_bytes, sum_of_squares
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import packed, unpacked
 from multimargin.solvers._solution import Alpha, Solution, Start, Weights
@@ -34,8 +35,8 @@ from multimargin.solvers.rows._start import RowStart
 _CANDIDATES = 12
 _CENTROID_BUDGET = 1000  # list entries read per sample; 3 times more changed only the time
 _FOUND_PER_SCAN = 64  # violators that become active per sample and scan
-# ... but no more than take this much memory: a pair needs 4 bytes for each of its features, and
-# 394,754 samples of 90 words took 13.5 GB without it.
+# ... but no more than take this much memory: a pair needs 4 bytes for each feature of a sparse row,
+# and 394,754 samples of 90 words took 13.5 GB without it.
 _FOUND_BYTES = 2**32
 _FOUND_AT_LEAST = 8
 _FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
@@ -72,7 +73,7 @@ class ActiveSetSolver(RowStart):
         self._scans = 0
         self._least_coupling = 0.0  # raised when a batch was seen to overshoot
         self._classes_needed = _classes_needed(problem)
-        work = float(problem.X.nnz) * problem.n_classes
+        work = float(entries(problem.X)) * problem.n_classes
         self._scan_seconds = work / (_MULTIPLY_ADDS_PER_SECOND * self._threads)
         # Whether scans add up scores in double precision. With few classes they are a small part of
         # the work.
@@ -170,7 +171,7 @@ class ActiveSetSolver(RowStart):
         if start is not None:
             start = start.without_zeros(problem)
             self._workspace.begin(Lists(start.slot_begin, start.cls, start.scaled_to(problem)))
-        elif k <= _FEW_CLASSES and 4 * k * problem.X.nnz <= _ALL_ACTIVE_BYTES:
+        elif k <= _FEW_CLASSES and k * pair_bytes(problem.X) <= _ALL_ACTIVE_BYTES:
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
             others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
             slot_begin = np.arange(0, n * k + 1, k, dtype=np.int64)
@@ -221,7 +222,9 @@ class ActiveSetSolver(RowStart):
             load.touched,
             max(1, round(share * len(problem.y))),
             load.work,
-            may_divide=problem.facts.separable and not self._workspace.divided,
+            may_divide=problem.facts.separable
+            and not self._workspace.divided
+            and not isinstance(problem.X, np.ndarray),
         )
 
     def _work_inside(self, phase: Phase) -> str:
@@ -306,7 +309,7 @@ class ActiveSetSolver(RowStart):
         wanted = _FOUND_AT_FIRST if self._scans < 2 else _FOUND_PER_SCAN
         # With a small box a sample needs many classes to reach its margin: about 1 / (C k).
         wanted = max(wanted, min(self._classes_needed, 8 * _FOUND_PER_SCAN))
-        affordable = _FOUND_BYTES // (4 * max(1, self._problem.X.nnz))
+        affordable = _FOUND_BYTES // max(4, pair_bytes(self._problem.X))
         wanted = min(wanted, max(_FOUND_AT_LEAST, affordable))
         return min(wanted, self._problem.n_classes - 1)
 
@@ -356,8 +359,8 @@ class ActiveSetSolver(RowStart):
         return not self._agreed("time_limit" if self._seconds_left() < needed else "")
 
     def _layout_seconds(self, pairs: int) -> float:
-        entries = pairs * self._problem.X.nnz / len(self._problem.y)
-        return float(entries * _LAYOUT_SECONDS / self._threads)
+        touched = pairs * entries(self._problem.X) / len(self._problem.y)
+        return float(touched * _LAYOUT_SECONDS / self._threads)
 
 
 def _classes_needed(problem: Problem) -> int:
@@ -369,8 +372,6 @@ def _classes_needed(problem: Problem) -> int:
     """
     if not problem.facts.separable:
         return 1
-    # Not a dot product: BLAS would use threads of its own, and with rows of unit length the last
-    # digit decides.
-    squares = float(np.sum(np.square(problem.X.data))) / problem.X.shape[0] + problem.bias**2
+    squares = sum_of_squares(problem.X) / problem.X.shape[0] + problem.bias**2
     mean = 1.0 if problem.costs is None else float(problem.costs.total.mean()) / problem.n_classes
     return int(min(1e9, 2.0 * mean / max(1e-9, squares * float(np.median(problem.box)))))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin import _core
+from multimargin.solvers._layout import row_entries
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Weights
 from multimargin.solvers._solution import csr_weights
@@ -76,7 +77,7 @@ class LocalWorkspace:
     def load(self) -> Load:
         problem = self._problem
         slot_begin, cls, _ = self._engine.alpha()
-        work = int(np.diff(slot_begin) @ np.diff(problem.X.indptr).astype(np.int64))
+        work = int(np.diff(slot_begin) @ row_entries(problem.X))
         return Load(np.bincount(cls, minlength=problem.n_classes), work)
 
     def arrange(self) -> None:
