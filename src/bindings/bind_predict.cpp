@@ -98,8 +98,8 @@ void interruptible(const Work& work) {
 
 template <class T, class I>
 const Csr<T, I>& checked(const PyRows<T, I>& rows, const PyCoefficients<T>& weights) {
-  if (rows.view().cols > weights.view.features)
-    throw nb::value_error("rows have more features than the weights");
+  if (rows.view().cols != weights.view.features)
+    throw nb::value_error("rows have other features than the weights");
   return rows.view();
 }
 
@@ -145,8 +145,7 @@ template <class T, class I>
 void bind_products(nb::module_& m) {
   m.def("top", &top<T, I>, "rows"_a, "weights"_a, "isa"_a, "threads"_a, "cls_out"_a.noconvert(),
         "score_out"_a.noconvert());
-  m.def("scores", &scores<T, I>, "rows"_a, "weights"_a, "isa"_a, "threads"_a,
-        "out"_a.noconvert());
+  m.def("scores", &scores<T, I>, "rows"_a, "weights"_a, "isa"_a, "threads"_a, "out"_a.noconvert());
 }
 
 }  // namespace

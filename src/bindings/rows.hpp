@@ -1,4 +1,5 @@
-// The rows of X as Python hands them over, sparse or dense: arrays that are borrowed and kept alive.
+// The rows of X as Python hands them over, sparse or dense: arrays that are borrowed and kept
+// alive.
 #pragma once
 
 #include <utility>

@@ -26,7 +26,7 @@ void ActiveSet<T>::assign(std::vector<std::int64_t> slot_begin, std::vector<std:
 template <class T>
 template <class I>
 void ActiveSet<T>::lay_out(const Csr<T, I>& X, std::int32_t n_classes, Team& team) {
-  slots_.reserve_positions([&](std::int64_t i) { return X.end(i) - X.begin(i); });
+  slots_.reserve_positions([&](std::int64_t i) { return is_dense<I> ? 0 : X.end(i) - X.begin(i); });
   members_ = slots_.members(0, n_classes);
   const auto rows = [&](std::int32_t c, const auto& use) {
     members_.each(c, [&](std::int64_t i, std::int64_t) { use(i); });

@@ -3,7 +3,7 @@
 //
 // Memory: 4 bytes for each feature of each pair (where it lies in the class's weights), about 21
 // for each pair, and each weight that two pairs share once. Nothing of size features x classes or
-// samples x classes.
+// samples x classes. With dense rows: about 21 bytes for each pair, and all weights.
 #pragma once
 
 #include <cstdint>
@@ -71,6 +71,10 @@ class ActiveSet {
   template <class I, class Use>
   void each_member(const Csr<T, I>& X, std::int32_t c, const Use& use) const {
     members_.each(c, [&](std::int64_t i, std::int64_t slot) {
+      if constexpr (is_dense<I>) {
+        use(i, slot, [](std::int64_t t) { return t; });
+        return;
+      }
       const std::int64_t len = X.end(i) - X.begin(i);
       const std::uint32_t* at = slots_.position.data() + slots_.place[i] + slot * len;
       use(i, slot, [at](std::int64_t t) { return at[t]; });

@@ -14,6 +14,7 @@
 #include "common/rounding.hpp"
 #include "common/samples.hpp"
 #include "common/team.hpp"
+#include "dense_rows/dense_product.hpp"
 #include "scoring/block_product.hpp"
 
 namespace multimargin {
@@ -106,7 +107,10 @@ ClassScan<T> scan_classes(const Samples<T, I>& samples, const T* norm2,
     else
       kernels.exact_scan(X, classes.own, block, view, begin, end);
   };
-  found.complete = block_product<S>(team, n, X.cols, classes.count, fill, use, stop);
+  if constexpr (is_dense<I>)
+    found.complete = dense_product<S>(team, n, X.cols, classes.count, fill, use, stop);
+  else
+    found.complete = block_product<S>(team, n, X.cols, classes.count, fill, use, stop);
   return found;
 }
 

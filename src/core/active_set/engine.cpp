@@ -28,7 +28,8 @@ Engine<T, I>::Engine(const Samples<T, I>& samples, Formulation formulation, Isa 
       n_classes_(samples.n_classes),
       bias_(samples.bias),
       seed_(seed),
-      solver_(solver_kernels<T>(formulation, isa)),
+      isa_(isa),
+      solver_(solver_kernels<T>(formulation, isa, is_dense<I>)),
       scan_kernels_(scan_kernels<T, I>(formulation, isa)),
       team_(threads),
       norm2_(row_norms(X_, bias_)) {
@@ -54,7 +55,8 @@ WorkView<T> Engine<T, I>::view() {
 
 template <class T, class I>
 void Engine<T, I>::start_from_centroids(std::int32_t candidates, std::int64_t budget) {
-  SlotLists lists = nearest_centroids(X_, y_, n_classes_, candidates, budget, 0, X_.rows, team_);
+  SlotLists lists =
+      nearest_centroids(X_, y_, n_classes_, candidates, budget, 0, X_.rows, isa_, team_);
   std::vector<T> alpha(lists.cls.size(), T(0));
   assign(std::move(lists.slot_begin), std::move(lists.cls), std::move(alpha));
 }
@@ -167,7 +169,7 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
     least[i] = report_[i].least;
     first_loss[i] = report_[i].loss;
   }
-  const auto fill = [&](ClassBlock<S>& block, std::int32_t first, std::int32_t classes) {
+  const auto fill = [&](auto& block, std::int32_t first, std::int32_t classes) {
     for (std::int32_t k = 0; k < classes; ++k) {
       active_.each_weight(X_, first + k, [&](std::int32_t j, T w) { block.add(k, j, w); });
       block.set_intercept(k, static_cast<T>(bias_ * active_.w_bias()[first + k]));

@@ -80,6 +80,7 @@ class Engine {
   std::int32_t n_classes_;
   T bias_;
   std::uint64_t seed_;
+  Isa isa_;
   std::uint64_t passes_ = 0;
   SolverKernels<T> solver_;
   ScanKernels<T, I> scan_kernels_;

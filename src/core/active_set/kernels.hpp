@@ -35,8 +35,10 @@ struct WorkView {
   const std::int64_t* place;       // [n+1] where a sample's positions begin
   const std::uint32_t* position;   // slot-major: slot s, feature t at place + s*len + t
   const T* lone;                   // [pairs] sum of x^2 over the slot's lone features
-  T* const* w;                     // [K] the weights of each class; first comes a zero
-  T* w_bias;                       // [K] weight of the constant feature
+  // [K] the weights of each class; first comes a zero. Of dense rows: one of each feature, and
+  // neither positions nor lone features.
+  T* const* w;
+  T* w_bias;         // [K] weight of the constant feature
   const T* outside;  // [n] sum of a sample's variables that have no slot here; nullptr: zero
 };
 
@@ -103,8 +105,9 @@ struct SolverKernels {
   Report<T> (*close_account)(const Account<T>& account, T sum, T box);
 };
 
+// For positions or, if rows are dense, for weights of all features in order.
 template <class T>
-SolverKernels<T> solver_kernels(Formulation formulation, Isa isa);
+SolverKernels<T> solver_kernels(Formulation formulation, Isa isa, bool dense = false);
 
 // Threads own classes in runs of this many, so that no two share a cache line of
 // per-class arrays.

@@ -147,20 +147,19 @@ void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<S>& block,
   const double* norm = scan.norm + block.first_class;
   double largest = 0;
   for (int k = 0; k < block.classes; ++k) largest = norm[k] > largest ? norm[k] : largest;
-  for (std::int64_t i = begin; i < end; ++i) {
-    if (!(scan.norm2[i] > 0)) continue;
-    const Scores<S> s = row_scores(X, block, i);
+  each_row_scores(X, block, begin, end, [&](std::int64_t i, const Scores<S>& s) {
+    if (!(scan.norm2[i] > 0)) return;
     std::uint64_t mask = above(s, static_cast<S>(scan.threshold[i])) & classes;
-    if (mask == 0) continue;
+    if (mask == 0) return;
     const std::int32_t mine = y[i] - block.first_class;
     const bool holds_own = mine >= 0 && mine < block.classes;
     if (holds_own) mask &= ~(std::uint64_t{1} << mine);
-    if (mask == 0) continue;
+    if (mask == 0) return;
     if (scan.costs == nullptr)
       take_classes<F>(scan, block, s, One<S>{}, i, mask, holds_own, largest);
     else
       take_costly_classes<F>(scan, block, s, i, mask, holds_own, largest);
-  }
+  });
 }
 
 template <template <class> class F, class T, class I>

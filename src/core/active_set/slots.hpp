@@ -53,7 +53,7 @@ struct Slots {
         asked[p] = static_cast<T>(costs->at(own(i), other(p)));
   }
 
-  // Makes room for the positions. length(i): entries of sample i.
+  // Makes room for the positions. length(i): positions of a slot of sample i.
   template <class Length>
   void reserve_positions(const Length& length) {
     const std::int64_t n = samples();

@@ -3,7 +3,9 @@
 //
 // Only features that two samples of a class share have a place in its weights, numbered from 1 on
 // in the order in which a second sample brings them. Place 0 is kept zero for all others, the
-// *lone* features (see views.hpp).
+// *lone* features (see kernels.hpp).
+//
+// Classes of dense rows have a weight for each feature, in order, in whole cache lines.
 #pragma once
 
 #include <algorithm>
@@ -105,6 +107,12 @@ struct WeightLayout {
   void lay_out(const Csr<T, I>& X, std::int32_t classes, Team& team, const Rows& rows,
                const Placed& placed) {
     begin.assign(classes + 1, 0);
+    if constexpr (is_dense<I>) {
+      constexpr std::int64_t line = 64 / sizeof(T);
+      const std::int64_t stride = (X.cols + line - 1) / line * line;
+      for (std::int32_t c = 0; c < classes; ++c) begin[c + 1] = begin[c] + stride;
+      return;
+    }
     std::vector<FeaturePlaces> places(team.size());
     std::vector<std::vector<std::int32_t>> parts(class_tasks(classes));
     each_class(team, classes, [&](int thread, std::int32_t c) {
@@ -125,7 +133,7 @@ struct WeightLayout {
   }
 
   void open(FeaturePlaces& places, std::int64_t cols, std::int32_t c) const {
-    places.open(cols, feature.data() + begin[c], count(c));
+    if (!feature.empty()) places.open(cols, feature.data() + begin[c], count(c));
   }
 };
 
@@ -136,6 +144,10 @@ struct WeightLayout {
 template <class T, class I, class Members, class Use>
 void each_weight(const Csr<T, I>& X, const WeightLayout& layout, const T* w, std::int32_t c,
                  const Members& members, const Use& use) {
+  if constexpr (is_dense<I>) {
+    for (std::int64_t j = 0; j < X.cols; ++j) use(static_cast<std::int32_t>(j), w[j]);
+    return;
+  }
   const std::int32_t* feature = layout.feature.data() + layout.begin[c];
   const std::int64_t count = layout.count(c);
   for (std::int64_t p = 1; p < count; ++p) use(feature[p], w[p]);
@@ -164,10 +176,10 @@ double add_up_weights(const Csr<T, I>& X, T bias, std::int64_t count, const Memb
     for (std::int64_t t = 0; t < len; ++t) {
       const double value = coefficient * static_cast<double>(X.data[begin + t]);
       sum[place(t)] += value;
-      if (place(t) == 0) lone(value);
+      if (!is_dense<I> && place(t) == 0) lone(value);
     }
   });
-  sum[0] = 0;  // where the lone features went
+  if (!is_dense<I>) sum[0] = 0;  // where the lone features went
   for (std::int64_t p = 0; p < count; ++p) w[p] = static_cast<T>(sum[p]);
   return constant;
 }

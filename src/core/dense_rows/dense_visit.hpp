@@ -29,26 +29,48 @@ struct DenseVisit {
 
   T asked_of(std::int32_t slot) const { return asked == nullptr ? T(1) : asked[slot]; }
 
-  T own_score(const WorkView<T>& v) const {
-    T score;
-    const std::int32_t own = 0;
-    other_scores(v, &own, 1, &score);
-    return score;
+  // Scores with the classes of some slots; returns that of the own class, 0 if it is not at hand.
+  T scores(const WorkView<T>& v, const std::int32_t* slot, int count, T* score) const {
+    T own = 0;
+    int k = 0;
+    if (cls[0] >= 0) {  // with the first three of the others
+      const int more = count < 3 ? count : 3;
+      const std::int32_t first[4] = {0, slot[0], slot[1], slot[2]};
+      T sums[4];
+      some_scores(v, first, 1 + more, sums);
+      own = sums[0];
+      for (; k < more; ++k) score[k] = sums[1 + k];
+    }
+    for (; k < count; k += 4) some_scores(v, slot + k, count - k < 4 ? count - k : 4, score + k);
+    return own;
   }
 
-  // Scores with the classes of some slots.
-  void other_scores(const WorkView<T>& v, const std::int32_t* slot, int count, T* score) const {
+  // Scores of all slots but the first.
+  void all_scores(const WorkView<T>& v, T* out) const {
+    for (std::int32_t from = 1; from < slots; from += 4) {
+      const std::int32_t slot[4] = {from, from + 1, from + 2, from + 3};
+      some_scores(v, slot, slots - from < 4 ? slots - from : 4, out + from);
+    }
+  }
+
+  // Of one to four slots.
+  void some_scores(const WorkView<T>& v, const std::int32_t* slot, int count, T* score) const {
     const T* w[4];
-    int k = 0;
-    for (; k + 4 <= count; k += 4) {
-      for (int j = 0; j < 4; ++j) w[j] = v.w[cls[slot[k + j]]];
-      dot_some<4>(x, w, len, score + k);
+    for (int k = 0; k < count; ++k) w[k] = v.w[cls[slot[k]]];
+    switch (count) {
+      case 1:
+        dot_some<1>(x, w, len, score);
+        break;
+      case 2:
+        dot_some<2>(x, w, len, score);
+        break;
+      case 3:
+        dot_some<3>(x, w, len, score);
+        break;
+      default:
+        dot_some<4>(x, w, len, score);
     }
-    for (; k < count; ++k) {
-      w[0] = v.w[cls[slot[k]]];
-      dot_some<1>(x, w, len, score + k);
-    }
-    for (k = 0; k < count; ++k) score[k] += v.bias * v.w_bias[cls[slot[k]]];
+    for (int k = 0; k < count; ++k) score[k] += v.bias * v.w_bias[cls[slot[k]]];
   }
 
   // In double precision, of the weights as they are kept.

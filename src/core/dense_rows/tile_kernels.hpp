@@ -1,5 +1,5 @@
-// Dense rows times a block of classes: a few rows at a time with a cache line of classes, whose sums
-// stay in registers. Included once per instruction set; no library template.
+// Dense rows times a block of classes: a few rows at a time with a cache line of classes, whose
+// sums stay in registers. Included once per instruction set; no library template.
 //
 // A block lies in panels. Each score is added up over the features in their
 // order, as row_scores() does for sparse rows: the bits are the same.

@@ -116,9 +116,12 @@ namespace {
 // Where the t-th entry of x_i lies in the weights of the class whose places these are.
 template <class T, class I>
 auto places_of(const Csr<T, I>& X, const FeaturePlaces& places, std::int64_t i) {
-  const std::int64_t begin = X.begin(i);
-  const auto feature = X.features(i);
-  return [&places, begin, feature](std::int64_t t) { return places[feature[begin + t]]; };
+  if constexpr (is_dense<I>) {
+    return [](std::int64_t t) { return t; };
+  } else {
+    const I* feature = X.indices + X.begin(i);
+    return [&places, feature](std::int64_t t) { return places[feature[t]]; };
+  }
 }
 
 }  // namespace
@@ -199,11 +202,13 @@ double Bundle<T, I>::score(const BundleState<T>& state, std::int32_t k, const Fe
   const Csr<T, I>& X = problem_.X;
   const T* w = state.w.data() + layout_.begin[k];
   double dot = static_cast<double>(static_cast<T>(problem_.bias * state.w_bias[k]));
-  const auto feature = X.features(i);
-  for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
-    const std::int32_t at = places[feature[t]];
-    const T weight = at == 0 ? static_cast<T>(coefficient * X.data[t]) : w[at];
-    dot += static_cast<double>(X.data[t]) * static_cast<double>(weight);
+  const T* x = X.data + X.begin(i);
+  const std::int64_t len = X.end(i) - X.begin(i);
+  const auto place = places_of(X, places, i);
+  for (std::int64_t t = 0; t < len; ++t) {
+    const bool lone = !is_dense<I> && place(t) == 0;
+    const T weight = lone ? static_cast<T>(coefficient * x[t]) : w[place(t)];
+    dot += static_cast<double>(x[t]) * static_cast<double>(weight);
   }
   return dot;
 }
@@ -264,7 +269,7 @@ BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, const ScanRequest<
   for (std::int32_t k = 0; k < classes(); ++k)
     for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p) cls[next[sample_[p]]++] = k;
 
-  const auto fill = [&](ClassBlock<S>& block, std::int32_t first, std::int32_t some) {
+  const auto fill = [&](auto& block, std::int32_t first, std::int32_t some) {
     FeaturePlaces places;
     for (std::int32_t k = 0; k < some; ++k) {
       layout_.open(places, problem_.X.cols, first + k);

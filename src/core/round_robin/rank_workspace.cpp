@@ -11,17 +11,18 @@ template <class T, class I>
 RankWorkspace<T, I>::RankWorkspace(const Samples<T, I>& samples, Formulation formulation, Isa isa,
                                    int threads)
     : problem_(samples),
-      kernels_(solver_kernels<T>(formulation, isa)),
+      kernels_(solver_kernels<T>(formulation, isa, is_dense<I>)),
       shared_(!kernels_.separable),
       scan_kernels_(scan_kernels<T, I>(formulation, isa)),
       packing_(packing_kernels<T>(isa)),
+      isa_(isa),
       team_(threads) {}
 
 template <class T, class I>
 SlotLists RankWorkspace<T, I>::candidates(std::int32_t count, std::int64_t budget,
                                           std::int64_t from, std::int64_t to) {
   return nearest_centroids(problem_.X, problem_.y, problem_.n_classes, count, budget, from, to,
-                           team_);
+                           isa_, team_);
 }
 
 template <class T, class I>

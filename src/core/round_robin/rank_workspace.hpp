@@ -81,6 +81,7 @@ class RankWorkspace {
   bool shared_;  // a sample's variables share a budget
   ScanKernels<T, I> scan_kernels_;
   PackingKernels<T> packing_;
+  Isa isa_;
   Team team_;
   Periodically stop_;
   SharedClasses<T> shared_classes_;

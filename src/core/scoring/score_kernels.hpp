@@ -164,23 +164,37 @@ inline void keep_best_of(const Scores<T>& s, std::int32_t first_class, int class
   }
 }
 
+// The same of dense rows, some at a time; in dense_rows/tile_kernels.hpp.
+template <class T, class S, class Use>
+inline void each_tile(const Csr<T, Dense>& X, const BlockView<S>& block, std::int64_t begin,
+                      std::int64_t end, const Use& use);
+
+// Calls use(i, scores) for rows [begin, end).
+template <class T, class I, class S, class Use>
+inline void each_row_scores(const Csr<T, I>& X, const BlockView<S>& block, std::int64_t begin,
+                            std::int64_t end, const Use& use) {
+  if constexpr (is_dense<I>)
+    each_tile(X, block, begin, end, use);
+  else
+    for (std::int64_t i = begin; i < end; ++i) use(i, row_scores(X, block, i));
+}
+
 template <class T, class I>
 void top(const Csr<T, I>& X, const BlockView<T>& block, const BestView<T>& best, std::int64_t begin,
          std::int64_t end) {
-  for (std::int64_t i = begin; i < end; ++i) {
-    keep_best_of(row_scores(X, block, i), block.first_class, block.classes, best, i);
-  }
+  each_row_scores(X, block, begin, end, [&](std::int64_t i, const Scores<T>& s) {
+    keep_best_of(s, block.first_class, block.classes, best, i);
+  });
 }
 
 template <class T, class I>
 void scores(const Csr<T, I>& X, const BlockView<T>& block, T* out, std::int64_t stride,
             std::int64_t begin, std::int64_t end) {
-  for (std::int64_t i = begin; i < end; ++i) {
-    const Scores<T> s = row_scores(X, block, i);
+  each_row_scores(X, block, begin, end, [&](std::int64_t i, const Scores<T>& s) {
     const T* score = reinterpret_cast<const T*>(s.v);
     T* row = out + i * stride + block.first_class;
     for (int k = 0; k < block.classes; ++k) row[k] = score[k];
-  }
+  });
 }
 
 template <class T, class I>
