@@ -37,7 +37,9 @@ void ActiveSet<T>::lay_out(const Csr<T, I>& X, std::int32_t n_classes, Team& tea
     });
   };
   layout_.lay_out(X, n_classes, team, rows, placed);
-  w_.reset(static_cast<std::size_t>(layout_.begin.back()));
+  // Where the size stays the weights do, of dense rows they are then still right.
+  const auto size = static_cast<std::size_t>(layout_.begin.back());
+  if (!is_dense<I> || w_.size() != size) w_.reset(size);
   w_of_.resize(n_classes);
   for (std::int32_t c = 0; c < n_classes; ++c) w_of_[c] = w_.data() + layout_.begin[c];
   w_bias_.resize(n_classes);
@@ -55,7 +57,8 @@ double ActiveSet<T>::exact_coefficient(std::int64_t i, std::int64_t slot) const 
 
 template <class T>
 template <class I>
-void ActiveSet<T>::recompute(const Csr<T, I>& X, T bias, Team& team) {
+void ActiveSet<T>::recompute(const Csr<T, I>& X, T bias, const SolverKernels<T>& kernels,
+                             Team& team) {
   std::vector<std::vector<double>> sums(team.size());
   each_class(team, n_classes(), [&](int thread, std::int32_t c) {
     const auto members = [&](const auto& take) {
@@ -63,8 +66,9 @@ void ActiveSet<T>::recompute(const Csr<T, I>& X, T bias, Team& team) {
         take(i, exact_coefficient(i, slot), place);
       });
     };
-    w_bias_[c] = static_cast<T>(
-        add_up_weights(X, bias, layout_.count(c), members, [](double) {}, sums[thread], w_of_[c]));
+    w_bias_[c] = static_cast<T>(add_up_weights(
+        X, bias, layout_.count(c), members, [](double) {}, kernels.add_exact_row, sums[thread],
+        w_of_[c]));
   });
 }
 
@@ -109,7 +113,7 @@ template class ActiveSet<float>;
 template class ActiveSet<double>;
 #define MM_INSTANTIATE(T, I)                                                     \
   template void ActiveSet<T>::lay_out<I>(const Csr<T, I>&, std::int32_t, Team&); \
-  template void ActiveSet<T>::recompute<I>(const Csr<T, I>&, T, Team&);
+  template void ActiveSet<T>::recompute<I>(const Csr<T, I>&, T, const SolverKernels<T>&, Team&);
 MM_FOR_TYPES(MM_INSTANTIATE)
 #undef MM_INSTANTIATE
 

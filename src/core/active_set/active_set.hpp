@@ -33,7 +33,7 @@ class ActiveSet {
   // Computes the weights from alpha, in double precision and in an order that depends on the pairs
   // alone: rounding that moves have accumulated is gone.
   template <class I>
-  void recompute(const Csr<T, I>& X, T bias, Team& team);
+  void recompute(const Csr<T, I>& X, T bias, const SolverKernels<T>& kernels, Team& team);
 
   std::int64_t samples() const { return slots_.samples(); }
   std::int64_t pairs() const { return slot_begin().back() - samples(); }  // own classes not counted

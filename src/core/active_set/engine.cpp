@@ -64,16 +64,22 @@ void Engine<T, I>::start_from_centroids(std::int32_t candidates, std::int64_t bu
 template <class T, class I>
 void Engine<T, I>::assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
                           std::vector<T> alpha) {
-  active_.assign(std::move(slot_begin), std::move(cls), std::move(alpha), samples_.costs);
-  visits_.reset(static_cast<std::size_t>(X_.rows));
-  scanned_ = false;
-  active_.lay_out(X_, n_classes_, team_);
+  replace_pairs(std::move(slot_begin), std::move(cls), std::move(alpha));
   recompute();
 }
 
 template <class T, class I>
+void Engine<T, I>::replace_pairs(std::vector<std::int64_t> slot_begin,
+                                 std::vector<std::int32_t> cls, std::vector<T> alpha) {
+  active_.assign(std::move(slot_begin), std::move(cls), std::move(alpha), samples_.costs);
+  visits_.reset(static_cast<std::size_t>(X_.rows));
+  scanned_ = false;
+  active_.lay_out(X_, n_classes_, team_);
+}
+
+template <class T, class I>
 void Engine<T, I>::recompute() {
-  active_.recompute(X_, bias_, team_);
+  active_.recompute(X_, bias_, solver_, team_);
 }
 
 template <class T, class I>
@@ -116,7 +122,9 @@ void Engine<T, I>::merge_found() {
   found_ = {};
   margin_ = std::vector<T>();
   report_ = std::vector<Report<T>>();
-  assign(std::move(new_begin), std::move(new_cls), std::move(new_alpha));
+  replace_pairs(std::move(new_begin), std::move(new_cls), std::move(new_alpha));
+  // No alpha has changed. Weights of dense rows lie where they lay.
+  if constexpr (!is_dense<I>) recompute();
 }
 
 // ---------------------------------------------------------------- moving

@@ -68,6 +68,9 @@ class Engine {
 
  private:
   WorkView<T> view();
+  // Lays out the weights of other pairs, and leaves them to be computed.
+  void replace_pairs(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
+                     std::vector<T> alpha);
   void look_at_active();
   // Scores in type S.
   template <class S>

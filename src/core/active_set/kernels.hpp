@@ -103,6 +103,8 @@ struct SolverKernels {
   // Takes one pair into the account of its sample, and closes the account.
   void (*add_to_account)(T margin, T alpha, T box, Account<T>* account);
   Report<T> (*close_account)(const Account<T>& account, T sum, T box);
+  // Adds step times a dense row to sums.
+  void (*add_exact_row)(const T* x, std::int64_t len, double step, double* sum);
 };
 
 // For positions or, if rows are dense, for weights of all features in order.

@@ -56,6 +56,9 @@ struct Visit {
            coefficient * lone[slot];
   }
 
+  static void prefetch(const WorkView<T>&, std::int64_t) {}
+  static void prefetch_slots(const WorkView<T>&, std::int64_t) {}
+
   T asked_of(std::int32_t slot) const { return asked == nullptr ? T(1) : asked[slot]; }
 
   // Scores of all slots but the first.
@@ -203,6 +206,8 @@ void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>
                  int members) {
   for (std::int64_t k = b.begin + member; k < b.end; k += members) {
     const std::int64_t i = b.sample[k];
+    if (k + 2 * members < b.end) V<T>::prefetch_slots(v, b.sample[k + 2 * members]);
+    if (k + members < b.end) V<T>::prefetch(v, b.sample[k + members]);
     const V<T> s(v, i);
     const T* touch = b.touch + b.slot_at[k];
     T* step = b.steps_of(k);
@@ -237,6 +242,8 @@ void visit_samples(const WorkView<T>& v, const std::int32_t* samples, std::int64
                    const VisitRule<T>& rule, T* gap, T* violation, T* work) {
   for (std::int64_t e = 0; e < count; ++e) {
     const std::int64_t i = samples[e];
+    if (e + 2 < count) V<T>::prefetch_slots(v, samples[e + 2]);
+    if (e + 1 < count) V<T>::prefetch(v, samples[e + 1]);
     const V<T> s(v, i);
     Report<T> report;
     T* step = work;
@@ -281,7 +288,7 @@ template <class F, template <class> class V, class T>
 SolverKernels<T> make_solver_kernels() {
   return {F::kSeparable,      &solve_batch<F, V, T>, &apply_batch<V, T>,    &visit_samples<F, V, T>,
           &evaluate<F, V, T>, &solve_block<F, T>,    &solve_exchange<F, T>, &F::empty_loss,
-          &F::margin,         &F::add_to_account,    &F::close_account};
+          &F::margin,         &F::add_to_account,    &F::close_account,     &add_exact_row<T>};
 }
 
 }  // namespace MM_ISA

@@ -163,23 +163,27 @@ void each_weight(const Csr<T, I>& X, const WeightLayout& layout, const T* w, std
 
 // Adds up the `count` weights of a class in double precision, in the order of its members, and
 // rounds them to `w`. lone(value) is told of the weights that have no place. Returns the weight of
-// the constant feature.
-template <class T, class I, class Members, class Lone>
+// the constant feature. add_row: see SolverKernels.
+template <class T, class I, class Members, class Lone, class AddRow>
 double add_up_weights(const Csr<T, I>& X, T bias, std::int64_t count, const Members& members,
-                      const Lone& lone, std::vector<double>& sum, T* w) {
+                      const Lone& lone, AddRow add_row, std::vector<double>& sum, T* w) {
   sum.assign(count, 0.0);
   double constant = 0;
   members([&](std::int64_t i, double coefficient, const auto& place) {
     if (coefficient == 0) return;
     constant += coefficient * static_cast<double>(bias);
     const std::int64_t begin = X.begin(i), len = X.end(i) - begin;
+    if constexpr (is_dense<I>) {
+      add_row(X.data + begin, len, coefficient, sum.data());
+      return;
+    }
     for (std::int64_t t = 0; t < len; ++t) {
       const double value = coefficient * static_cast<double>(X.data[begin + t]);
       sum[place(t)] += value;
-      if (!is_dense<I> && place(t) == 0) lone(value);
+      if (place(t) == 0) lone(value);
     }
   });
-  if (!is_dense<I>) sum[0] = 0;  // where the lone features went
+  if constexpr (!is_dense<I>) sum[0] = 0;  // where the lone features went
   for (std::int64_t p = 0; p < count; ++p) w[p] = static_cast<T>(sum[p]);
   return constant;
 }

@@ -68,6 +68,12 @@ inline void add_row(const T* x, std::int64_t len, T step, T* w) {
   for (; t < len; ++t) w[t] += step * x[t];
 }
 
+// The same with sums in double precision.
+template <class T>
+void add_exact_row(const T* x, std::int64_t len, double step, double* sum) {
+  for (std::int64_t t = 0; t < len; ++t) sum[t] += step * static_cast<double>(x[t]);
+}
+
 // The product in double precision.
 template <class T>
 inline double exact_dot(const T* x, const T* w, std::int64_t len) {

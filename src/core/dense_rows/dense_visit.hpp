@@ -79,6 +79,26 @@ struct DenseVisit {
     return static_cast<double>(static_cast<T>(v.bias * v.w_bias[c])) + exact_dot(x, v.w[c], len);
   }
 
+  // Samples come in random order: what visits to them need is fetched while others are solved.
+  static void prefetch(const WorkView<T>& v, std::int64_t i) {
+    constexpr int line = 64 / sizeof(T);
+    const std::int64_t first = v.slot_begin[i], last = v.slot_begin[i + 1];
+    const T* x = v.x + v.row[i];
+    const std::int64_t len = v.row_end[i] - v.row[i];
+    for (std::int64_t t = 0; t < len && t < 64 * line; t += line) __builtin_prefetch(x + t);
+    for (std::int64_t p = first; p < last; p += line) __builtin_prefetch(v.alpha + p);
+    // Of the weights only where they begin: the processor goes on by itself.
+    for (std::int64_t p = first; p < last; ++p)
+      if (v.cls[p] >= 0 && !v.resting[p])
+        for (int k = 0; k < 4; ++k) __builtin_prefetch(v.w[v.cls[p]] + k * line);
+  }
+  // The same for which prefetch() will be called soon.
+  static void prefetch_slots(const WorkView<T>& v, std::int64_t i) {
+    __builtin_prefetch(v.cls + v.slot_begin[i]);
+    __builtin_prefetch(v.cls + v.slot_begin[i] + 16);
+    __builtin_prefetch(v.resting + v.slot_begin[i]);
+  }
+
   void add(const WorkView<T>& v, std::int32_t slot, T step) const {
     const std::int32_t c = cls[slot];
     add_row(x, len, step, v.w[c]);

@@ -136,8 +136,9 @@ void Bundle<T, I>::lay_out(Team& team) {
 }
 
 template <class T, class I>
-std::vector<double> Bundle<T, I>::make_bundle_state(const double* sums, BundleState<T>& out,
-                                                    Team& team) const {
+std::vector<double> Bundle<T, I>::make_bundle_state(const double* sums,
+                                                    const SolverKernels<T>& kernels,
+                                                    BundleState<T>& out, Team& team) const {
   const Csr<T, I>& X = problem_.X;
   const std::vector<std::int32_t>& own = problem_.own[bundle_];
   out.w.reset(static_cast<std::size_t>(layout_.begin.back()));
@@ -159,7 +160,8 @@ std::vector<double> Bundle<T, I>::make_bundle_state(const double* sums, BundleSt
     std::vector<double> sum;
     T* w = out.w.data() + layout_.begin[k];
     const double constant = add_up_weights(
-        X, problem_.bias, layout_.count(k), members, [&](double w) { squares += w * w; }, sum, w);
+        X, problem_.bias, layout_.count(k), members, [&](double w) { squares += w * w; },
+        kernels.add_exact_row, sum, w);
     for (std::int64_t p = 0; p < layout_.count(k); ++p)
       squares += static_cast<double>(w[p]) * static_cast<double>(w[p]);
     out.w_bias[k] = static_cast<T>(constant);

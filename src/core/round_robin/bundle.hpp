@@ -65,7 +65,8 @@ class Bundle {
 
   // Makes the bundle state that belongs to alpha and to the sums, with weights added up in double
   // precision and in a fixed order. Returns |w_c|^2 of its classes.
-  std::vector<double> make_bundle_state(const double* sums, BundleState<T>& out, Team& team) const;
+  std::vector<double> make_bundle_state(const double* sums, const SolverKernels<T>& kernels,
+                                        BundleState<T>& out, Team& team) const;
 
   // --- looking, at weights that have just been made
   // Exact scores of the bundle's own samples in their own classes.

@@ -63,7 +63,7 @@ template <class T, class I>
 std::vector<double> RankWorkspace<T, I>::make_bundle_state(std::int32_t bundle,
                                                            const double* sums) {
   BundleState<T>& state = bundle_states_[bundle];
-  std::vector<double> norm = owned(bundle).make_bundle_state(sums, state, team_);
+  std::vector<double> norm = owned(bundle).make_bundle_state(sums, kernels_, state, team_);
   owned(bundle).pack_alpha(shared_, state.alpha);
   return norm;
 }

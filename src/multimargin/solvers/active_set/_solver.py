@@ -123,7 +123,8 @@ class ActiveSetSolver(RowStart):
             if ended_by:
                 break
             missed = self._missed(scan, phase)
-            phase = Phase(stopping.target(scan) / missed, stopping.floor(scan) / missed)
+            target = stopping.target(scan, self._workspace.scan_share)
+            phase = Phase(target / missed, stopping.floor(scan) / missed)
             if not (self._passes >= _SLOW_PASSES and self._start_anew()):
                 self._workspace.merge_found()
             self._arrange()
@@ -222,9 +223,8 @@ class ActiveSetSolver(RowStart):
             load.touched,
             max(1, round(share * len(problem.y))),
             load.work,
-            may_divide=problem.facts.separable
-            and not self._workspace.divided
-            and not isinstance(problem.X, np.ndarray),
+            dense=isinstance(problem.X, np.ndarray),
+            may_divide=problem.facts.separable and not self._workspace.divided,
         )
 
     def _work_inside(self, phase: Phase) -> str:
