@@ -12,8 +12,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from multimargin.estimator._options import FitOptions
+from multimargin.formulations import FORMULATIONS
 from multimargin.models._label_costs import label_costs
-from multimargin.solvers._layout import Matrix, entries, largest
+from multimargin.solvers._engine_choice import FEW_CLASSES
+from multimargin.solvers._layout import Matrix, as_core_rows, entries, largest
 from multimargin.solvers._problem import Problem
 
 
@@ -74,18 +76,17 @@ def _check_not_empty(labels: NDArray[Any]) -> None:
 
 
 def problem_of(
-    options: FitOptions, X: Matrix, y: Any, sample_weight: ArrayLike | None
+    options: FitOptions, X: Any, y: Any, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[Any], Problem]:
-    """The classes, and the problem to solve, without samples of weight zero.
-
-    `X` is as `multimargin.solvers._layout.as_core_rows` makes it.
-    """
+    """The classes, and the problem to solve, without samples of weight zero."""
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
             "This solver needs samples of at least 2 classes in the data, but the data "
             f"contains only one class: {classes.tolist()[0]!r}"
         )
+    many = FORMULATIONS[options.formulation].sparse_dual and len(classes) > FEW_CLASSES
+    X = as_core_rows(X, many_classes=many)
     weight = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
     )

@@ -14,7 +14,7 @@ from multimargin.io._array_file import ModelFileError
 from multimargin.models._arguments import is_whole
 from multimargin.models._coef import ClassRows, canonical
 from multimargin.models._feature_major import FeatureMajorCache
-from multimargin.solvers._layout import Matrix, arrays_of, as_core_rows, core_rows
+from multimargin.solvers._layout import Matrix, arrays_of, as_core_csr, as_core_rows, core_rows
 
 # Dense input that has to be copied, for its order or its type, is so this many rows at a time.
 _DENSE_ROWS = 65_536
@@ -89,11 +89,12 @@ class LinearScores:
 
     def _parts(self, X: Any, first: int) -> Any:
         if not isinstance(X, np.ndarray):
-            yield slice(0, X.shape[0]), self._typed(as_core_rows(X), first)
+            yield slice(0, X.shape[0]), self._typed(as_core_csr(X), first)
             return
         for begin in range(0, X.shape[0], _DENSE_ROWS):
             end = min(X.shape[0], begin + _DENSE_ROWS)
-            yield slice(begin, end), self._typed(as_core_rows(X[begin:end]), first + begin)
+            part = as_core_rows(X[begin:end], many_classes=True)
+            yield slice(begin, end), self._typed(part, first + begin)
 
     def _typed(self, X: Matrix, first: int) -> Matrix:
         with np.errstate(over="ignore"):
