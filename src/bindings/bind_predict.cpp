@@ -7,7 +7,7 @@
 #include "bindings.hpp"
 #include "common/clock.hpp"
 #include "interrupt.hpp"
-#include "rows.hpp"
+#include "samples.hpp"
 #include "scoring/predict.hpp"
 #include "type_names.hpp"
 

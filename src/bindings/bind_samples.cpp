@@ -33,7 +33,8 @@ void bind_one(nb::module_& m) {
          double bias, std::shared_ptr<const PyLabelCosts> costs) {
         return new S(rows, y, box, n_classes, bias, std::move(costs));
       },
-      "rows"_a, "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a, "costs"_a = nb::none());
+      "rows"_a, "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a,
+      "costs"_a = nb::none());
 }
 
 }  // namespace

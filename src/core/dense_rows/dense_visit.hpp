@@ -87,10 +87,10 @@ struct DenseVisit {
     const std::int64_t len = v.row_end[i] - v.row[i];
     for (std::int64_t t = 0; t < len && t < 64 * line; t += line) __builtin_prefetch(x + t);
     for (std::int64_t p = first; p < last; p += line) __builtin_prefetch(v.alpha + p);
-    // Of the weights only where they begin: the processor goes on by itself.
     for (std::int64_t p = first; p < last; ++p)
       if (v.cls[p] >= 0 && !v.resting[p])
-        for (int k = 0; k < 4; ++k) __builtin_prefetch(v.w[v.cls[p]] + k * line);
+        for (std::int64_t t = 0; t < len && t < 16 * line; t += line)
+          __builtin_prefetch(v.w[v.cls[p]] + t);
   }
   // The same for which prefetch() will be called soon.
   static void prefetch_slots(const WorkView<T>& v, std::int64_t i) {
