@@ -12,6 +12,8 @@ from multimargin.solvers._layout import as_core_rows, core_rows
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._stopping import GapStopping
 from multimargin.solvers.active_set._solver import ActiveSetSolver
+from tests.support.memory_checkpoints import Shelf
+from tests.support.rank_runs import solve
 
 ISAS = [isa for isa in range(3) if _core.isa_available(isa)]
 
@@ -159,3 +161,17 @@ def test_samples_have_the_same_keys_in_both_layouts():
     X, _ = samples(n=200)
     X[3] = 0
     assert np.array_equal(row_keys(X), row_keys(sp.csr_matrix(X.astype(np.float64))))
+
+
+@pytest.mark.parametrize("formulation", ["ww", "cs"])
+def test_ranks_and_checkpoints_give_the_same_bits(formulation):
+    X, y = samples(n=300, classes=170, dtype=np.float32)
+    box = np.ones(len(y), dtype=np.float32)
+    problem = Problem(X, y.astype(np.int32), box, 170, 0.0, formulation)
+    shelf, options = Shelf(), {"bundles": 4, "tol": 1e-3}
+    one = solve(problem, ActiveSetSolver, shelf=shelf, **options)
+    assert one.solutions[0].converged
+    assert one.same_bits(solve(problem, ActiveSetSolver, 3, threads=2, **options))
+    middle = shelf.checkpoints[len(shelf.checkpoints) // 2]
+    again = solve(problem, ActiveSetSolver, 2, shelf=Shelf(), resume_from=middle, **options)
+    assert one.same_bits(again)

@@ -35,7 +35,8 @@ struct DenseVisit {
     int k = 0;
     if (cls[0] >= 0) {  // with the first three of the others
       const int more = count < 3 ? count : 3;
-      const std::int32_t first[4] = {0, slot[0], slot[1], slot[2]};
+      std::int32_t first[4] = {0};
+      for (int j = 0; j < more; ++j) first[1 + j] = slot[j];
       T sums[4];
       some_scores(v, first, 1 + more, sums);
       own = sums[0];
