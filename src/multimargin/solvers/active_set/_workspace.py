@@ -14,6 +14,8 @@ from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Weights
 from multimargin.solvers._solution import csr_weights
 
+_MANY_CLASSES = 4_000  # from which on scans of dense rows are dear; two sets were tried
+
 
 class Lists(NamedTuple):
     """Active classes of all samples, ragged: the own class first, whose alpha is not used."""
@@ -60,8 +62,10 @@ class LocalWorkspace:
         self._problem = problem
         if isinstance(problem.X, np.ndarray):
             # Scans of dense rows cost as much as five passes, and passes see little of the gap: 1.3
-            # million visits and 6 scans instead of 3.2 and 10 (28,630 x 256, 1,000 classes).
-            self.first_share, self.phase_share, self.scan_share = 0.1, 0.3, 0.3
+            # million visits and 6 scans instead of 3.2 and 10 (28,630 x 256, 1,000 classes). With
+            # 12,582 classes a scan costs as much as 36 passes.
+            self.first_share, self.phase_share = 0.1, 0.3
+            self.scan_share = 0.3 if problem.n_classes < _MANY_CLASSES else 0.1
         self._engine = _core.engine(problem.samples, problem.formulation, threads, seed, isa)
         self.nearest_centroids = self._engine.start_from_centroids
         self.run_pass = self._engine.run_pass
