@@ -54,7 +54,7 @@ def make_wordnet_embeddings(
     if n_classes is not None:
         whole_number("n_classes", n_classes, least=2)
     kind = float_type(dtype)
-    features, labels = load_wordnet_hypernyms(return_X_y=True, dtype=np.float32)
+    features, labels = load_wordnet_hypernyms(return_X_y=True, dtype=kind)
     decomposition = TruncatedSVD(n_features, random_state=random_state)
     X = normalize(decomposition.fit_transform(features)).astype(kind)
     if n_classes is None:
