@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "common/buffer.hpp"
 #include "common/csr.hpp"
 
 namespace multimargin::bindings {
@@ -35,6 +36,13 @@ template <class U>
 Out<U> to_numpy(std::vector<U> values) {
   auto* kept = new std::vector<U>(std::move(values));
   nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<U>*>(p); });
+  return Out<U>(kept->data(), {kept->size()}, owner);
+}
+
+template <class U>
+Out<U> to_numpy(Buffer<U> values) {
+  auto* kept = new Buffer<U>(std::move(values));
+  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<Buffer<U>*>(p); });
   return Out<U>(kept->data(), {kept->size()}, owner);
 }
 

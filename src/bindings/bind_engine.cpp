@@ -26,10 +26,11 @@ template <class T, class I>
 class PyEngine {
  public:
   PyEngine(const PySamples<T, I>& samples, Formulation formulation, Isa isa, int threads,
-           std::uint64_t seed)
+           std::uint64_t seed, bool hold_intercept)
       : samples_(samples) {
     nb::gil_scoped_release unlock;
-    engine_ = std::make_unique<Engine<T, I>>(samples_.view(), formulation, isa, threads, seed);
+    engine_ = std::make_unique<Engine<T, I>>(samples_.view(), formulation, isa, threads, seed,
+                                             hold_intercept);
     engine_->set_stop([this] { return interrupt_.stop(); });
     engine_->set_abort([this] { return interrupt_.interrupted(); });
   }
@@ -40,29 +41,34 @@ class PyEngine {
     unlocked(interrupt_, [&] { engine_->start_from_centroids(candidates, budget); });
   }
 
-  void assign(In<std::int64_t> slot_begin, In<std::int32_t> cls, In<T> alpha) {
+  void assign(In<std::int64_t> slot_begin, In<std::int32_t> cls, In<T> alpha,
+              std::optional<In<T>> w_bias) {
     if (static_cast<std::int64_t>(slot_begin.size()) != engine_->X().rows + 1 ||
         cls.size() != alpha.size() ||
         slot_begin.data()[slot_begin.size() - 1] != static_cast<std::int64_t>(cls.size()))
       throw nb::value_error("assign: slot_begin, cls and alpha do not fit each other");
+    if (w_bias && static_cast<std::int32_t>(w_bias->size()) != engine_->n_classes())
+      throw nb::value_error("assign: w_bias must have one entry per class");
+    std::vector<T> held;
+    if (w_bias) held.assign(w_bias->data(), w_bias->data() + w_bias->size());
     unlocked(interrupt_, [&] {
       engine_->assign({slot_begin.data(), slot_begin.data() + slot_begin.size()},
                       {cls.data(), cls.data() + cls.size()},
-                      {alpha.data(), alpha.data() + alpha.size()});
+                      {alpha.data(), alpha.data() + alpha.size()}, std::move(held));
     });
   }
 
-  void merge_found() {
-    unlocked(interrupt_, [&] { engine_->merge_found(); });
+  void merge_found(std::int32_t drawn) {
+    unlocked(interrupt_, [&] { engine_->merge_found(drawn); });
   }
 
   void recompute() {
     unlocked(interrupt_, [&] { engine_->recompute(); });
   }
 
-  PassReport run_pass(const VisitRule<double>& rule) {
+  PassReport run_pass(const VisitRule<double>& rule, bool settle) {
     PassReport report;
-    unlocked(interrupt_, [&] { report = engine_->run_pass(rule_in<T>(rule)); });
+    unlocked(interrupt_, [&] { report = engine_->run_pass(rule_in<T>(rule), settle); });
     return report;
   }
 
@@ -77,6 +83,9 @@ class PyEngine {
     const ActiveSet<T>& a = engine_->active();
     return nb::make_tuple(to_numpy(a.slot_begin()), to_numpy(a.cls()), to_numpy(a.alpha()));
   }
+
+  // Weights of the constant feature.
+  Out<T> w_bias() const { return to_numpy(engine_->active().w_bias()); }
 
   // The weights as CSR parts with sorted features and no zeros, and the constant's weights.
   Rows<T> weights() {
@@ -101,21 +110,24 @@ void bind_one(nb::module_& m) {
       .def("set_time_limit", &E::set_time_limit, "seconds"_a)
       .def("start_from_centroids", &E::start_from_centroids, "candidates"_a, "budget"_a)
       .def("assign", &E::assign, "slot_begin"_a.noconvert(), "cls"_a.noconvert(),
-           "alpha"_a.noconvert())
-      .def("merge_found", &E::merge_found)
+           "alpha"_a.noconvert(), "w_bias"_a.noconvert() = nb::none())
+      .def("merge_found", &E::merge_found, "drawn"_a = 0)
       .def("recompute", &E::recompute)
-      .def("run_pass", &E::run_pass, "rule"_a)
+      .def("run_pass", &E::run_pass, "rule"_a, "settle"_a = true)
       .def("scan", &E::scan, "capacity"_a, "idle"_a, "exact"_a = false)
       .def("alpha", &E::alpha)
+      .def("w_bias", &E::w_bias)
       .def("weights", &E::weights)
       .def_prop_ro("active_pairs", &E::active_pairs);
   m.def(
       "engine",
       [](const PySamples<T, I>& samples, const std::string& formulation, int threads,
-         std::uint64_t seed, std::optional<int> isa) {
-        return new E(samples, formulation_of(formulation), isa_of(isa), threads, seed);
+         std::uint64_t seed, std::optional<int> isa, bool hold_intercept) {
+        return new E(samples, formulation_of(formulation), isa_of(isa), threads, seed,
+                     hold_intercept);
       },
-      "samples"_a, "formulation"_a, "threads"_a, "seed"_a, "isa"_a = nb::none());
+      "samples"_a, "formulation"_a, "threads"_a, "seed"_a, "isa"_a = nb::none(),
+      "hold_intercept"_a = true);
 }
 
 void bind_visit_rule(nb::module_& m) {

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "bindings.hpp"
@@ -274,8 +275,9 @@ class PyRankWorkspace {
             s.alpha.data(), s.weight.data(), s.feature.data()};
   }
 
-  template <class U>
-  View<U> view(const std::vector<U>& values) {
+  template <class Values>
+  auto view(const Values& values) {
+    using U = std::remove_const_t<std::remove_pointer_t<decltype(values.data())>>;
     return View<U>(values.data(), {values.size()}, nb::find(this));
   }
 

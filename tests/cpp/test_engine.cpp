@@ -35,13 +35,13 @@ template <class T, class I>
 std::unique_ptr<Engine<T, I>> make_engine(const Problem<T, I>& p, double bias, Isa isa, int threads,
                                           Formulation formulation = Formulation::weston_watkins) {
   return std::make_unique<Engine<T, I>>(p.samples(static_cast<T>(bias)), formulation, isa, threads,
-                                        42);
+                                        42, true);
 }
 
 template <class T, class I>
 PassReport pass(Engine<T, I>& engine, const Plan& plan, bool everything, const Quiet& quiet) {
   return engine.run_pass(
-      rule_in<T>({plan.batch, everything, 0, -1, plan.coupling, quiet.gap, quiet.violation}));
+      rule_in<T>({plan.batch, everything, 0, -1, plan.coupling, quiet.gap, quiet.violation}), true);
 }
 
 double relative_gap(const ScanReport& scan) { return (scan.primal - scan.dual) / scan.primal; }
@@ -142,7 +142,7 @@ Solved<T> solve(const Problem<T, I>& p, double bias, Isa isa, int threads, const
     CHECK(scan.complete && scan.primal + slack<T>(scan.primal) >= scan.dual);
     result.reports.insert(result.reports.end(), {scan.primal, scan.dual, scan.violation});
     if (relative_gap(scan) <= target) break;
-    engine->merge_found();
+    engine->merge_found(0);
   }
   CHECK(relative_gap(scan) <= target);
   const double primal = naive_primal(p, *engine, bias, plan.formulation);
@@ -199,10 +199,11 @@ void abort_is_clean(int threads) {
                                           p.X.view().rows, best_isa(), team);
       std::vector<T> alpha(lists.cls.size(), T(0));
       ActiveSet<T> active;
-      active.assign(std::move(lists.slot_begin), std::move(lists.cls), std::move(alpha), nullptr);
+      active.assign(std::move(lists.slot_begin), std::move(lists.cls), std::move(alpha), nullptr,
+                    team);
       active.lay_out(p.X.view(), p.n_classes, team);
       const auto kernels = solver_kernels<T>(Formulation::weston_watkins, best_isa(), is_dense<I>);
-      active.recompute(p.X.view(), T(1), kernels, team);
+      active.recompute(p.X.view(), kernels, team);
     } catch (const Aborted&) {
       ++thrown;
     }
@@ -254,7 +255,7 @@ void stop_is_seen_by_all(int threads) {
   engine->set_stop([] { return true; });
   CHECK(!engine->scan(3, T(0)).complete || threads > 1);
   engine->set_stop(nullptr);
-  engine->merge_found();
+  engine->merge_found(0);
   CHECK(pass(*engine, Plan{8, 1.0}, true, kNever).complete);
 }
 
@@ -279,7 +280,7 @@ void small_problems(Formulation formulation) {
           pass(*engine, Plan{2, 1.0}, true, kNever);
           engine->recompute();
           engine->scan(2, T(0));
-          engine->merge_found();
+          engine->merge_found(0);
         }
         const ScanReport scan = engine->scan(2, T(0));
         CHECK(std::abs(scan.primal - scan.dual) <= 1e-3 * scan.primal);

@@ -1,5 +1,6 @@
 // One-vs-rest on seeded problems: certificates, the same bits for every number of threads, and
 // ends before the end.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -30,7 +31,10 @@ void check_reports(const OneVsRest<T, I>& solver, double tol) {
 
 template <class T>
 bool same(const SparseRows<T>& a, const SparseRows<T>& b) {
-  return a.begin == b.begin && a.index == b.index && a.value == b.value;
+  const auto equal = [](const auto& u, const auto& v) {
+    return std::equal(u.data(), u.data() + u.size(), v.data(), v.data() + v.size());
+  };
+  return a.begin == b.begin && equal(a.index, b.index) && equal(a.value, b.value);
 }
 
 template <class T, class I>

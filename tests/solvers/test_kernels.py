@@ -212,6 +212,49 @@ def test_scan_and_weights(name, isa, dtype, index, bias):
 
 
 @pytest.mark.parametrize("name", ACTIVE_SET)
+@pytest.mark.parametrize("isa", ISAS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scan_of_rare_features_in_several_groups(name, isa, dtype):
+    # Of 600 classes, two groups, features of up to 12 samples are rare.
+    k = 600
+    problem = make_problem(dtype, np.int32, bias=0.5, n=k + 20, d=40, k=k, formulation=name)
+    rare = sp.random(k + 20, 300, 0.008, random_state=2, dtype=dtype)
+    X = sp.hstack([problem.X, rare], format="csr")
+    counts = np.bincount(X.indices)
+    assert counts[:40].min() > 12 >= counts[40:].max()
+    problem = Problem(X, problem.y, problem.box, k, 0.5, name)
+    scans = []
+    for threads in (1, 3):
+        engine = _core.engine(problem.samples, name, threads=threads, seed=0, isa=isa)
+        engine.start_from_centroids(6, 100)
+        engine.run_pass(visit_rule(8))
+        engine.recompute()
+        scans += [engine.scan(5, -1.0), engine.scan(5, -1.0, True)]
+        primal, dual, violation, _ = twin_scan(engine, problem)
+        for scan in scans[-2:]:
+            assert scan.primal == pytest.approx(primal, rel=2e-5 if dtype == np.float32 else 1e-10)
+            assert scan.dual == pytest.approx(dual, rel=2e-5)
+            assert scan.violation == pytest.approx(violation, rel=1e-3)
+        engine.weights()  # gives back what the next scan has to make anew
+        scans += [engine.scan(5, -1.0), engine.scan(5, -1.0, True)]
+    seen = [(scan.primal, scan.dual, scan.violation, scan.found) for scan in scans]
+    assert len(set(seen[::2])) == len(set(seen[1::2])) == 1
+
+
+def test_weights_are_the_same_among_features_that_no_sample_has():
+    found = []
+    for features in (60, 60_000):  # the few weights of a class are sorted in another way there
+        problem = make_problem(np.float32, np.int32, bias=0.0)
+        problem.X.resize(120, features)
+        engine = _core.engine(problem.samples, "ww", threads=2, seed=0)
+        engine.start_from_centroids(6, 100)
+        engine.run_pass(visit_rule(8))
+        found.append(engine.weights())
+    for few, many in zip(*found, strict=True):
+        np.testing.assert_array_equal(few, many)
+
+
+@pytest.mark.parametrize("name", ACTIVE_SET)
 def test_pass_with_full_coupling_never_loses(name):
     problem = make_problem(np.float64, np.int32, bias=1.0, formulation=name)
     engine = _core.engine(problem.samples, name, threads=2, seed=1)

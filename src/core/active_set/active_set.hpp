@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "active_set/intercept.hpp"
 #include "active_set/slots.hpp"
 #include "active_set/weight_layout.hpp"
 #include "common/buffer.hpp"
@@ -24,16 +25,16 @@ class ActiveSet {
   // Starts anew from lists of classes: slot 0 of each sample is its own class, whose alpha is
   // replaced by the sum of the others. `slot_begin` has n+1 entries.
   void assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
-              std::vector<T> alpha, const LabelCosts* costs);
+              std::vector<T> alpha, const LabelCosts* costs, Team& team);
 
   // Lays out the weights for the pairs.
   template <class I>
   void lay_out(const Csr<T, I>& X, std::int32_t n_classes, Team& team);
 
-  // Computes the weights from alpha, in double precision and in an order that depends on the pairs
-  // alone: rounding that moves have accumulated is gone.
+  // Computes the weights of the features from alpha, in double precision and in an order that
+  // depends on the pairs alone: rounding that moves have accumulated is gone.
   template <class I>
-  void recompute(const Csr<T, I>& X, T bias, const SolverKernels<T>& kernels, Team& team);
+  void recompute(const Csr<T, I>& X, const SolverKernels<T>& kernels, Team& team);
 
   std::int64_t samples() const { return slots_.samples(); }
   std::int64_t pairs() const { return slot_begin().back() - samples(); }  // own classes not counted
@@ -42,7 +43,14 @@ class ActiveSet {
   const std::vector<std::int64_t>& slot_begin() const { return slots_.begin; }
   const std::vector<std::int32_t>& cls() const { return slots_.cls; }
   const std::vector<T>& alpha() const { return slots_.alpha; }
+  // Makes room for the heights that visits note.
+  void keep_heights() { slots_.height.assign(slots_.cls.size(), T(0)); }
+  // The variables, for the intercept.
+  InterceptView<T> intercept_view(const T* box, const T* curvature);
+  // Weights of the constant feature, see intercept.hpp.
   const std::vector<T>& w_bias() const { return w_bias_; }
+  std::vector<T>& w_bias() { return w_bias_; }
+  const ClassMembers& members() const { return members_; }
 
   // Calls use(feature, weight) for the weights of class c, each feature once.
   template <class I, class Use>
@@ -55,8 +63,31 @@ class ActiveSet {
     multimargin::each_weight(X, layout_, w_of_[c], c, members, use);
   }
 
+  // The same where positions have been given back; `places` is scratch of the calling thread.
+  template <class I, class Use>
+  void each_weight(const Csr<T, I>& X, std::int32_t c, FeaturePlaces& places,
+                   const Use& use) const {
+    layout_.open(places, X.cols, c);
+    const auto members = [&](const auto& take) {
+      members_.each(c, [&](std::int64_t i, std::int64_t slot) {
+        take(i, coefficient(i, slot),
+             [&, first = X.begin(i), feature = X.features(i)](std::int64_t t) {
+               return places[feature[first + t]];
+             });
+      });
+    };
+    multimargin::each_weight(X, layout_, w_of_[c], c, members, use);
+    places.close();
+  }
+
+  // Gives back the positions, most of the memory; lay_out() makes them anew.
+  void give_back_positions() { slots_.position = {}; }
+  bool has_positions() const {
+    return slots_.position.size() > 0 || slots_.place.empty() || slots_.place.back() == 0;
+  }
+
   // Sum of alpha, each times what is asked of its class, and |w_c|^2 of every class, lone features
-  // included, each in a fixed order.
+  // included and the constant one not, each in a fixed order.
   double alpha_sum(const LabelCosts* costs) const;
   std::vector<double> squared_norms(Team& team) const;
 
@@ -64,21 +95,37 @@ class ActiveSet {
   void fill(WorkView<T>& view);
 
  private:
+  // Lays out the weights of sparse rows, and notes where their features lie.
+  template <class I>
+  void place_features(const Csr<T, I>& X, std::int32_t n_classes, Team& team);
+
   std::int32_t n_classes() const { return static_cast<std::int32_t>(w_bias_.size()); }
 
   // Calls use(sample, slot, place) for the members of class c: place(t) is where the t-th feature
   // of the sample lies in the weights.
   template <class I, class Use>
   void each_member(const Csr<T, I>& X, std::int32_t c, const Use& use) const {
-    members_.each(c, [&](std::int64_t i, std::int64_t slot) {
-      if constexpr (is_dense<I>) {
+    if constexpr (is_dense<I>) {
+      members_.each(c, [&](std::int64_t i, std::int64_t slot) {
         use(i, slot, [](std::int64_t t) { return t; });
-        return;
-      }
-      const std::int64_t len = X.end(i) - X.begin(i);
-      const std::uint32_t* at = slots_.position.data() + slots_.place[i] + slot * len;
-      use(i, slot, [at](std::int64_t t) { return at[t]; });
-    });
+      });
+    } else {
+      const auto length = [&](std::int64_t i) { return X.end(i) - X.begin(i); };
+      const auto places = [&](std::int64_t i, std::int64_t slot) {
+        return slots_.position.data() + slots_.place[i] + slot * length(i);
+      };
+      members_.each(
+          c,
+          [&](std::int64_t i, std::int64_t slot) {
+            use(i, slot, [at = places(i, slot)](std::int64_t t) { return at[t]; });
+          },
+          [&](std::int64_t i, std::int64_t slot) {
+            if (slots_.alpha[slots_.begin[i] + slot] == 0) return;
+            prefetch(X.data + X.begin(i), length(i));
+            prefetch(X.indices + X.begin(i), length(i));
+            prefetch(places(i, slot), length(i));
+          });
+    }
   }
 
   // Of x_i in the weights of a slot's class: the sum of alpha in the own class, -alpha in others.

@@ -20,34 +20,47 @@ constexpr std::int64_t kSamplesPerTask = 512;
 
 template <class T, class I>
 Engine<T, I>::Engine(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads,
-                     std::uint64_t seed)
+                     std::uint64_t seed, bool hold_intercept)
     : samples_(samples),
       X_(samples.X),
       y_(samples.y),
       box_(samples.box),
       n_classes_(samples.n_classes),
       bias_(samples.bias),
+      holds_(hold_intercept && samples.bias != 0),
       seed_(seed),
       isa_(isa),
       solver_(solver_kernels<T>(formulation, isa, is_dense<I>)),
-      scan_kernels_(scan_kernels<T, I>(formulation, isa)),
+      scan_kernels_(scan_kernels<T>(formulation, isa)),
       team_(threads),
-      norm2_(row_norms(X_, bias_)) {
+      norm2_(row_norms(X_, bias_)),
+      rows_(X_, frequent_from(n_classes_)) {
+  if (holds_) curvature_ = held_curvatures(X_, bias_);
   row_.resize(X_.rows + 1);
   for (std::int64_t i = 0; i <= X_.rows; ++i) row_[i] = X_.begin(i);
   empty_value_ = empty_value(solver_, samples_, norm2_);
 }
 
 template <class T, class I>
+template <class Use>
+void Engine<T, I>::each_task(const Use& use) {
+  team_.for_each((X_.rows + kSamplesPerTask - 1) / kSamplesPerTask, [&](int, std::int64_t task) {
+    use(task * kSamplesPerTask, std::min(X_.rows, (task + 1) * kSamplesPerTask));
+  });
+}
+
+template <class T, class I>
 WorkView<T> Engine<T, I>::view() {
+  if (!active_.has_positions()) recompute();
   WorkView<T> v{};
   v.x = X_.data;
   v.row = row_.data();
   v.row_end = row_.data() + 1;
-  v.norm2 = norm2_.data();
+  v.norm2 = curvature();
   v.box = box_;
   v.bias = bias_;
   active_.fill(v);
+  v.holds_bias = holds_;
   return v;
 }
 
@@ -58,32 +71,58 @@ void Engine<T, I>::start_from_centroids(std::int32_t candidates, std::int64_t bu
   SlotLists lists =
       nearest_centroids(X_, y_, n_classes_, candidates, budget, 0, X_.rows, isa_, team_);
   std::vector<T> alpha(lists.cls.size(), T(0));
-  assign(std::move(lists.slot_begin), std::move(lists.cls), std::move(alpha));
+  assign(std::move(lists.slot_begin), std::move(lists.cls), std::move(alpha), {});
 }
 
 template <class T, class I>
 void Engine<T, I>::assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
-                          std::vector<T> alpha) {
+                          std::vector<T> alpha, std::vector<T> w_bias) {
   replace_pairs(std::move(slot_begin), std::move(cls), std::move(alpha));
   recompute();
+  hold_intercept(std::move(w_bias));
+}
+
+template <class T, class I>
+void Engine<T, I>::hold_intercept(std::vector<T> w_bias) {
+  if (!holds_) return;
+  heights_ = false;
+  active_.keep_heights();
+  if (w_bias.empty()) w_bias.assign(intercept_.begin(), intercept_.end());
+  active_.w_bias() = std::move(w_bias);
+}
+
+template <class T, class I>
+double Engine<T, I>::intercept_gap() const {
+  double sum = 0;
+  for (std::size_t c = 0; c < intercept_.size(); ++c) {
+    const double rest = static_cast<double>(active_.w_bias()[c]) - intercept_[c];
+    sum += rest * rest;
+  }
+  return sum / 2;
 }
 
 template <class T, class I>
 void Engine<T, I>::replace_pairs(std::vector<std::int64_t> slot_begin,
                                  std::vector<std::int32_t> cls, std::vector<T> alpha) {
-  active_.assign(std::move(slot_begin), std::move(cls), std::move(alpha), samples_.costs);
+  active_.assign(std::move(slot_begin), std::move(cls), std::move(alpha), samples_.costs, team_);
   visits_.reset(static_cast<std::size_t>(X_.rows));
   scanned_ = false;
-  active_.lay_out(X_, n_classes_, team_);
+  active_.lay_out(rows_.numbered(team_), n_classes_, team_);
 }
 
 template <class T, class I>
 void Engine<T, I>::recompute() {
-  active_.recompute(X_, bias_, solver_, team_);
+  if (!active_.has_positions()) active_.lay_out(rows_.numbered(team_), n_classes_, team_);
+  active_.recompute(rows_.numbered(team_), solver_, team_);
+  if (bias_ == 0)
+    intercept_.assign(n_classes_, 0.0);
+  else
+    intercept_ = intercept_of(intercept_view(), static_cast<double>(bias_), team_);
+  if (!holds_) active_.w_bias().assign(intercept_.begin(), intercept_.end());
 }
 
 template <class T, class I>
-void Engine<T, I>::merge_found() {
+void Engine<T, I>::merge_found(std::int32_t drawn) {
   if (!scanned_) throw std::logic_error("merge_found: there was no scan of this active set");
   const std::vector<std::int64_t>& begin = active_.slot_begin();
   const std::vector<std::int32_t>& cls = active_.cls();
@@ -92,16 +131,30 @@ void Engine<T, I>::merge_found() {
     return stays_active(alpha[p], margin_[p], report_[i].least);
   };
   const auto each_sample = [&](const auto& use) {
-    team_.for_each((X_.rows + kSamplesPerTask - 1) / kSamplesPerTask, [&](int, std::int64_t task) {
-      const std::int64_t end = std::min(X_.rows, (task + 1) * kSamplesPerTask);
-      for (std::int64_t i = task * kSamplesPerTask; i < end; ++i) use(i);
+    each_task([&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) use(i);
     });
+  };
+
+  const auto each_drawn = [&](std::int64_t i, const auto& use) {
+    if (drawn == 0) return;
+    const std::int32_t* found = found_.cls.data() + i * found_.capacity;
+    std::vector<std::int32_t> known(found, found + found_.count[i]);
+    known.insert(known.end(), cls.begin() + begin[i], cls.begin() + begin[i + 1]);
+    Random random(seed_, static_cast<std::uint64_t>(i));
+    for (std::int32_t k = 0; k < drawn; ++k) {
+      const auto c = static_cast<std::int32_t>(random.below(n_classes_));
+      if (std::find(known.begin(), known.end(), c) != known.end()) continue;
+      known.push_back(c);
+      use(c);
+    }
   };
 
   std::vector<std::int64_t> new_begin(X_.rows + 1, 0);
   each_sample([&](std::int64_t i) {
     std::int64_t slots = 1 + found_.count[i];
     for (std::int64_t p = begin[i] + 1; p < begin[i + 1]; ++p) slots += stays(i, p);
+    each_drawn(i, [&](std::int32_t) { ++slots; });
     new_begin[i + 1] = slots;
   });
   for (std::int64_t i = 0; i < X_.rows; ++i) new_begin[i + 1] += new_begin[i];
@@ -117,20 +170,35 @@ void Engine<T, I>::merge_found() {
       }
     const std::int32_t* found = found_.cls.data() + i * found_.capacity;
     for (std::int32_t k = 0; k < found_.count[i]; ++k) new_cls[to++] = found[k];
+    each_drawn(i, [&](std::int32_t c) { new_cls[to++] = c; });
   });
   // A scan keeps samples x capacity numbers, which nobody needs until the next one.
   found_ = {};
   margin_ = std::vector<T>();
   report_ = std::vector<Report<T>>();
+  std::vector<T> w_bias = active_.w_bias();
   replace_pairs(std::move(new_begin), std::move(new_cls), std::move(new_alpha));
   // No alpha has changed. Weights of dense rows lie where they lay.
   if constexpr (!is_dense<I>) recompute();
+  hold_intercept(std::move(w_bias));
 }
 
 // ---------------------------------------------------------------- moving
 
 template <class T, class I>
-PassReport Engine<T, I>::run_pass(const VisitRule<T>& rule) {
+void Engine<T, I>::settle_intercept(const VisitRule<T>& rule) {
+  std::vector<T> gap(X_.rows, T(0)), violation(X_.rows, T(0));
+  move_intercept(intercept_view(), solver_, static_cast<double>(bias_), active_.w_bias(),
+                 gap.data(), violation.data(), team_);
+  // A sample that was quiet may have to answer.
+  for (std::int64_t i = 0; i < X_.rows; ++i)
+    if (!is_quiet(rule, gap[i], violation[i])) visits_.wake(static_cast<std::int32_t>(i));
+}
+
+template <class T, class I>
+PassReport Engine<T, I>::run_pass(const VisitRule<T>& rule, bool settle) {
+  settle = settle && holds_;
+  if (settle && heights_) settle_intercept(rule);
   std::vector<std::int32_t> due;
   visits_.due(rule.everything, Random(seed_, passes_++), due);
   const std::vector<std::int64_t>& begin = active_.slot_begin();
@@ -140,8 +208,15 @@ PassReport Engine<T, I>::run_pass(const VisitRule<T>& rule) {
   due.erase(std::remove_if(due.begin(), due.end(), cannot_move), due.end());
   const WorkView<T> v = view();
   Pass<T> pass(solver_, n_classes_, active_.widest());
-  if (rule.batch > 1) return pass.together(v, due, visits_, rule, team_, shared_classes_, stop_);
-  return pass.alone(v, due, visits_, rule, [this] { return stop_(); });
+  PassReport report = rule.batch > 1
+                          ? pass.together(v, due, visits_, rule, team_, shared_classes_, stop_)
+                          : pass.alone(v, due, visits_, rule, [this] { return stop_(); });
+  if (holds_) {
+    intercept_ = intercept_of(intercept_view(), static_cast<double>(bias_), team_);
+    if (settle) report.gap += intercept_gap();
+    heights_ = heights_ || (rule.everything && report.complete);
+  }
+  return report;
 }
 
 // ---------------------------------------------------------------- looking
@@ -152,9 +227,17 @@ void Engine<T, I>::look_at_active() {
   margin_.resize(active_.cls().size());
   report_.resize(X_.rows);
   const WorkView<T> v = view();
-  team_.for_each((X_.rows + kSamplesPerTask - 1) / kSamplesPerTask, [&](int, std::int64_t task) {
-    solver_.evaluate(v, task * kSamplesPerTask, std::min(X_.rows, (task + 1) * kSamplesPerTask),
-                     own_.data(), margin_.data(), report_.data());
+  if constexpr (!is_dense<I>) {
+    const ClassMembers& members = active_.members();
+    each_class(team_, n_classes_, [&](int, std::int32_t c) {
+      const std::int64_t first = members.begin[c];
+      solver_.score_members(v, members.member.data() + first, members.begin[c + 1] - first,
+                            own_.data(), margin_.data());
+    });
+  }
+  each_task([&](std::int64_t begin, std::int64_t end) {
+    if constexpr (is_dense<I>) solver_.score_samples(v, begin, end, own_.data(), margin_.data());
+    solver_.report_margins(v, begin, end, own_.data(), margin_.data(), report_.data());
   });
 }
 
@@ -171,22 +254,27 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
   scanned_ = true;
   std::vector<double> norm = active_.squared_norms(team_);
   const double half_norm = std::accumulate(norm.begin(), norm.end(), 0.0) / 2;
-  for (double& n : norm) n = std::sqrt(n);
+  double half_held = 0, half_made = 0;  // of the constant feature: in the primal, in the dual
+  for (std::int32_t c = 0; c < n_classes_; ++c) {
+    const double held = static_cast<double>(active_.w_bias()[c]);
+    half_held += held * held / 2;
+    half_made += intercept_[c] * intercept_[c] / 2;
+    norm[c] = std::sqrt(norm[c] + held * held);
+  }
   std::vector<T> least(X_.rows), first_loss(X_.rows);
   for (std::int64_t i = 0; i < X_.rows; ++i) {
     least[i] = report_[i].least;
     first_loss[i] = report_[i].loss;
   }
-  const auto fill = [&](auto& block, std::int32_t first, std::int32_t classes) {
-    for (std::int32_t k = 0; k < classes; ++k) {
-      active_.each_weight(X_, first + k, [&](std::int32_t j, T w) { block.add(k, j, w); });
-      block.set_intercept(k, static_cast<T>(bias_ * active_.w_bias()[first + k]));
-    }
+  const Csr<T, I>& numbered = rows_.numbered(team_);
+  const auto fill = [&](int, std::int32_t c, const auto& put) {
+    active_.each_weight(numbered, c, put);
+    return static_cast<S>(static_cast<T>(bias_ * active_.w_bias()[c]));
   };
   std::vector<std::int32_t> class_of(n_classes_);
   std::iota(class_of.begin(), class_of.end(), 0);
   ClassScan<T> found = scan_classes<S>(
-      samples_, norm2_.data(),
+      samples_, rows_, norm2_.data(),
       ScanRequest<T>{own_.data(), least.data(), first_loss.data(), norm.data(), capacity, idle},
       {n_classes_, y_, class_of.data(), norm.data(), active_.slot_begin().data(),
        active_.cls().data()},
@@ -203,8 +291,9 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
     report.violation = std::max(report.violation, static_cast<double>(found.violation[i]));
   }
   const double norm_error = norm_rounding<T>() * half_norm;
-  report.primal = half_norm + norm_error + total + empty_value_;
-  report.dual = active_.alpha_sum(samples_.costs) - half_norm - norm_error + empty_value_;
+  report.primal = half_norm + half_held + norm_error + total + empty_value_;
+  report.dual =
+      active_.alpha_sum(samples_.costs) - half_norm - half_made - norm_error + empty_value_;
   report.rounding += 2 * norm_error;
   found_ = {};
   found_.capacity = capacity;
@@ -215,9 +304,16 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
 
 template <class T, class I>
 SparseRows<T> Engine<T, I>::weights() {
-  return list_weights<T>(team_, n_classes_, [&](int, std::int32_t c, const auto& use) {
-    active_.each_weight(X_, c, use);
-  });
+  // The weights may be gigabytes: positions make room for them.
+  active_.give_back_positions();
+  rows_.give_back_scans();
+  const Csr<T, I>& numbered = rows_.numbered(team_);
+  std::vector<FeaturePlaces> places(team_.size());
+  return list_weights<T>(
+      team_, n_classes_, X_.cols, [&](int thread, std::int32_t c, const auto& use) {
+        active_.each_weight(numbered, c, places[thread],
+                            [&](std::int32_t number, T w) { use(rows_.feature(number), w); });
+      });
 }
 
 #define MM_CLASS(T, I) template class Engine<T, I>;

@@ -10,6 +10,7 @@
 #include "active_set/active_set.hpp"
 #include "active_set/centroids.hpp"
 #include "active_set/class_scan.hpp"
+#include "active_set/intercept.hpp"
 #include "active_set/passes.hpp"
 #include "active_set/scan.hpp"
 #include "active_set/shared_classes.hpp"
@@ -19,6 +20,7 @@
 #include "common/samples.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
+#include "scoring/ordered_rows.hpp"
 
 namespace multimargin {
 
@@ -36,7 +38,7 @@ template <class T, class I>
 class Engine {
  public:
   Engine(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads,
-         std::uint64_t seed);
+         std::uint64_t seed, bool hold_intercept);
 
   // Both are asked about every 10 ms by the calling thread, and must not throw.
   // stop: true ends a pass or a scan early; the state stays whole.
@@ -46,21 +48,27 @@ class Engine {
 
   // --- the active set
   void start_from_centroids(std::int32_t candidates, std::int64_t budget);
+  // `w_bias`: weights of the constant feature to hold; empty: those that alpha makes.
   void assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
-              std::vector<T> alpha);
-  // Forgets pairs with alpha = 0 and no violation, adds the violators of the last scan.
-  void merge_found();
-  // Recomputes all weights from alpha.
+              std::vector<T> alpha, std::vector<T> w_bias);
+  // Forgets pairs with alpha = 0 and no violation, adds the violators of the last scan, and to each
+  // sample up to `drawn` classes by lot.
+  void merge_found(std::int32_t drawn);
+  // Recomputes the weights of all features from alpha.
   void recompute();
 
   // --- moving
-  PassReport run_pass(const VisitRule<T>& rule);
+  // `settle`: first move the intercept, whose gap is then included. It stays at first after the
+  // active set has changed, until all samples have been visited.
+  PassReport run_pass(const VisitRule<T>& rule, bool settle);
 
   // --- looking
   // `exact`: scores in double precision, for about twice the time.
   ScanReport scan(std::int32_t capacity, T idle, bool exact = false);
 
-  SparseRows<T> weights();  // one row per class
+  // One row per class. Gives back most of the memory, so that what comes next, if anything, begins
+  // with a new layout.
+  SparseRows<T> weights();
 
   const ActiveSet<T>& active() const { return active_; }
   std::int32_t n_classes() const { return n_classes_; }
@@ -71,7 +79,18 @@ class Engine {
   // Lays out the weights of other pairs, and leaves them to be computed.
   void replace_pairs(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
                      std::vector<T> alpha);
+  const T* curvature() const { return holds_ ? curvature_.data() : norm2_.data(); }
+  InterceptView<T> intercept_view() { return active_.intercept_view(box_, curvature()); }
+  // Sets the weights of the constant feature if they are held; see assign().
+  void hold_intercept(std::vector<T> w_bias);
+  // Moves the intercept and wakes samples that answer to it.
+  void settle_intercept(const VisitRule<T>& rule);
+  // 1/2 |v - B s|^2, see intercept.hpp.
+  double intercept_gap() const;
   void look_at_active();
+  // Calls use(begin, end) for ranges of samples, shared out among the team.
+  template <class Use>
+  void each_task(const Use& use);
   // Scores in type S.
   template <class S>
   ScanReport scan_in(std::int32_t capacity, T idle);
@@ -82,20 +101,26 @@ class Engine {
   const T* box_;
   std::int32_t n_classes_;
   T bias_;
+  bool holds_;  // whether the intercept is held while samples move; otherwise it moves with them
   std::uint64_t seed_;
   Isa isa_;
   std::uint64_t passes_ = 0;
   SolverKernels<T> solver_;
-  ScanKernels<T, I> scan_kernels_;
+  ScanKernels<T> scan_kernels_;
   Team team_;
   Periodically stop_;
 
   std::vector<std::int64_t> row_;
   std::vector<T> norm2_;
-  double empty_value_ = 0;  // primal = dual contribution of samples without entries
+  std::vector<T> curvature_;  // of visits while the intercept is held
+  double empty_value_ = 0;    // primal = dual contribution of samples without entries
   ActiveSet<T> active_;
+  std::vector<double> intercept_;  // [K] B s of alpha after the last pass, see intercept.hpp
+  bool heights_ = false;           // whether all samples were visited since the last assign()
   Visits visits_;
   SharedClasses<T> shared_classes_;
+
+  OrderedRows<T, I> rows_;  // the active set and scans know features by their numbers there
 
   // Last scan.
   bool scanned_ = false;  // since the active set changed

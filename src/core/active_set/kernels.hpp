@@ -24,13 +24,14 @@ struct WorkView {
   const T* x;                      // values of X, rows one after the other
   const std::int64_t* row;         // [n] where rows begin in x
   const std::int64_t* row_end;     // [n] where they end
-  const T* norm2;                  // [n] k_i = x_i.x_i, intercept included
+  const T* norm2;                  // [n] k_i = x_i.x_i, intercept included unless it is held
   const T* box;                    // [n]
   T bias;                          // value of the constant feature, 0: none
   const std::int64_t* slot_begin;  // [n+1] where a sample's slots begin
   const std::int32_t* cls;         // [pairs] class of each slot; slot 0, < 0: not at hand
   T* alpha;                        // [pairs] dual variables; slot 0: their sum
   const T* asked;                  // [pairs] margins asked of the classes; nullptr: 1 of all
+  T* height;                       // [pairs] see Slots; nullptr: not kept
   std::uint8_t* resting;           // [pairs] slots that only visits to everything look at
   const std::int64_t* place;       // [n+1] where a sample's positions begin
   const std::uint32_t* position;   // slot-major: slot s, feature t at place + s*len + t
@@ -39,7 +40,13 @@ struct WorkView {
   // neither positions nor lone features.
   T* const* w;
   T* w_bias;         // [K] weight of the constant feature
+  bool holds_bias;   // whether these stay, see intercept.hpp
   const T* outside;  // [n] sum of a sample's variables that have no slot here; nullptr: zero
+};
+
+// A slot of a sample.
+struct Member {
+  std::int32_t sample, slot;
 };
 
 // A slot whose class other samples of the batch touch too.
@@ -90,9 +97,15 @@ struct SolverKernels {
   // Visits samples one after the other, weights included. gap and violation: [n] by sample.
   void (*visit_samples)(const WorkView<T>&, const std::int32_t* samples, std::int64_t count,
                         const VisitRule<T>&, T* gap, T* violation, T* work);
-  // Scores of the active set at fixed weights: own score, exact, margins, reports.
-  void (*evaluate)(const WorkView<T>&, std::int64_t begin, std::int64_t end, double* own, T* margin,
-                   Report<T>* report);
+  // Scores of slots at fixed weights: exact ones of own classes by sample, the others by slot. Of
+  // sparse rows, the slots of a class; of dense rows, those of samples [begin, end).
+  void (*score_members)(const WorkView<T>&, const Member* members, std::int64_t count, double* own,
+                        T* score);
+  void (*score_samples)(const WorkView<T>&, std::int64_t begin, std::int64_t end, double* own,
+                        T* score);
+  // Makes margins of the scores of other classes, and reports of all.
+  void (*report_margins)(const WorkView<T>&, std::int64_t begin, std::int64_t end,
+                         const double* own, T* margin, Report<T>* report);
   // One block by itself.
   Report<T> (*solve_block)(const Block<T>&, T* alpha_out, T* work);
   // The same where the own class is not at hand.

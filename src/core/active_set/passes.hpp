@@ -46,6 +46,12 @@ class Visits {
     random.shuffle(out.data(), static_cast<std::int64_t>(out.size()));
   }
 
+  // Due at the next pass.
+  void wake(std::int32_t k) {
+    wait_[k] = 0;
+    pause_[k] = 1;
+  }
+
   void seen(std::int32_t k, bool quiet) {
     if (quiet) {
       pause_[k] = static_cast<std::uint8_t>(std::min(16, pause_[k] * 2));

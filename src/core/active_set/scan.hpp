@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "common/csr.hpp"
 #include "common/label_costs.hpp"
 #include "formulations/formulation.hpp"
 #include "formulations/sample_block.hpp"
@@ -39,17 +38,22 @@ struct ScanView {
   BestView<T> found;  // worst violators that are not active yet
 };
 
-// Adds losses and collects violators; scores in type T, or in double precision.
-template <class T, class I>
+// Adds losses and collects violators; scores in type T, or in double precision. `scratch` has room
+// for whole blocks of the rows' scores. Dense rows take one block at a time (dense_block.hpp).
+template <class T>
 struct ScanKernels {
-  void (*scan)(const Csr<T, I>&, const std::int32_t* y, const BlockView<T>&, const ScanView<T>&,
-               std::int64_t begin, std::int64_t end);
-  void (*exact_scan)(const Csr<T, I>&, const std::int32_t* y, const BlockView<double>&,
+  void (*scan)(const SplitView<T>&, const std::int32_t* y, const GroupView<T>&, const ScanView<T>&,
+               std::int64_t begin, std::int64_t end, T* scratch);
+  void (*exact_scan)(const SplitView<T>&, const std::int32_t* y, const GroupView<double>&,
+                     const ScanView<T>&, std::int64_t begin, std::int64_t end, double* scratch);
+  void (*scan_dense)(const Csr<T, Dense>&, const std::int32_t* y, const BlockView<T>&,
                      const ScanView<T>&, std::int64_t begin, std::int64_t end);
+  void (*exact_scan_dense)(const Csr<T, Dense>&, const std::int32_t* y, const BlockView<double>&,
+                           const ScanView<T>&, std::int64_t begin, std::int64_t end);
 };
 
-template <class T, class I>
-ScanKernels<T, I> scan_kernels(Formulation formulation, Isa isa);
+template <class T>
+ScanKernels<T> scan_kernels(Formulation formulation, Isa isa);
 
 // What a margin has to exceed, at any weights, to add to a sample's loss: where only the largest
 // one counts, that is at least the smallest of those that have something to give. They were

@@ -3,7 +3,8 @@
 #pragma once
 
 #include "active_set/scan.hpp"
-#include "scoring/score_kernels.hpp"
+#include "dense_rows/tile_kernels.hpp"
+#include "scoring/group_kernels.hpp"
 
 namespace multimargin {
 namespace MM_ISA {
@@ -16,6 +17,11 @@ inline bool is_active(const ScanView<T>& scan, std::int64_t i, std::int32_t c) {
   return found;
 }
 
+// The classes of a block.
+struct ClassRange {
+  std::int32_t first_class, classes;
+};
+
 // The margin 1 that is asked of every class without label costs; with them, an array.
 template <class S>
 struct One {
@@ -24,7 +30,7 @@ struct One {
 
 // Loss and bound of a sample with the classes of the mask taken into account.
 template <class F, class T, class S, class Asked>
-inline void add_few(const ScanView<T>& scan, const BlockView<S>& block, const Scores<S>& s, S own,
+inline void add_few(const ScanView<T>& scan, const ClassRange& block, const Scores<S>& s, S own,
                     const Asked& asked, std::int64_t i, std::uint64_t mask) {
   const S* score = reinterpret_cast<const S*>(s.v);
   const double* norm = scan.norm + block.first_class;
@@ -84,7 +90,7 @@ inline std::uint64_t exceeding(const Scores<S>& s, S own, S floor, const S* aske
 // The classes of the mask, which may add to the loss of sample i. Not inlined: a scan comes here
 // for few rows of a block, and its loop needs the registers.
 template <class F, class T, class S, class Asked>
-__attribute__((noinline)) void take_classes(const ScanView<T>& scan, const BlockView<S>& block,
+__attribute__((noinline)) void take_classes(const ScanView<T>& scan, const ClassRange& block,
                                             const Scores<S>& s, const Asked asked, std::int64_t i,
                                             std::uint64_t mask, bool holds_own,
                                             double largest_norm) {
@@ -121,10 +127,10 @@ __attribute__((noinline)) void take_classes(const ScanView<T>& scan, const Block
 // The same with label costs. The mask was made for the largest cost of the sample: classes that
 // have a smaller one, and score too little for that, are left out.
 template <class F, class T, class S>
-__attribute__((noinline)) void take_costly_classes(const ScanView<T>& scan,
-                                                   const BlockView<S>& block, const Scores<S>& s,
-                                                   std::int64_t i, std::uint64_t mask,
-                                                   bool holds_own, double largest_norm) {
+__attribute__((noinline)) void take_costly_classes(const ScanView<T>& scan, const ClassRange& block,
+                                                   const Scores<S>& s, std::int64_t i,
+                                                   std::uint64_t mask, bool holds_own,
+                                                   double largest_norm) {
   S asked[lanes<S>()];  // 0 outside the mask, where no margin is positive with any cost
   costs_of(*scan.costs, scan.label[i], scan.class_of + block.first_class, mask, asked);
   const S* score = reinterpret_cast<const S*>(s.v);
@@ -139,16 +145,22 @@ __attribute__((noinline)) void take_costly_classes(const ScanView<T>& scan,
     take_classes<F, T, S, const S*>(scan, block, s, asked, i, kept, holds_own, largest_norm);
 }
 
-// F is the formulation for scores of type S.
-template <class F, class T, class I, class S>
-void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<S>& block,
-          const ScanView<T>& scan, std::int64_t begin, std::int64_t end) {
-  const std::uint64_t classes = first_bits(block.classes);
-  const double* norm = scan.norm + block.first_class;
-  double largest = 0;
-  for (int k = 0; k < block.classes; ++k) largest = norm[k] > largest ? norm[k] : largest;
-  each_row_scores(X, block, begin, end, [&](std::int64_t i, const Scores<S>& s) {
-    if (!(scan.norm2[i] > 0)) return;
+// A block of classes as the rows that meet it see it. F is the formulation for scores of type S.
+template <class F, class T, class S>
+struct BlockScan {
+  const ScanView<T>& scan;
+  const std::int32_t* y;
+  ClassRange block;
+  std::uint64_t classes;
+  double largest = 0;  // of the classes' norms
+
+  BlockScan(const ScanView<T>& scan, const std::int32_t* y, const ClassRange& block)
+      : scan(scan), y(y), block(block), classes(first_bits(block.classes)) {
+    const double* norm = scan.norm + block.first_class;
+    for (int k = 0; k < block.classes; ++k) largest = norm[k] > largest ? norm[k] : largest;
+  }
+
+  void take(std::int64_t i, const Scores<S>& s) const {
     std::uint64_t mask = above(s, static_cast<S>(scan.threshold[i])) & classes;
     if (mask == 0) return;
     const std::int32_t mine = y[i] - block.first_class;
@@ -159,12 +171,49 @@ void scan(const Csr<T, I>& X, const std::int32_t* y, const BlockView<S>& block,
       take_classes<F>(scan, block, s, One<S>{}, i, mask, holds_own, largest);
     else
       take_costly_classes<F>(scan, block, s, i, mask, holds_own, largest);
+  }
+};
+
+// One block with rows [begin, end); `rare` are the scores of the rare features, `width` numbers a
+// row.
+template <class F, class T, class S>
+void scan_block(const SplitView<T>& X, const std::int32_t* y, const S* weights,
+                const ClassRange& block, const ScanView<T>& scan, std::int64_t begin,
+                std::int64_t end, const S* rare, int width) {
+  const BlockScan<F, T, S> rows(scan, y, block);
+  for (std::int64_t i = begin; i < end; ++i, rare += width)
+    if (scan.norm2[i] > 0) rows.take(i, block_scores(X, weights, rare, i));
+}
+
+// The same with dense rows.
+template <class F, class T, class S>
+void scan_dense_block(const Csr<T, Dense>& X, const std::int32_t* y, const BlockView<S>& block,
+                      const ScanView<T>& scan, std::int64_t begin, std::int64_t end) {
+  const BlockScan<F, T, S> rows(scan, y, {block.first_class, block.classes});
+  each_tile(X, block, begin, end, [&](std::int64_t i, const Scores<S>& s) {
+    if (scan.norm2[i] > 0) rows.take(i, s);
   });
 }
 
-template <template <class> class F, class T, class I>
-ScanKernels<T, I> make_scan_kernels() {
-  return {&scan<F<T>, T, I, T>, &scan<F<double>, T, I, double>};
+// A group with rows [begin, end), whose scores have room in `scratch`.
+template <class F, class T, class S>
+void scan_group(const SplitView<T>& X, const std::int32_t* y, const GroupView<S>& group,
+                const ScanView<T>& scan, std::int64_t begin, std::int64_t end, S* scratch) {
+  const int blocks = (group.classes + lanes<S>() - 1) / lanes<S>(), width = blocks * lanes<S>();
+  add_rare(X, group, begin, end, width, scratch);
+  for (int b = 0; b < blocks; ++b) {
+    const std::int32_t first = b * lanes<S>();
+    const std::int32_t left = group.classes - first;
+    const ClassRange block{group.first_class + first, left < lanes<S>() ? left : lanes<S>()};
+    scan_block<F>(X, y, group.dense + first * group.frequent, block, scan, begin, end,
+                  scratch + first, width);
+  }
+}
+
+template <template <class> class F, class T>
+ScanKernels<T> make_scan_kernels() {
+  return {&scan_group<F<T>, T, T>, &scan_group<F<double>, T, double>, &scan_dense_block<F<T>, T, T>,
+          &scan_dense_block<F<double>, T, double>};
 }
 
 }  // namespace MM_ISA

@@ -11,20 +11,28 @@
 #include "common/buffer.hpp"
 #include "common/csr.hpp"
 #include "common/label_costs.hpp"
+#include "common/prefetch.hpp"
+#include "common/team.hpp"
 
 namespace multimargin {
 
 // Slots of consecutive classes, class by class and in the order of samples.
 struct ClassMembers {
-  struct Member {
-    std::int32_t sample, slot;
-  };
   std::vector<std::int64_t> begin;  // [classes+1]
-  std::vector<Member> member;
+  Buffer<Member> member;
 
+  // soon(sample, slot) is called for a slot some time before use(sample, slot).
+  template <class Use, class Soon>
+  void each(std::int32_t c, const Use& use, const Soon& soon) const {
+    for (std::int64_t e = begin[c]; e < begin[c + 1]; ++e) {
+      if (e + kMembersAhead < begin.back())
+        soon(member[e + kMembersAhead].sample, member[e + kMembersAhead].slot);
+      use(member[e].sample, member[e].slot);
+    }
+  }
   template <class Use>
   void each(std::int32_t c, const Use& use) const {
-    for (std::int64_t e = begin[c]; e < begin[c + 1]; ++e) use(member[e].sample, member[e].slot);
+    each(c, use, [](std::int64_t, std::int64_t) {});
   }
 };
 
@@ -35,6 +43,9 @@ struct Slots {
   std::vector<T> alpha;                // slot 0: the sum of the others
   std::vector<T> asked;                // margins asked of the classes; empty: 1 of all
   std::vector<T> lone;                 // sum of x^2 over lone features
+  // With an intercept: asked - (w_y - w_c).x_i without the part of x_i's own variables in w, at its
+  // last visit. The margin is height + b_c - b_y - k_i (A_i + a_ic), whatever a_i has become.
+  std::vector<T> height;
   std::vector<std::uint8_t> resting;
   std::vector<std::int64_t> place;  // [n+1] where a sample's positions begin
   Buffer<std::uint32_t> position;   // slot-major
@@ -80,29 +91,42 @@ struct Slots {
     for (std::int64_t t = 0; t < len; ++t) {
       const std::int32_t known = places[feature[first + t]];
       at[t] = static_cast<std::uint32_t>(known);
-      if (known == 0) {
-        const double x = static_cast<double>(X.data[first + t]);
-        sum += x * x;
-      }
+      const double x = known == 0 ? static_cast<double>(X.data[first + t]) : 0.0;  // no branch
+      sum += x * x;
     }
     lone[begin[i] + slot] = static_cast<T>(sum);
   }
 
-  // The slots of classes first .. first + classes - 1.
-  ClassMembers members(std::int32_t first, std::int32_t classes) const {
-    const auto each = [&](const auto& use) {
-      for (std::int64_t i = 0; i < samples(); ++i)
+  // The slots of classes first .. first + classes - 1. Each member of the team counts and places
+  // those of samples that follow each other, so that a class has them in the order of samples.
+  ClassMembers members(std::int32_t first, std::int32_t classes, Team& team) const {
+    const std::int64_t n = samples(), parts = team.size();
+    const auto each = [&](std::int64_t part, const auto& use) {
+      for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i)
         for (std::int64_t p = begin[i]; p < begin[i + 1]; ++p)
           if (cls[p] >= first && cls[p] < first + classes) use(cls[p] - first, i, p - begin[i]);
     };
+    std::vector<std::vector<std::int64_t>> next(parts);
+    team.for_each(parts, [&](int, std::int64_t part) {
+      next[part].assign(classes, 0);
+      each(part, [&](std::int32_t c, std::int64_t, std::int64_t) { ++next[part][c]; });
+    });
     ClassMembers m;
     m.begin.assign(classes + 1, 0);
-    each([&](std::int32_t c, std::int64_t, std::int64_t) { ++m.begin[c + 1]; });
-    for (std::int32_t c = 0; c < classes; ++c) m.begin[c + 1] += m.begin[c];
-    m.member.resize(m.begin.back());
-    std::vector<std::int64_t> next(m.begin.begin(), m.begin.end() - 1);
-    each([&](std::int32_t c, std::int64_t i, std::int64_t slot) {
-      m.member[next[c]++] = {static_cast<std::int32_t>(i), static_cast<std::int32_t>(slot)};
+    for (std::int32_t c = 0; c < classes; ++c) {
+      std::int64_t at = m.begin[c];
+      for (auto& of_part : next) {
+        const std::int64_t count = of_part[c];
+        of_part[c] = at;
+        at += count;
+      }
+      m.begin[c + 1] = at;
+    }
+    m.member.reset(static_cast<std::size_t>(m.begin.back()));
+    team.for_each(parts, [&](int, std::int64_t part) {
+      each(part, [&](std::int32_t c, std::int64_t i, std::int64_t slot) {
+        m.member[next[part][c]++] = {static_cast<std::int32_t>(i), static_cast<std::int32_t>(slot)};
+      });
     });
     return m;
   }
@@ -113,6 +137,7 @@ struct Slots {
     view.cls = cls.data();
     view.alpha = alpha.data();
     view.asked = asked.empty() ? nullptr : asked.data();
+    view.height = height.empty() ? nullptr : height.data();
     view.resting = resting.data();
     view.place = place.data();
     view.position = position.data();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "active_set/kernels.hpp"
+#include "common/prefetch.hpp"
 #include "dense_rows/dense_visit.hpp"
 #include "formulations/sample_block.hpp"
 
@@ -61,11 +62,6 @@ struct Visit {
 
   T asked_of(std::int32_t slot) const { return asked == nullptr ? T(1) : asked[slot]; }
 
-  // Scores of all slots but the first.
-  void all_scores(const WorkView<T>& v, T* out) const {
-    for (std::int32_t slot = 1; slot < slots; ++slot) out[slot] = score(v, slot, -alpha[slot]);
-  }
-
   // Scores with the classes of some slots; returns that of the own class, 0 if it is not at hand.
   T scores(const WorkView<T>& v, const std::int32_t* slot, int count, T* out) const {
     const T own = cls[0] >= 0 ? score(v, 0, alpha[0]) : T(0);
@@ -89,7 +85,7 @@ struct Visit {
     T* w = v.w[c];
     scatter_add(x, at + slot * len, len, step, w);
     w[0] = 0;  // where the lone features went
-    v.w_bias[c] += step * v.bias;
+    if (!v.holds_bias) v.w_bias[c] += step * v.bias;
   }
 };
 
@@ -147,6 +143,13 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
   const T own = s.scores(v, slot, size, margin);
   for (int c = 0; c < size; ++c) margin[c] = F::margin(own, margin[c], s.asked_of(slot[c]));
   const T k = v.norm2[i];
+  if (v.height != nullptr && own_here) {
+    T* height = v.height + v.slot_begin[i];
+    const T b_own = v.bias * v.w_bias[s.cls[0]];
+    for (int c = 0; c < size; ++c)
+      height[slot[c]] =
+          margin[c] - (v.bias * v.w_bias[s.cls[slot[c]]] - b_own) + k * (s.alpha[0] + alpha[c]);
+  }
   const T left = F::kSeparable ? v.box[i] : room_of(v, i);
   Block<T> block{size, margin, alpha, v.box[i], left, k, nullptr};
   *report = own_here ? F::inspect(block) : F::inspect_exchange(block);
@@ -256,15 +259,44 @@ void visit_samples(const WorkView<T>& v, const std::int32_t* samples, std::int64
   }
 }
 
+// Class by class, whose weights then stay in a cache.
+template <class T>
+void score_members(const WorkView<T>& v, const Member* members, std::int64_t count, double* own,
+                   T* score) {
+  for (std::int64_t e = 0; e < count; ++e) {
+    const std::int64_t i = members[e].sample, slot = members[e].slot;
+    if (e + kMembersAhead < count) {
+      const Member& soon = members[e + kMembersAhead];
+      const Visit<T> s(v, soon.sample);
+      prefetch(s.x, s.len);
+      prefetch(s.at + soon.slot * s.len, s.len);
+    }
+    const Visit<T> s(v, i);
+    if (slot == 0)
+      own[i] = s.exact_own_score(v);
+    else
+      score[v.slot_begin[i] + slot] = s.score(v, static_cast<std::int32_t>(slot), -s.alpha[slot]);
+  }
+}
+
+// Of dense rows: a sample with some classes at a time, which share the loads of its features.
+template <class T>
+void score_samples(const WorkView<T>& v, std::int64_t begin, std::int64_t end, double* own,
+                   T* score) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const DenseVisit<T> s(v, i);
+    own[i] = s.exact_own_score(v);
+    s.all_scores(v, score + v.slot_begin[i]);
+  }
+}
+
 template <class F, template <class> class V, class T>
-void evaluate(const WorkView<T>& v, std::int64_t begin, std::int64_t end, double* own, T* margin,
-              Report<T>* report) {
+void report_margins(const WorkView<T>& v, std::int64_t begin, std::int64_t end, const double* own,
+                    T* margin, Report<T>* report) {
   for (std::int64_t i = begin; i < end; ++i) {
     const V<T> s(v, i);
-    own[i] = s.exact_own_score(v);
     T* m = margin + v.slot_begin[i];
     m[0] = 0;
-    s.all_scores(v, m);
     for (std::int32_t slot = 1; slot < s.slots; ++slot)
       m[slot] = F::margin(static_cast<T>(own[i]), m[slot], s.asked_of(slot));
     report[i] =
@@ -286,9 +318,20 @@ Report<T> solve_exchange(const Block<T>& block, T* alpha_out, T* work) {
 
 template <class F, template <class> class V, class T>
 SolverKernels<T> make_solver_kernels() {
-  return {F::kSeparable,      &solve_batch<F, V, T>, &apply_batch<V, T>,    &visit_samples<F, V, T>,
-          &evaluate<F, V, T>, &solve_block<F, T>,    &solve_exchange<F, T>, &F::empty_loss,
-          &F::margin,         &F::add_to_account,    &F::close_account,     &add_exact_row<T>};
+  return {F::kSeparable,
+          &solve_batch<F, V, T>,
+          &apply_batch<V, T>,
+          &visit_samples<F, V, T>,
+          &score_members<T>,
+          &score_samples<T>,
+          &report_margins<F, V, T>,
+          &solve_block<F, T>,
+          &solve_exchange<F, T>,
+          &F::empty_loss,
+          &F::margin,
+          &F::add_to_account,
+          &F::close_account,
+          &add_exact_row<T>};
 }
 
 }  // namespace MM_ISA

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/buffer.hpp"
 #include "common/csr.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
@@ -43,23 +44,33 @@ class FeaturePlaces {
   void number(const Csr<T, I>& X, const Rows& rows, std::vector<std::int32_t>& out) {
     make_room(X.cols);
     const std::size_t start = out.size();
+    std::size_t end = start + 1, met = 0;
     out.push_back(0);
     rows([&](std::int64_t i) {
-      const auto feature = X.features(i);
-      for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
-        std::int32_t& place = place_[feature[t]];
-        if (place == 0) {
-          place = kOnce;
-          met_.push_back(static_cast<std::int32_t>(feature[t]));
-        } else if (place == kOnce) {
-          place = static_cast<std::int32_t>(out.size() - start);
-          out.push_back(static_cast<std::int32_t>(feature[t]));
-        }
+      const std::int64_t first = X.begin(i), len = X.end(i) - first;
+      const auto grow = [len](std::vector<std::int32_t>& list, std::size_t used) {
+        const std::size_t need = used + static_cast<std::size_t>(len);
+        if (list.size() < need) list.resize(need + 4096);
+      };
+      grow(out, end);
+      grow(met_, met);
+      // Without branches, which nobody could predict: whether a feature was met before is chance.
+      for (std::int64_t t = 0; t < len; ++t) {
+        const auto j = static_cast<std::int32_t>(X.indices[first + t]);
+        const std::int32_t known = place_[j];
+        const auto fresh = static_cast<std::int32_t>(end - start);
+        met_[met] = j;
+        met += known == 0;
+        out[end] = j;
+        end += known == kOnce;
+        place_[j] = known == 0 ? kOnce : known == kOnce ? fresh : known;
       }
     });
-    for (std::int32_t j : met_)
-      if (place_[j] == kOnce) place_[j] = 0;
-    met_.clear();
+    out.resize(end);
+    for (std::size_t k = 0; k < met; ++k) {
+      std::int32_t& place = place_[met_[k]];
+      place = place == kOnce ? 0 : place;
+    }
     feature_ = out.data() + start;
     count_ = static_cast<std::int64_t>(out.size() - start);
   }
@@ -96,8 +107,8 @@ class FeaturePlaces {
 
 // The weights of some classes, one class after the other.
 struct WeightLayout {
-  std::vector<std::int64_t> begin;    // [classes+1]
-  std::vector<std::int32_t> feature;  // of each weight; a class's first one is place 0
+  std::vector<std::int64_t> begin;  // [classes+1]
+  Buffer<std::int32_t> feature;     // of each weight; a class's first one is place 0
 
   std::int64_t count(std::int32_t c) const { return begin[c + 1] - begin[c]; }
 
@@ -107,33 +118,45 @@ struct WeightLayout {
   void lay_out(const Csr<T, I>& X, std::int32_t classes, Team& team, const Rows& rows,
                const Placed& placed) {
     begin.assign(classes + 1, 0);
-    if constexpr (is_dense<I>) {
-      constexpr std::int64_t line = 64 / sizeof(T);
-      const std::int64_t stride = (X.cols + line - 1) / line * line;
-      for (std::int32_t c = 0; c < classes; ++c) begin[c + 1] = begin[c] + stride;
-      return;
-    }
     std::vector<FeaturePlaces> places(team.size());
+    // Of one task, per thread: the memory of a part is asked for once, when its size is known.
+    std::vector<std::vector<std::int32_t>> growing(team.size());
     std::vector<std::vector<std::int32_t>> parts(class_tasks(classes));
-    each_class(team, classes, [&](int thread, std::int32_t c) {
-      std::vector<std::int32_t>& part = parts[c / kClassesPerTask];
-      const std::size_t start = part.size();
-      places[thread].number(X, [&](const auto& use) { rows(c, use); }, part);
-      placed(c, places[thread]);
-      places[thread].close();
-      begin[c + 1] = static_cast<std::int64_t>(part.size() - start);
+    team.for_each(class_tasks(classes), [&](int thread, std::int64_t task) {
+      std::vector<std::int32_t>& part = growing[thread];
+      part.clear();
+      const std::int32_t first = static_cast<std::int32_t>(task) * kClassesPerTask;
+      const std::int32_t last = std::min(classes, first + kClassesPerTask);
+      for (std::int32_t c = first; c < last; ++c) {
+        const std::size_t start = part.size();
+        places[thread].number(X, [&](const auto& use) { rows(c, use); }, part);
+        placed(c, places[thread]);
+        places[thread].close();
+        begin[c + 1] = static_cast<std::int64_t>(part.size() - start);
+      }
+      parts[task] = part;
     });
+    growing = {};
     for (std::int32_t c = 0; c < classes; ++c) begin[c + 1] += begin[c];
-    feature.resize(begin.back());
+    feature.reset(static_cast<std::size_t>(begin.back()));
     team.for_each(class_tasks(classes), [&](int, std::int64_t task) {
       std::copy(parts[task].begin(), parts[task].end(),
-                feature.begin() + begin[task * kClassesPerTask]);
+                feature.data() + begin[task * kClassesPerTask]);
       parts[task] = {};
     });
   }
 
+  // For dense rows: weights of type T.
+  template <class T>
+  void lay_out_dense(std::int64_t cols, std::int32_t classes) {
+    constexpr std::int64_t line = 64 / sizeof(T);
+    const std::int64_t stride = (cols + line - 1) / line * line;
+    begin.assign(classes + 1, 0);
+    for (std::int32_t c = 0; c < classes; ++c) begin[c + 1] = begin[c] + stride;
+  }
+
   void open(FeaturePlaces& places, std::int64_t cols, std::int32_t c) const {
-    if (!feature.empty()) places.open(cols, feature.data() + begin[c], count(c));
+    if (feature.size() > 0) places.open(cols, feature.data() + begin[c], count(c));
   }
 };
 
@@ -188,31 +211,81 @@ double add_up_weights(const Csr<T, I>& X, T bias, std::int64_t count, const Memb
   return constant;
 }
 
+// The weights of one class on their way into the order of features: scratch of a thread. Many are
+// marked in an array of all features, few are sorted. With marks the export of 12,582 classes took
+// 0.32 s instead of 0.60.
+template <class T>
+class FeatureSort {
+ public:
+  void begin(std::int64_t weights, std::int64_t features) {
+    marking_ = weights > features / 256;
+    if (!marking_ || !marks_.empty()) return;
+    marks_.assign(static_cast<std::size_t>(features / 64 + 1), 0);
+    value_.resize(static_cast<std::size_t>(features));
+  }
+
+  void put(std::int32_t feature, T value) {
+    if (!marking_) {
+      few_.emplace_back(feature, value);
+      return;
+    }
+    marks_[feature / 64] |= std::uint64_t{1} << feature % 64;
+    value_[feature] = value;
+  }
+
+  // Calls use(feature, value) in the order of features, and forgets them.
+  template <class Use>
+  void take(const Use& use) {
+    if (marking_) {
+      for (std::size_t word = 0; word < marks_.size(); ++word) {
+        for (std::uint64_t left = marks_[word]; left != 0; left &= left - 1) {
+          const auto feature = static_cast<std::int32_t>(word * 64 + __builtin_ctzll(left));
+          use(feature, value_[feature]);
+        }
+        marks_[word] = 0;
+      }
+      return;
+    }
+    std::sort(few_.begin(), few_.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [feature, value] : few_) use(feature, value);
+    few_.clear();
+  }
+
+ private:
+  bool marking_ = false;
+  std::vector<std::uint64_t> marks_;
+  std::vector<T> value_;  // [features]
+  std::vector<std::pair<std::int32_t, T>> few_;
+};
+
 // Lists weights as sorted rows, one per class. each(thread, c, use) calls use(feature, weight).
 template <class T, class Each>
-SparseRows<T> list_weights(Team& team, std::int32_t classes, const Each& each) {
+SparseRows<T> list_weights(Team& team, std::int32_t classes, std::int64_t features,
+                           const Each& each) {
   // Counted first: a copy of all of them, to be moved to where they belong, would be gigabytes.
   SparseRows<T> rows;
   rows.begin.assign(classes + 1, 0);
   each_class(team, classes, [&](int thread, std::int32_t c) {
-    each(thread, c, [&](std::int32_t, T w) { rows.begin[c + 1] += w != 0; });
+    std::int64_t count = 0;
+    each(thread, c, [&](std::int32_t, T w) { count += w != 0; });
+    rows.begin[c + 1] = count;
   });
   for (std::int32_t c = 0; c < classes; ++c) rows.begin[c + 1] += rows.begin[c];
-  rows.index.resize(rows.begin[classes]);
-  rows.value.resize(rows.begin[classes]);
+  rows.index.reset(static_cast<std::size_t>(rows.begin[classes]));
+  rows.value.reset(static_cast<std::size_t>(rows.begin[classes]));
+  std::vector<FeatureSort<T>> sorts(team.size());
   each_class(team, classes, [&](int thread, std::int32_t c) {
-    std::vector<std::pair<std::int32_t, T>> row;
-    row.reserve(static_cast<std::size_t>(rows.begin[c + 1] - rows.begin[c]));
+    FeatureSort<T>& sort = sorts[thread];
+    sort.begin(rows.begin[c + 1] - rows.begin[c], features);
     each(thread, c, [&](std::int32_t j, T w) {
-      if (w != 0) row.emplace_back(j, w);
+      if (w != 0) sort.put(j, w);
     });
-    std::sort(row.begin(), row.end(),
-              [](const auto& a, const auto& b) { return a.first < b.first; });
     std::int64_t at = rows.begin[c];
-    for (const auto& [j, w] : row) {
+    sort.take([&](std::int32_t j, T w) {
       rows.index[at] = j;
       rows.value[at++] = w;
-    }
+    });
   });
   return rows;
 }

@@ -27,29 +27,21 @@ class Buffer {
   }
   ~Buffer() { std::free(data_); }
 
-  // Makes room for `count` elements; what was in the buffer is lost. Gigabytes are given back as
-  // soon as a quarter of them is not needed, less is kept for the next time.
+  // Makes room for `count` elements; what was in the buffer is lost. A large buffer has room to
+  // grow and is kept, which takes no memory: what was never touched, or is given back, is not
+  // there.
   void reset(std::size_t count) {
-    const bool large = capacity_ * sizeof(U) > kLarge;
-    if (count <= capacity_ && count * 4 >= capacity_ * (large ? 3 : 1)) {
+    if (count <= capacity_ && (is_large() || count * 4 >= capacity_)) {
       size_ = count;
+      give_back_rest();
       return;
     }
     std::free(data_);
     data_ = nullptr;
     size_ = capacity_ = 0;
-    constexpr std::size_t huge = std::size_t{2} << 20;
-    const std::size_t align = count * sizeof(U) >= huge ? huge : 64;
-    const std::size_t bytes = (count * sizeof(U) + align - 1) / align * align;
-    if (bytes == 0) return;
-    void* p = std::aligned_alloc(align, bytes);
-    if (p == nullptr) throw std::bad_alloc();
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    if (align == huge) madvise(p, bytes, MADV_HUGEPAGE);
-#endif
-    data_ = static_cast<U*>(p);
+    if (count * sizeof(U) <= kLarge || !allocate(count + count / 2))
+      if (!allocate(count)) throw std::bad_alloc();
     size_ = count;
-    capacity_ = bytes / sizeof(U);
   }
 
   U* data() { return data_; }
@@ -65,7 +57,32 @@ class Buffer {
   }
 
  private:
-  static constexpr std::size_t kLarge = std::size_t{1} << 30;
+  static constexpr std::size_t kLarge = std::size_t{1} << 26, kHuge = std::size_t{2} << 20;
+
+  bool is_large() const { return capacity_ * sizeof(U) > kLarge; }
+
+  bool allocate(std::size_t count) {
+    const std::size_t align = count * sizeof(U) >= kHuge ? kHuge : 64;
+    const std::size_t bytes = (count * sizeof(U) + align - 1) / align * align;
+    if (bytes == 0) return true;
+    void* p = std::aligned_alloc(align, bytes);
+    if (p == nullptr) return false;
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    if (align == kHuge) madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    data_ = static_cast<U*>(p);
+    capacity_ = bytes / sizeof(U);
+    return true;
+  }
+
+  void give_back_rest() {
+#if defined(__linux__)
+    const std::size_t used = (size_ * sizeof(U) + kHuge - 1) / kHuge * kHuge;
+    const std::size_t all = capacity_ * sizeof(U) / kHuge * kHuge;
+    if (is_large() && used < all)
+      madvise(reinterpret_cast<char*>(data_) + used, all - used, MADV_DONTNEED);
+#endif
+  }
 
   U* data_ = nullptr;
   std::size_t size_ = 0;

@@ -4,13 +4,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/buffer.hpp"
+
 namespace multimargin {
 
 template <class T>
 struct SparseRows {
   std::vector<std::int64_t> begin;
-  std::vector<std::int32_t> index;
-  std::vector<T> value;
+  Buffer<std::int32_t> index;
+  Buffer<T> value;
 };
 
 }  // namespace multimargin

@@ -17,7 +17,7 @@ namespace multimargin {
 constexpr std::int64_t kDenseChunk = 252;  // a multiple of the rows of a tile
 constexpr std::int64_t kDenseBlocks = 16;
 
-// fill(block, first_class, classes) writes a block; use(view, begin, end) takes rows.
+// fill(thread, block, first_class, classes) writes a block; use(view, begin, end) takes rows.
 // stop() is asked by the calling thread before each chunk; true ends the product early.
 // Returns whether it went to the end.
 template <class T, class Fill, class Use>
@@ -30,11 +30,11 @@ bool dense_product(Team& team, std::int64_t rows, std::int64_t features, std::in
   std::atomic<bool> ending{false};
   for (std::int64_t base = 0; base < blocks; base += kDenseBlocks) {
     const std::int64_t count = std::min(kDenseBlocks, blocks - base);
-    team.for_each(count, [&](int, std::int64_t b) {
+    team.for_each(count, [&](int thread, std::int64_t b) {
       const auto first = static_cast<std::int32_t>((base + b) * width);
       const std::int32_t classes = std::min(width, n_classes - first);
       held[b].start(features, first, classes);
-      fill(held[b], first, classes);
+      fill(thread, held[b], first, classes);
     });
     team.for_each(chunks, [&](int thread, std::int64_t k) {
       if (thread == 0 && stop && stop()) ending = true;

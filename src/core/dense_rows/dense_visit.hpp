@@ -103,7 +103,7 @@ struct DenseVisit {
   void add(const WorkView<T>& v, std::int32_t slot, T step) const {
     const std::int32_t c = cls[slot];
     add_row(x, len, step, v.w[c]);
-    v.w_bias[c] += step * v.bias;
+    if (!v.holds_bias) v.w_bias[c] += step * v.bias;
   }
 };
 

@@ -51,7 +51,7 @@ std::vector<std::int32_t> nearest_classes(const Csr<T, Dense>& X, const std::int
   std::vector<std::int32_t> cls(score.size()), count(part.rows, 0);
   const BestView<T> best{score.data(), cls.data(), count.data(), capacity};
   const ScoreKernels<T, Dense> kernels = score_kernels<T, Dense>(isa);
-  const auto fill = [&](DenseBlock<T>& block, std::int32_t first, std::int32_t classes) {
+  const auto fill = [&](int, DenseBlock<T>& block, std::int32_t first, std::int32_t classes) {
     for (std::int32_t k = 0; k < classes; ++k)
       for (std::int64_t j = 0; j < X.cols; ++j)
         block.add(k, j, means[(first + static_cast<std::int64_t>(k)) * X.cols + j]);

@@ -123,12 +123,13 @@ SparseRows<T> OneVsRest<T, I>::weights(std::int32_t begin, std::int32_t end) con
   out.begin.assign(1, 0);
   for (std::int32_t p = begin; p < end; ++p)
     out.begin.push_back(out.begin.back() + static_cast<std::int64_t>(rows_[p].size()));
-  out.index.reserve(static_cast<std::size_t>(out.begin.back()));
-  out.value.reserve(static_cast<std::size_t>(out.begin.back()));
+  out.index.reset(static_cast<std::size_t>(out.begin.back()));
+  out.value.reset(static_cast<std::size_t>(out.begin.back()));
+  std::size_t at = 0;
   for (std::int32_t p = begin; p < end; ++p)
     for (const auto& [j, w] : rows_[p]) {
-      out.index.push_back(j);
-      out.value.push_back(w);
+      out.index[at] = j;
+      out.value[at++] = w;
     }
   return out;
 }

@@ -128,11 +128,15 @@ auto places_of(const Csr<T, I>& X, const FeaturePlaces& places, std::int64_t i) 
 
 template <class T, class I>
 void Bundle<T, I>::lay_out(Team& team) {
-  const auto rows = [&](std::int32_t k, const auto& use) {
-    const auto take = [&](std::int32_t i, std::int64_t) { use(i); };
-    each_member(k, take, take);
-  };
-  layout_.lay_out(problem_.X, classes(), team, rows, [](std::int32_t, const FeaturePlaces&) {});
+  if constexpr (is_dense<I>) {
+    layout_.template lay_out_dense<T>(problem_.X.cols, classes());
+  } else {
+    const auto rows = [&](std::int32_t k, const auto& use) {
+      const auto take = [&](std::int32_t i, std::int64_t) { use(i); };
+      each_member(k, take, take);
+    };
+    layout_.lay_out(problem_.X, classes(), team, rows, [](std::int32_t, const FeaturePlaces&) {});
+  }
 }
 
 template <class T, class I>
@@ -189,8 +193,9 @@ void Bundle<T, I>::each_weight(const BundleState<T>& state, std::int32_t k,
 template <class T, class I>
 SparseRows<T> Bundle<T, I>::weights(const BundleState<T>& state, Team& team) const {
   std::vector<FeaturePlaces> places(team.size());
-  return list_weights<T>(team, classes(), [&](int thread, std::int32_t k, const auto& use) {
-    layout_.open(places[thread], problem_.X.cols, k);
+  const std::int64_t cols = problem_.X.cols;
+  return list_weights<T>(team, classes(), cols, [&](int thread, std::int32_t k, const auto& use) {
+    layout_.open(places[thread], cols, k);
     each_weight(state, k, places[thread], use);
     places[thread].close();
   });
@@ -250,9 +255,9 @@ void Bundle<T, I>::look(const BundleState<T>& state, const double* own,
 
 template <class T, class I>
 template <class S>
-BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, const ScanRequest<T>& request,
-                                 const ScanKernels<T, I>& kernels, Team& team,
-                                 const std::function<bool()>& stop) const {
+BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, OrderedRows<T, I>& rows,
+                                 const ScanRequest<T>& request, const ScanKernels<T>& kernels,
+                                 Team& team, const std::function<bool()>& stop) const {
   const std::int64_t n = problem_.X.rows;
   const std::vector<std::int32_t>& here = problem_.classes[bundle_];
   std::vector<double> norm(here.size());
@@ -271,19 +276,17 @@ BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, const ScanRequest<
   for (std::int32_t k = 0; k < classes(); ++k)
     for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p) cls[next[sample_[p]]++] = k;
 
-  const auto fill = [&](auto& block, std::int32_t first, std::int32_t some) {
-    FeaturePlaces places;
-    for (std::int32_t k = 0; k < some; ++k) {
-      layout_.open(places, problem_.X.cols, first + k);
-      each_weight(state, first + k, places, [&](std::int32_t j, T w) { block.add(k, j, w); });
-      places.close();
-      block.set_intercept(k, static_cast<T>(problem_.bias * state.w_bias[first + k]));
-    }
+  std::vector<FeaturePlaces> places(team.size());
+  const auto fill = [&](int thread, std::int32_t k, const auto& put) {
+    layout_.open(places[thread], problem_.X.cols, k);
+    each_weight(state, k, places[thread], [&](std::int32_t j, T w) { put(rows.number(j), w); });
+    places[thread].close();
+    return static_cast<S>(static_cast<T>(problem_.bias * state.w_bias[k]));
   };
   ScanRequest<T> limited = request;
   limited.capacity = std::min(request.capacity, std::max(1, classes()));
   ClassScan<T> found = scan_classes<S, T, I>(
-      problem_, problem_.norm2.data(), limited,
+      problem_, rows, problem_.norm2.data(), limited,
       {classes(), own.data(), here.data(), norm.data(), slot_begin.data(), cls.data()}, kernels,
       team, fill, stop);
 
@@ -340,9 +343,9 @@ void Bundle<T, I>::merge(const BundleScan<T>& found, const T* least, const T* th
 MM_FOR_TYPES(MM_CLASS)
 #undef MM_CLASS
 #define MM_SCAN(T, I, S)                                                                     \
-  template BundleScan<T> Bundle<T, I>::scan<S>(const BundleState<T>&, const ScanRequest<T>&, \
-                                               const ScanKernels<T, I>&, Team&,              \
-                                               const std::function<bool()>&) const;
+  template BundleScan<T> Bundle<T, I>::scan<S>(const BundleState<T>&, OrderedRows<T, I>&,    \
+                                               const ScanRequest<T>&, const ScanKernels<T>&, \
+                                               Team&, const std::function<bool()>&) const;
 #define MM_EXACT_SCAN(T, I) MM_SCAN(T, I, double)
 MM_FOR_TYPES(MM_EXACT_SCAN)
 MM_SCAN(float, std::int32_t, float)

@@ -76,8 +76,8 @@ class Bundle {
             T* most, T* least, T* violation, Team& team);
   // Scores are added up in type S.
   template <class S>
-  BundleScan<T> scan(const BundleState<T>& state, const ScanRequest<T>& request,
-                     const ScanKernels<T, I>& kernels, Team& team,
+  BundleScan<T> scan(const BundleState<T>& state, OrderedRows<T, I>& rows,
+                     const ScanRequest<T>& request, const ScanKernels<T>& kernels, Team& team,
                      const std::function<bool()>& stop) const;
   // Forgets pairs with alpha = 0 and no violation, adds violators with margins from `threshold` on.
   void merge(const BundleScan<T>& found, const T* least, const T* threshold);

@@ -102,7 +102,7 @@ void Meeting<T, I>::choose(const Side<T>& a, const Side<T>& b, bool within) {
 // Where the features of each slot lie in the weights of its class.
 template <class T, class I>
 void Meeting<T, I>::place(const Side<T>& side, int which, Team& team) {
-  const ClassMembers members = slots_.members(first_class(which), classes_[which]);
+  const ClassMembers members = slots_.members(first_class(which), classes_[which], team);
   std::vector<FeaturePlaces> places(team.size());
   each_class(team, classes_[which], [&](int thread, std::int32_t k) {
     places[thread].open(problem_.X.cols, side.feature + side.weight[k],

@@ -13,7 +13,7 @@ RankWorkspace<T, I>::RankWorkspace(const Samples<T, I>& samples, Formulation for
     : problem_(samples),
       kernels_(solver_kernels<T>(formulation, isa, is_dense<I>)),
       shared_(!kernels_.separable),
-      scan_kernels_(scan_kernels<T, I>(formulation, isa)),
+      scan_kernels_(scan_kernels<T>(formulation, isa)),
       packing_(packing_kernels<T>(isa)),
       isa_(isa),
       team_(threads) {}
@@ -84,8 +84,11 @@ void RankWorkspace<T, I>::scan(std::int32_t bundle, const ScanRequest<T>& reques
   const auto stop = [this] { return stop_(); };
   const Bundle<T, I>& b = owned(bundle);
   const BundleState<T>& state = bundle_state(bundle);
-  found_[bundle] = exact ? b.template scan<double>(state, request, scan_kernels_, team_, stop)
-                         : b.template scan<T>(state, request, scan_kernels_, team_, stop);
+  if (rows_ == nullptr)
+    rows_ = std::make_unique<OrderedRows<T, I>>(problem_.X, frequent_from(problem_.n_classes));
+  found_[bundle] = exact
+                       ? b.template scan<double>(state, *rows_, request, scan_kernels_, team_, stop)
+                       : b.template scan<T>(state, *rows_, request, scan_kernels_, team_, stop);
 }
 
 template <class T, class I>

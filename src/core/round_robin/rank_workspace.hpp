@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -79,7 +80,8 @@ class RankWorkspace {
   PartitionedProblem<T, I> problem_;
   SolverKernels<T> kernels_;
   bool shared_;  // a sample's variables share a budget
-  ScanKernels<T, I> scan_kernels_;
+  ScanKernels<T> scan_kernels_;
+  std::unique_ptr<OrderedRows<T, I>> rows_;  // for scans, since the first one
   PackingKernels<T> packing_;
   Isa isa_;
   Team team_;

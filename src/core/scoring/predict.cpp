@@ -121,7 +121,11 @@ bool each_block(const Csr<T, I>& X, const Coefficients<T>& coef, Team& team, con
                 const std::function<bool()>& stop) {
   const auto classes = static_cast<std::int32_t>(coef.classes);
   if constexpr (is_dense<I>) {
-    return dense_product<T>(team, X.rows, X.cols, classes, Filler<T>(coef, {}), use, stop);
+    const Filler<T> filler(coef, {});
+    const auto fill = [&](int, DenseBlock<T>& block, std::int32_t first, std::int32_t some) {
+      filler(block, first, some);
+    };
+    return dense_product<T>(team, X.rows, X.cols, classes, fill, use, stop);
   } else {
     const Filler<T> fill(coef, wanted_features(X, coef.features, coef.dense != nullptr));
     return block_product<T>(team, X.rows, coef.features, classes, fill, use, stop);

@@ -23,6 +23,35 @@ struct BlockView {
   std::int32_t classes;
 };
 
+// Rows whose frequent features come first (split_rows.hpp).
+template <class T>
+struct SplitView {
+  const T* value;
+  const std::int32_t* number;  // of a frequent feature, or of a rare one counted from 0 on
+  const std::int64_t* begin;   // [n+1] where rows begin
+  const std::int64_t* rare;    // [n] where their rare features begin
+};
+
+// A weight in a list of one feature's weights.
+template <class T>
+struct ListedWeight {
+  T value;
+  std::int32_t cls;  // counted from the first class of the group on
+};
+
+// Several blocks of classes for products with rows that are split (split_rows.hpp).
+template <class T>
+struct GroupView {
+  // Block b, frequent feature r: lanes<T>() weights at (b * frequent + r) * lanes<T>().
+  const T* dense;
+  const std::int64_t* list_begin;  // [rare features + 1]
+  const ListedWeight<T>* list;
+  const T* intercept;  // [whole blocks] added to every score
+  std::int64_t frequent;
+  std::int32_t first_class;
+  std::int32_t classes;
+};
+
 // All weights by feature: frequent features are rows of a matrix with one column per class, the
 // others lists of classes.
 template <class T>

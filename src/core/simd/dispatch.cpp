@@ -15,8 +15,8 @@ namespace multimargin {
   namespace isa {                                     \
   template <class T>                                  \
   SolverKernels<T> solver_kernels(Formulation, bool); \
-  template <class T, class I>                         \
-  ScanKernels<T, I> scan_kernels(Formulation);        \
+  template <class T>                                  \
+  ScanKernels<T> scan_kernels(Formulation);           \
   template <class T, class I>                         \
   ScoreKernels<T, I> score_kernels();                 \
   template <class T, class I>                         \
@@ -88,9 +88,9 @@ SolverKernels<T> solver_kernels(Formulation formulation, Isa isa, bool dense) {
   return MM_CALL(isa, solver_kernels<T>(formulation, dense));
 }
 
-template <class T, class I>
-ScanKernels<T, I> scan_kernels(Formulation formulation, Isa isa) {
-  return MM_CALL(isa, scan_kernels<T, I>(formulation));
+template <class T>
+ScanKernels<T> scan_kernels(Formulation formulation, Isa isa) {
+  return MM_CALL(isa, scan_kernels<T>(formulation));
 }
 
 template <class T, class I>
@@ -124,15 +124,16 @@ PackingKernels<T> packing_kernels(Isa isa) {
   return MM_CALL(isa, packing_kernels<T>());
 }
 
-#define MM_INSTANTIATE(T, I)                                 \
-  template ScanKernels<T, I> scan_kernels(Formulation, Isa); \
-  template ScoreKernels<T, I> score_kernels(Isa);            \
-  template LineKernels<T, I> line_kernels(BinaryLoss, Isa);  \
-  template WideKernels<T, I> wide_kernels(Isa);              \
+#define MM_INSTANTIATE(T, I)                                \
+  template ScoreKernels<T, I> score_kernels(Isa);           \
+  template LineKernels<T, I> line_kernels(BinaryLoss, Isa); \
+  template WideKernels<T, I> wide_kernels(Isa);             \
   template RowDataKernels<T, I> row_data_kernels(Isa);
 MM_FOR_TYPES(MM_INSTANTIATE)
 template SolverKernels<float> solver_kernels(Formulation, Isa, bool);
 template SolverKernels<double> solver_kernels(Formulation, Isa, bool);
+template ScanKernels<float> scan_kernels(Formulation, Isa);
+template ScanKernels<double> scan_kernels(Formulation, Isa);
 template PackingKernels<float> packing_kernels(Isa);
 template PackingKernels<double> packing_kernels(Isa);
 

@@ -37,13 +37,13 @@ SolverKernels<T> solver_kernels(Formulation formulation, bool dense) {
   return {};
 }
 
-template <class T, class I>
-ScanKernels<T, I> scan_kernels(Formulation formulation) {
+template <class T>
+ScanKernels<T> scan_kernels(Formulation formulation) {
   switch (formulation) {
     case Formulation::weston_watkins:
-      return make_scan_kernels<WestonWatkins, T, I>();
+      return make_scan_kernels<WestonWatkins, T>();
     case Formulation::crammer_singer:
-      return make_scan_kernels<CrammerSinger, T, I>();
+      return make_scan_kernels<CrammerSinger, T>();
   }
   return {};
 }
@@ -76,15 +76,16 @@ RowLossKernels row_loss_kernels(RowLoss loss) {
 
 DenseKernels dense_kernels() { return {&dense_add_products, &dense_factor, &dense_solve}; }
 
-#define MM_INSTANTIATE(T, I)                            \
-  template ScanKernels<T, I> scan_kernels(Formulation); \
-  template ScoreKernels<T, I> score_kernels();          \
-  template LineKernels<T, I> line_kernels(BinaryLoss);  \
-  template WideKernels<T, I> wide_kernels();            \
+#define MM_INSTANTIATE(T, I)                           \
+  template ScoreKernels<T, I> score_kernels();         \
+  template LineKernels<T, I> line_kernels(BinaryLoss); \
+  template WideKernels<T, I> wide_kernels();           \
   template RowDataKernels<T, I> row_data_kernels();
 MM_FOR_TYPES(MM_INSTANTIATE)
 template SolverKernels<float> solver_kernels(Formulation, bool);
 template SolverKernels<double> solver_kernels(Formulation, bool);
+template ScanKernels<float> scan_kernels(Formulation);
+template ScanKernels<double> scan_kernels(Formulation);
 template PackingKernels<float> packing_kernels();
 template PackingKernels<double> packing_kernels();
 

@@ -163,5 +163,5 @@ def test_threads_of_blas_decide_nothing():
         needed = set()
         for threads in (1, 2):
             with threadpool_limits(threads):
-                needed.add(_classes_needed(problem))
+                needed.add(_classes_needed(problem, problem.bias))
         assert len(needed) == 1

@@ -124,7 +124,7 @@ class RankWorkspace:
         """
         self._set_partition(self._bundle_of if self._partitioned else self._partition(lists))
         for bundle in self.owned:
-            self._timed(self._core.take, bundle, *lists)
+            self._timed(self._core.take, bundle, *lists[:3])
         self._settle()
 
     def _partition(self, lists: Lists) -> NDArray[np.int32]:
@@ -220,8 +220,8 @@ class RankWorkspace:
                 )
         self._passes += 1  # another order of visits than in the phase before
 
-    def run_pass(self, rule: _core.VisitRule) -> PassSummary:
-        """Run all rounds, from the first one on.
+    def run_pass(self, rule: _core.VisitRule, _settle: bool) -> PassSummary:
+        """Run all rounds, from the first one on. The intercept moves with the samples.
 
         Forwards and backwards in turn would spare the way from the last round to the first, but an
         intercept, which all samples share, then settles slowly: 16 bundles and 1,139 classes took
@@ -313,7 +313,7 @@ class RankWorkspace:
             self._core.scale(bundle, np.full(len(self._problem.y), factor))
         self._make_bundle_states()
 
-    def merge_found(self) -> None:
+    def merge_found(self, _drawn: int) -> None:
         self._scanner.merge_found()
         self._settle()
 

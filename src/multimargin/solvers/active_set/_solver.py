@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,11 +34,15 @@ from multimargin.solvers.rows._start import RowStart
 _CANDIDATES = 12
 _CENTROID_BUDGET = 1000  # list entries read per sample; 3 times more changed only the time
 _FOUND_PER_SCAN = 64  # violators that become active per sample and scan
-# ... but no more than take this much memory: a pair needs 4 bytes for each feature of a sparse row,
-# and 394,754 samples of 90 words took 13.5 GB without it.
-_FOUND_BYTES = 2**32
+# ... but no more than fit into this much memory with the pairs that stay, about half of those that
+# were active: a pair needs 4 bytes for each feature of a sparse row.
+_PAIR_BYTES = 2**32
 _FOUND_AT_LEAST = 8
 _FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
+# Classes drawn by lot that each sample gets after the first scan, if there is an intercept. Without
+# them nothing holds up a sample whose class's intercept falls: all classes that share no feature
+# with it violate at once, and it takes 7 scans instead of 5 (12,582 classes).
+_DRAWN = 6
 # With dense rows pairs are small and candidates cost one product: both numbers are larger from the
 # start: 5 scans instead of 6, and 3 instead of 4 for Crammer-Singer (28,630 x 256, 1,000 classes).
 _DENSE_CANDIDATES = 24
@@ -48,8 +51,10 @@ _ALL_ACTIVE_BYTES = 2**29  # ... as long as their positions take no more than th
 _MOST_MISSED = 100.0
 _STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
 _SLOW_PASSES = 300  # after which the row engine is tried, where it suits
-# The share of the gap that rounding may hide before scores are added up in double precision.
-_BLURRED = 0.1
+# The share of the gap that rounding may hide before scores are added up in double precision, which
+# takes twice the time: where that may end the run, and where it cannot. 25,000 samples of 90 words
+# in 2,976 classes needed 2 scans in double precision of 7 with the first share alone, and none now.
+_BLURRED, _MOSTLY_BLURRED = 0.1, 0.5
 # Used only to plan the end of a time limit.
 _MULTIPLY_ADDS_PER_SECOND = {False: 5e9, True: 3e10}  # of a thread in a scan; of dense rows
 _LAYOUT_SECONDS = 4e-8  # for one feature of an active pair
@@ -75,7 +80,6 @@ class ActiveSetSolver(RowStart):
         self._plan = Plan()
         self._scans = 0
         self._least_coupling = 0.0  # raised when a batch was seen to overshoot
-        self._classes_needed = _classes_needed(problem)
         work = float(entries(problem.X)) * problem.n_classes
         self._dense = isinstance(problem.X, np.ndarray)
         self._scan_seconds = work / (_MULTIPLY_ADDS_PER_SECOND[self._dense] * self._threads)
@@ -86,17 +90,28 @@ class ActiveSetSolver(RowStart):
         if bundles is None:
             bundles = default_bundles(self._comm.size, self._checkpoints is not None)
         self._workspace = self._new_workspace(bundles)
+        self._classes_needed = _classes_needed(problem, self._shared_bias)
+        self._cosines: dict[float, float] = {}  # by the constant feature
 
     def _new_workspace(self, bundles: int | None) -> Workspace:
         options = (self._threads, self._seed, self._isa)
         if bundles is None:
-            return LocalWorkspace(self._problem, *options)
+            # Without a duality gap, what an intercept that is held lacks could not be told.
+            return LocalWorkspace(self._problem, *options, self._stopping.by_gap)
         limited = self._limits.time_limit is not None
         return RankWorkspace(self._problem, self._comm, bundles, *options, limited=limited)
 
-    @cached_property
     def _cosine(self) -> float:
-        return mean_cosine(self._problem.X, self._problem.bias, self._seed)
+        bias = self._shared_bias
+        if bias not in self._cosines:
+            self._cosines[bias] = mean_cosine(self._problem.X, bias, self._seed)
+        return self._cosines[bias]
+
+    @property
+    def _shared_bias(self) -> float:
+        """The constant feature by which samples couple; 0 where the intercept is held."""
+        held = not self._workspace.divided and self._stopping.by_gap
+        return 0.0 if held else self._problem.bias
 
     def _run(self, start: Start | None) -> Solution:
         assert start is None or isinstance(start, Alpha)
@@ -130,7 +145,8 @@ class ActiveSetSolver(RowStart):
             target = stopping.target(scan, self._workspace.scan_share)
             phase = Phase(target / missed, stopping.floor(scan) / missed)
             if not (self._passes >= _SLOW_PASSES and self._start_anew()):
-                self._workspace.merge_found()
+                first = len(self._history) == 1 and self._problem.bias != 0
+                self._workspace.merge_found(min(_DRAWN, self._problem.n_classes) if first else 0)
             self._arrange()
         return self._solution(ended_by)
 
@@ -148,7 +164,7 @@ class ActiveSetSolver(RowStart):
 
     def _kept_alpha(self) -> Alpha | None:
         lists, problem = self._workspace.lists(), self._problem
-        return None if lists is None else Alpha(problem.formulation, *lists, problem.box)
+        return None if lists is None else Alpha(problem.formulation, *lists[:3], problem.box)
 
     def _snapshot(self) -> Any:
         return self._workspace.snapshot()
@@ -224,7 +240,7 @@ class ActiveSetSolver(RowStart):
         # A meeting has the samples of two bundles.
         share = min(1.0, 2 / self._workspace.bundles)
         return make_plan(
-            lambda: self._cosine,
+            self._cosine,
             load.touched,
             max(1, round(share * len(problem.y))),
             load.work,
@@ -291,7 +307,9 @@ class ActiveSetSolver(RowStart):
             quiet_violation=quiet_violation,
         )
         self._limit(self._workspace)
-        return self._workspace.run_pass(rule)
+        # In the first phase the intercept stays zero: the classes that would hold it back are not
+        # active yet.
+        return self._workspace.run_pass(rule, bool(self._history))
 
     def _scan(self, last: bool) -> Scan | None:
         """Return the certificate of the present weights; None if there was no time for it.
@@ -315,16 +333,19 @@ class ActiveSetSolver(RowStart):
         wanted = _FOUND_AT_FIRST if early else _FOUND_PER_SCAN
         # With a small box a sample needs many classes to reach its margin: about 1 / (C k).
         wanted = max(wanted, min(self._classes_needed, 8 * _FOUND_PER_SCAN))
-        affordable = _FOUND_BYTES // max(4, pair_bytes(self._problem.X))
+        staying = self._workspace.active_pairs // (2 * len(self._problem.y))
+        affordable = _PAIR_BYTES // max(4, pair_bytes(self._problem.X)) - staying
         wanted = min(wanted, max(_FOUND_AT_LEAST, affordable))
         return min(wanted, self._problem.n_classes - 1)
 
     def _is_blurred(self, scan: Scan) -> bool:
         """Say whether single precision hides a good part of the gap that is left."""
-        single = self._problem.X.dtype == np.float32
-        if self._stopping.by_gap and self._stopping.reached(scan):
+        gap, by_gap = scan.primal - scan.dual, self._stopping.by_gap
+        if self._problem.X.dtype != np.float32 or (by_gap and self._stopping.reached(scan)):
             return False
-        return bool(single and scan.rounding > _BLURRED * (scan.primal - scan.dual))
+        exact = replace(scan, primal=scan.primal - scan.rounding)  # as good as it can be
+        useful = not by_gap or self._stopping.reached(exact)
+        return bool(scan.rounding > (_BLURRED if useful else _MOSTLY_BLURRED) * gap)
 
     def _write_checkpoint(self, phase: Phase) -> None:
         workspace, best = self._workspace, self._best_so_far
@@ -369,7 +390,7 @@ class ActiveSetSolver(RowStart):
         return float(touched * _LAYOUT_SECONDS / self._threads)
 
 
-def _classes_needed(problem: Problem) -> int:
+def _classes_needed(problem: Problem, bias: float) -> int:
     """Return how many classes a typical sample needs: its alphas, at most the box, sum to 1/k.
 
     That is what is asked, 1 or the mean cost, over k.
@@ -378,6 +399,6 @@ def _classes_needed(problem: Problem) -> int:
     """
     if not problem.facts.separable:
         return 1
-    squares = sum_of_squares(problem.X) / problem.X.shape[0] + problem.bias**2
+    squares = sum_of_squares(problem.X) / problem.X.shape[0] + bias**2
     mean = 1.0 if problem.costs is None else float(problem.costs.total.mean()) / problem.n_classes
     return int(min(1e9, 2.0 * mean / max(1e-9, squares * float(np.median(problem.box)))))

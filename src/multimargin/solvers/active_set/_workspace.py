@@ -23,6 +23,7 @@ class Lists(NamedTuple):
     slot_begin: NDArray[np.int64]
     cls: NDArray[np.int32]
     alpha: NDArray[Any]
+    constant: NDArray[Any] | None = None  # weights of the constant feature; None: made by alpha
 
 
 class Load(NamedTuple):
@@ -58,7 +59,14 @@ class LocalWorkspace:
     # saved passes.
     first_share, phase_share, scan_share = 0.01, 0.03, 0.1
 
-    def __init__(self, problem: Problem, threads: int, seed: int, isa: int | None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        threads: int,
+        seed: int,
+        isa: int | None,
+        hold_intercept: bool = True,  # while samples move; see src/core/active_set/intercept.hpp
+    ) -> None:
         self._problem = problem
         if isinstance(problem.X, np.ndarray):
             # Scans of dense rows cost as much as five passes, and passes see little of the gap: 1.3
@@ -66,13 +74,15 @@ class LocalWorkspace:
             # 12,582 classes a scan costs as much as 36 passes.
             self.first_share, self.phase_share = 0.1, 0.3
             self.scan_share = 0.3 if problem.n_classes < _MANY_CLASSES else 0.1
-        self._engine = _core.engine(problem.samples, problem.formulation, threads, seed, isa)
+        self._engine = _core.engine(
+            problem.samples, problem.formulation, threads, seed, isa, hold_intercept
+        )
         self.nearest_centroids = self._engine.start_from_centroids
         self.run_pass = self._engine.run_pass
         self.set_time_limit = self._engine.set_time_limit  # of steps, in seconds; negative: none
         # The weights made anew from alpha: rounding drift cannot hide in a certificate.
         self.recompute = self._engine.recompute
-        # Forget pairs that do nothing, add the violators of the last scan.
+        # Forget pairs that do nothing, add the violators of the last scan, and some by lot.
         self.merge_found = self._engine.merge_found
 
     def begin(self, lists: Lists) -> None:
@@ -80,8 +90,9 @@ class LocalWorkspace:
 
     def scale(self, factor: float) -> None:
         """Multiply all dual variables, and so the weights, by a number between 0 and 1."""
-        lists = self.lists()
-        self.begin(lists._replace(alpha=lists.alpha * lists.alpha.dtype.type(factor)))
+        lists, by = self.lists(), self._problem.X.dtype.type(factor)
+        assert lists.constant is not None
+        self.begin(lists._replace(alpha=lists.alpha * by, constant=lists.constant * by))
 
     def load(self) -> Load:
         problem = self._problem
@@ -110,6 +121,6 @@ class LocalWorkspace:
         return csr_weights(self._engine.weights(), self._problem.X.shape[1])
 
     def lists(self) -> Lists:
-        return Lists(*self._engine.alpha())
+        return Lists(*self._engine.alpha(), self._engine.w_bias())
 
     restore, snapshot = begin, lists

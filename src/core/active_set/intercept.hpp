@@ -1,0 +1,54 @@
+// The intercept: held while samples move, and moved between two passes.
+//
+// With the constant feature's value B, its weight v_c in class c, and what alpha makes of it,
+//   s_c = sum_{i: y_i = c} A_i - sum_{i: y_i != c} a_ic,
+// the primal has 1/2 |v|^2, the dual -1/2 |B s|^2, and at the optimum v = B s(alpha). While v is
+// held, scores have the constants b_c = B v_c, and a visit's curvature is that of the features
+// alone: nothing that all samples share couples them. At any v and alpha
+//   primal - dual = (gap of the samples at the scores with b) + 1/2 |v - B s|^2.
+//
+// Between two passes b moves to the minimum of
+//   psi(b) = |b|^2 / (2 B^2) + sum_i (optimum of sample i's dual block at b, all others fixed),
+// which is convex, with gradient b / B^2 - s(alpha(b)): the b that belongs to alpha after every
+// sample has answered to it by itself. Each answers as if it were alone, so together they answer
+// less than psi says, and b moves rather too little than too far.
+//
+// Newton's method: a sample whose classes with free variables, own class included, are G answers to
+// a small change of b by -(1/k_i) (I - 11'/|G|) on G, k_i = x_i.x_i. With L the sum of these,
+//   (I + B^2 L) step = B^2 s - b,
+// by conjugate gradients, and as far along the step as the slope of psi is negative.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "active_set/kernels.hpp"
+#include "common/team.hpp"
+
+namespace multimargin {
+
+// The dual variables that answer to an intercept.
+template <class T>
+struct InterceptView {
+  std::int64_t samples;
+  const std::int64_t* slot_begin;  // [n+1]
+  const std::int32_t* cls;         // slot 0 of each sample: its own class
+  const T* alpha;                  // slot 0: the sum of the others
+  const T* height;                 // see Slots
+  const std::uint8_t* resting;
+  const T* box;    // [n]
+  const T* norm2;  // [n] k_i
+  std::int32_t n_classes;
+};
+
+// B s, added up in double precision and in an order that does not depend on the threads.
+template <class T>
+std::vector<double> intercept_of(const InterceptView<T>& view, double bias, Team& team);
+
+// Moves the weights v of the constant feature. Afterwards gap and violation have what each sample's
+// next visit is expected to find.
+template <class T>
+void move_intercept(const InterceptView<T>& view, const SolverKernels<T>& kernels, double bias,
+                    std::vector<T>& v, T* gap, T* violation, Team& team);
+
+}  // namespace multimargin

@@ -1,0 +1,108 @@
+"""The intercept that is held while samples move: the same optimum, and a certificate of the two."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from multimargin import _core
+from multimargin.datasets import make_hierarchical_text
+from multimargin.solvers._layout import as_core_csr
+from multimargin.solvers._problem import Problem
+from multimargin.solvers._solution import Limits
+from multimargin.solvers._stopping import GapStopping, ViolationStopping
+from multimargin.solvers.active_set._solver import ActiveSetSolver
+from multimargin.solvers.active_set._workspace import Lists, LocalWorkspace
+from tests.solvers.active_set.test_solver import bits
+
+
+def problem_of(formulation, C=1.0, bias=1.0, empty=0, dtype=np.float64):
+    """A problem of 200 classes whose sizes differ, so that intercepts do."""
+    X, y = make_hierarchical_text(1200, 900, 200, words_per_sample=12, random_state=3)
+    X = sp.vstack([X[:empty] * 0, X[empty:]], format="csr").astype(dtype)
+    X.eliminate_zeros()
+    classes, y = np.unique(y, return_inverse=True)
+    box = np.full(len(y), C, dtype=dtype)
+    return Problem(as_core_csr(X), y.astype(np.int32), box, len(classes), bias, formulation)
+
+
+def solve(problem, stopping, **options):
+    return ActiveSetSolver(problem, stopping, Limits(20_000), **options).run()
+
+
+@pytest.mark.parametrize("formulation", ["ww", "cs"])
+@pytest.mark.parametrize(("C", "bias", "empty"), [(1.0, 1.0, 0), (0.03, 3.0, 0), (30.0, 0.3, 5)])
+def test_the_optimum_is_that_of_an_intercept_that_moves_with_the_samples(
+    formulation, C, bias, empty
+):
+    problem = problem_of(formulation, C, bias, empty)
+    held = solve(problem, GapStopping(1e-5))
+    assert held.converged
+    moving = solve(problem, GapStopping(1e-5), bundles=1)  # bundles do not hold it
+    assert moving.converged
+    assert held.primal == pytest.approx(moving.primal, rel=2e-5)
+    difference = np.abs(held.weights.constant - moving.weights.constant).max()
+    assert difference < 1e-2 * np.abs(moving.weights.constant).max()
+
+
+@pytest.mark.parametrize("formulation", ["ww", "cs"])
+def test_a_run_without_a_gap_does_not_hold_it(formulation):
+    found = solve(problem_of(formulation), ViolationStopping(0.01))
+    assert found.converged
+    assert found.violation <= 0.01
+
+
+@pytest.mark.parametrize("formulation", ["ww", "cs"])
+def test_bits_do_not_depend_on_threads(formulation):
+    problem = problem_of(formulation, dtype=np.float32)
+    one, *others = (solve(problem, GapStopping(1e-3), threads=t) for t in (1, 2, 3))
+    for other in others:
+        assert bits(other.weights) == bits(one.weights)
+
+
+@pytest.mark.parametrize("formulation", ["ww", "cs"])
+def test_certificates_have_the_intercept_as_it_is_held(formulation):
+    problem = problem_of(formulation)
+    workspace = LocalWorkspace(problem, 1, 0, None)
+    workspace.nearest_centroids(5, 1000)
+    rule = _core.VisitRule(
+        everything=True, leave_below=0.0, idle=-1.0, quiet_gap=-1.0, quiet_violation=-1.0
+    )
+    for _ in range(4):
+        workspace.run_pass(rule, True)
+    workspace.recompute()
+    scan, lists = workspace.scan(1, np.inf), workspace.lists()
+    held = lists.constant
+    made = problem.bias * slot_sums(problem, lists)
+    assert np.abs(held - made).max() > 1e-6  # two points, then, and one certificate
+    weights = workspace.weights()
+    scores = problem.X @ weights.coef.T.toarray() + problem.bias * held
+    assert scan.primal == pytest.approx(primal(problem, scores, weights.coef, held), rel=1e-9)
+    coef2 = float((weights.coef.data.astype(np.float64) ** 2).sum())
+    own = lists.slot_begin[:-1]
+    gain = lists.alpha.sum() - lists.alpha[own].sum()
+    assert scan.dual == pytest.approx(gain - coef2 / 2 - (made**2).sum() / 2, rel=1e-9)
+
+    workspace.restore(lists)
+    assert workspace.scan(1, np.inf).primal == scan.primal
+    workspace.restore(lists._replace(constant=None))
+    np.testing.assert_allclose(workspace.lists().constant, made, atol=1e-9)
+
+
+def slot_sums(problem: Problem, lists: Lists) -> np.ndarray:
+    """s of the optimisation problem at the head of intercept.hpp."""
+    alpha = lists.alpha.astype(np.float64).copy()
+    own = lists.slot_begin[:-1]
+    alpha[own] = 0
+    sums = -np.bincount(lists.cls, weights=alpha, minlength=problem.n_classes)
+    totals = np.add.reduceat(alpha, own)
+    return sums + np.bincount(problem.y, weights=totals, minlength=problem.n_classes)
+
+
+def primal(problem, scores, coef, constant):
+    own = scores[np.arange(len(problem.y)), problem.y][:, None]
+    margins = 1 - own + scores
+    margins[np.arange(len(problem.y)), problem.y] = 0
+    positive = np.maximum(margins, 0)
+    losses = positive.sum(axis=1) if problem.formulation == "ww" else positive.max(axis=1)
+    norm2 = float((coef.data.astype(np.float64) ** 2).sum()) + float((constant**2).sum())
+    return norm2 / 2 + float(problem.box @ losses)
