@@ -127,7 +127,7 @@ void bind_one(nb::module_& m) {
                      hold_intercept);
       },
       "samples"_a, "formulation"_a, "threads"_a, "seed"_a, "isa"_a = nb::none(),
-      "hold_intercept"_a = true);
+      "hold_intercept"_a = false);
 }
 
 void bind_visit_rule(nb::module_& m) {

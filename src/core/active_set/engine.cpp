@@ -92,6 +92,14 @@ void Engine<T, I>::hold_intercept(std::vector<T> w_bias) {
 }
 
 template <class T, class I>
+void Engine<T, I>::note_intercept() {
+  if (bias_ == 0)
+    intercept_.assign(n_classes_, 0.0);
+  else
+    intercept_ = intercept_of(intercept_view(), static_cast<double>(bias_), team_);
+}
+
+template <class T, class I>
 double Engine<T, I>::intercept_gap() const {
   double sum = 0;
   for (std::size_t c = 0; c < intercept_.size(); ++c) {
@@ -114,10 +122,7 @@ template <class T, class I>
 void Engine<T, I>::recompute() {
   if (!active_.has_positions()) active_.lay_out(rows_.numbered(team_), n_classes_, team_);
   active_.recompute(rows_.numbered(team_), solver_, team_);
-  if (bias_ == 0)
-    intercept_.assign(n_classes_, 0.0);
-  else
-    intercept_ = intercept_of(intercept_view(), static_cast<double>(bias_), team_);
+  note_intercept();
   if (!holds_) active_.w_bias().assign(intercept_.begin(), intercept_.end());
 }
 
@@ -212,7 +217,7 @@ PassReport Engine<T, I>::run_pass(const VisitRule<T>& rule, bool settle) {
                           ? pass.together(v, due, visits_, rule, team_, shared_classes_, stop_)
                           : pass.alone(v, due, visits_, rule, [this] { return stop_(); });
   if (holds_) {
-    intercept_ = intercept_of(intercept_view(), static_cast<double>(bias_), team_);
+    note_intercept();
     if (settle) report.gap += intercept_gap();
     heights_ = heights_ || (rule.everything && report.complete);
   }
@@ -254,6 +259,7 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
   scanned_ = true;
   std::vector<double> norm = active_.squared_norms(team_);
   const double half_norm = std::accumulate(norm.begin(), norm.end(), 0.0) / 2;
+  note_intercept();
   double half_held = 0, half_made = 0;  // of the constant feature: in the primal, in the dual
   for (std::int32_t c = 0; c < n_classes_; ++c) {
     const double held = static_cast<double>(active_.w_bias()[c]);

@@ -85,6 +85,8 @@ class Engine {
   void hold_intercept(std::vector<T> w_bias);
   // Moves the intercept and wakes samples that answer to it.
   void settle_intercept(const VisitRule<T>& rule);
+  // Computes B s.
+  void note_intercept();
   // 1/2 |v - B s|^2, see intercept.hpp.
   double intercept_gap() const;
   void look_at_active();
@@ -115,7 +117,7 @@ class Engine {
   std::vector<T> curvature_;  // of visits while the intercept is held
   double empty_value_ = 0;    // primal = dual contribution of samples without entries
   ActiveSet<T> active_;
-  std::vector<double> intercept_;  // [K] B s of alpha after the last pass, see intercept.hpp
+  std::vector<double> intercept_;  // [K] B s, see intercept.hpp
   bool heights_ = false;           // whether all samples were visited since the last assign()
   Visits visits_;
   SharedClasses<T> shared_classes_;

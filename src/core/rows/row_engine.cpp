@@ -213,6 +213,10 @@ RowCertificate RowEngine<T, I>::certify() {
     rounded.reset(w_.size());
     for (std::size_t k = 0; k < w_.size(); ++k)
       rounded[k] = static_cast<double>(static_cast<T>(w_[k]));
+    // It has the product of the constant feature and its weight.
+    if (bias_ != 0)
+      for (std::int64_t k = X_.cols * width_; k < (X_.cols + 1) * width_; ++k)
+        rounded[k] = static_cast<double>(static_cast<T>(bias_ * rounded[k])) / bias_;
     if (loss_.centred) centre(rounded);
     weights = &rounded;
   }

@@ -30,7 +30,7 @@ def solve(problem, stopping, **options):
 
 
 @pytest.mark.parametrize("formulation", ["ww", "cs"])
-@pytest.mark.parametrize(("C", "bias", "empty"), [(1.0, 1.0, 0), (0.03, 3.0, 0), (30.0, 0.3, 5)])
+@pytest.mark.parametrize(("C", "bias", "empty"), [(1.0, 1.0, 0), (0.1, 3.0, 0), (30.0, 0.3, 5)])
 def test_the_optimum_is_that_of_an_intercept_that_moves_with_the_samples(
     formulation, C, bias, empty
 ):
@@ -40,8 +40,9 @@ def test_the_optimum_is_that_of_an_intercept_that_moves_with_the_samples(
     moving = solve(problem, GapStopping(1e-5), bundles=1)  # bundles do not hold it
     assert moving.converged
     assert held.primal == pytest.approx(moving.primal, rel=2e-5)
-    difference = np.abs(held.weights.constant - moving.weights.constant).max()
-    assert difference < 1e-2 * np.abs(moving.weights.constant).max()
+    # Weights whose primal exceeds the optimum by e are within sqrt(2 e) of the best ones.
+    reach = sum(np.sqrt(2 * (each.primal - each.dual)) for each in (held, moving))
+    assert np.linalg.norm(held.weights.constant - moving.weights.constant) <= reach
 
 
 @pytest.mark.parametrize("formulation", ["ww", "cs"])

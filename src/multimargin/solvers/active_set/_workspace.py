@@ -121,6 +121,7 @@ class LocalWorkspace:
         return csr_weights(self._engine.weights(), self._problem.X.shape[1])
 
     def lists(self) -> Lists:
-        return Lists(*self._engine.alpha(), self._engine.w_bias())
+        slot_begin, cls, alpha = self._engine.alpha()
+        return Lists(slot_begin, cls, alpha, self._engine.w_bias())
 
     restore, snapshot = begin, lists
