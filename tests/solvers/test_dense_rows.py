@@ -60,7 +60,8 @@ def test_scores_have_the_bits_of_sparse_rows(isa, dtype, rows, features, classes
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_many_classes_have_the_optimum_of_sparse_rows(monkeypatch, formulation, intercept, dtype):
-    X, y = samples(dtype=dtype)
+    X, y = samples(n=600, classes=220, dtype=dtype)
+    y[220:420] %= 20  # classes whose sizes differ, so that intercepts do
     options = {"formulation": formulation, "fit_intercept": intercept, "tol": 1e-3, "C": 3.0}
     dense = MulticlassSVC(**options, random_state=0, warm_start=True).fit(X, y)
     certificate = dense.certify(X, y)
@@ -69,6 +70,13 @@ def test_many_classes_have_the_optimum_of_sparse_rows(monkeypatch, formulation, 
     assert dense.dual_objective_ <= sparse.primal_objective_
     assert sparse.dual_objective_ <= dense.primal_objective_
     assert dense.history_[-1]["engine"].startswith("active set")
+    # Weights whose primal exceeds the optimum by e are within sqrt(2 e) of the best ones.
+    both = (dense, sparse)
+    assert all(model.converged_ for model in both)
+    reach = sum(np.sqrt(2 * (m.primal_objective_ - m.dual_objective_)) for m in both)
+    coef, other = (np.column_stack([m.coef_, m.intercept_]) for m in both)
+    assert np.linalg.norm(coef - other) <= reach < 0.3 * np.linalg.norm(coef)
+    assert not intercept or np.ptp(dense.intercept_) > 0.05
 
 
 @pytest.mark.parametrize("isa", ISAS)
