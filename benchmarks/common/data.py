@@ -14,6 +14,7 @@ from sklearn.preprocessing import normalize
 
 from multimargin.datasets._catalog import CATALOG
 from multimargin.datasets._sets import SHIPPED, SetParts, SetUnavailableError, file_of, load_set
+from multimargin.io._atomic import atomic_write
 from reproduction.measuring._weighting import weighted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,9 +24,12 @@ LSHTC = "lshtc1-dryrun-task2"
 DMOZ = "dmoz-108"
 GENERATED = "hierarchical-20000"
 GENERATED_SMALL = "hierarchical-1000"
+EMBEDDINGS = "wordnet-embeddings"
+ALL_EMBEDDINGS = "wordnet-embeddings-all"
 
 # Samples, features, classes.
 _GENERATED = {GENERATED: (60_000, 300_000, 20_000), GENERATED_SMALL: (4_000, 20_000, 1_000)}
+_EMBEDDINGS = {EMBEDDINGS: 1_000, ALL_EMBEDDINGS: None}  # classes
 _BY_SIZES = re.compile(r"hierarchical:(\d+):(\d+):(\d+):(\d+)(?::(\d+))?")
 _HELD_OUT = 5_000  # test rows of a generated set whose difficulty is given
 
@@ -60,7 +64,9 @@ def load(name: str, folder: Path | None) -> DataSet:
         A name of the catalogue (``multimargin data list``): counts of words get tf-idf weights,
         but news20 rows of unit length, as in the paper; "hierarchical-20000" (generated: 60,000
         samples, 300,000 features, 20,000 classes), "hierarchical-1000" (generated: 4,000
-        samples, 20,000 features, 1,000 classes), "hierarchical:SAMPLES:FEATURES:CLASSES:WORDS"
+        samples, 20,000 features, 1,000 classes), "wordnet-embeddings" (28,630 dense rows of 256
+        features, 1,000 classes), "wordnet-embeddings-all" (65,025 rows, 12,582 classes; both are
+        made once and kept in the user's cache), "hierarchical:SAMPLES:FEATURES:CLASSES:WORDS"
         (generated, with so many words per sample on average; see `by_sizes`), or the path of a
         file ending in ``.npz``.
     folder : Path or None
@@ -76,6 +82,8 @@ def load(name: str, folder: Path | None) -> DataSet:
         return _from_npz(Path(name))
     if name in _GENERATED:
         return _generated(*_GENERATED[name])
+    if name in _EMBEDDINGS:
+        return _embedded(name)
     if (sizes := _BY_SIZES.fullmatch(name)) is not None:
         return _generated(*(int(size) for size in sizes.groups() if size is not None))
     if name not in CATALOG:
@@ -85,7 +93,8 @@ def load(name: str, folder: Path | None) -> DataSet:
 
 def known(text: str) -> str:
     """A name that `load` knows, whether the set is there or not; for argparse."""
-    if text.endswith(".npz") or text in _GENERATED or text in CATALOG or _BY_SIZES.fullmatch(text):
+    made = text in _GENERATED or text in _EMBEDDINGS or _BY_SIZES.fullmatch(text)
+    if text.endswith(".npz") or made or text in CATALOG:
         return text
     raise argparse.ArgumentTypeError(f"no data set is called {text!r}; see 'multimargin data list'")
 
@@ -140,6 +149,21 @@ def _generated(
     if topic_percent is None:
         return _encoded(X, y, None, None, source)
     return _encoded(X[:samples], y[:samples], X[samples:], y[samples:], source)
+
+
+def _embedded(name: str) -> DataSet:
+    from multimargin.datasets import make_wordnet_embeddings
+
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "multimargin"
+    file = cache / f"{name}.npz"
+    if not file.is_file():
+        X, y = make_wordnet_embeddings(256, _EMBEDDINGS[name])
+        cache.mkdir(parents=True, exist_ok=True)
+        with atomic_write(file) as out:
+            np.savez(out, X=X, y=np.unique(y, return_inverse=True)[1])
+    with np.load(file) as arrays:
+        X, y = arrays["X"], arrays["y"]
+    return _encoded(sp.csr_matrix(X), y, None, None, "make_wordnet_embeddings")
 
 
 def _from_npz(path: Path) -> DataSet:

@@ -1,4 +1,4 @@
-"""Every formulation next to a rival on seven small sets: ``python -m benchmarks.matrix``."""
+"""Every formulation next to a rival, few classes and many: ``python -m benchmarks.matrix``."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from benchmarks.stress.optimum import bracket
 from benchmarks.stress.problem import Step
 from multimargin import MulticlassSVC
 from multimargin.inspection import Certificate
-from multimargin.solvers._problem import Problem, as_core_csr
+from multimargin.solvers._layout import as_core_csr
+from multimargin.solvers._problem import Problem
 
 _SLACK = 1e-6
 

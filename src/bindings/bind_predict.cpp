@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "common/clock.hpp"
 #include "interrupt.hpp"
+#include "samples.hpp"
 #include "scoring/predict.hpp"
 #include "type_names.hpp"
 
@@ -96,9 +97,16 @@ void interruptible(const Work& work) {
 }
 
 template <class T, class I>
-void top(In<T> data, In<I> indices, In<I> indptr, const PyCoefficients<T>& weights, int isa,
-         int threads, Matrix<std::int32_t> cls_out, Matrix<T> score_out) {
-  const Csr<T, I> X = csr_view(data, indices, indptr, weights.view.features);
+const Csr<T, I>& checked(const PyRows<T, I>& rows, const PyCoefficients<T>& weights) {
+  if (rows.view().cols != weights.view.features)
+    throw nb::value_error("rows have other features than the weights");
+  return rows.view();
+}
+
+template <class T, class I>
+void top(const PyRows<T, I>& rows, const PyCoefficients<T>& weights, int isa, int threads,
+         Matrix<std::int32_t> cls_out, Matrix<T> score_out) {
+  const Csr<T, I>& X = checked(rows, weights);
   const auto k = static_cast<std::int64_t>(cls_out.shape(1));
   if (static_cast<std::int64_t>(cls_out.shape(0)) != X.rows ||
       cls_out.shape(0) != score_out.shape(0) || cls_out.shape(1) != score_out.shape(1) ||
@@ -111,9 +119,9 @@ void top(In<T> data, In<I> indices, In<I> indptr, const PyCoefficients<T>& weigh
 }
 
 template <class T, class I>
-void scores(In<T> data, In<I> indices, In<I> indptr, const PyCoefficients<T>& weights, int isa,
-            int threads, Matrix<T> out) {
-  const Csr<T, I> X = csr_view(data, indices, indptr, weights.view.features);
+void scores(const PyRows<T, I>& rows, const PyCoefficients<T>& weights, int isa, int threads,
+            Matrix<T> out) {
+  const Csr<T, I>& X = checked(rows, weights);
   if (static_cast<std::int64_t>(out.shape(0)) != X.rows ||
       static_cast<std::int64_t>(out.shape(1)) != weights.view.classes)
     throw nb::value_error("output must be (rows, classes)");
@@ -135,10 +143,9 @@ void bind_weights(nb::module_& m) {
 
 template <class T, class I>
 void bind_products(nb::module_& m) {
-  m.def("top", &top<T, I>, "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(),
-        "weights"_a, "isa"_a, "threads"_a, "cls_out"_a.noconvert(), "score_out"_a.noconvert());
-  m.def("scores", &scores<T, I>, "data"_a.noconvert(), "indices"_a.noconvert(),
-        "indptr"_a.noconvert(), "weights"_a, "isa"_a, "threads"_a, "out"_a.noconvert());
+  m.def("top", &top<T, I>, "rows"_a, "weights"_a, "isa"_a, "threads"_a, "cls_out"_a.noconvert(),
+        "score_out"_a.noconvert());
+  m.def("scores", &scores<T, I>, "rows"_a, "weights"_a, "isa"_a, "threads"_a, "out"_a.noconvert());
 }
 
 }  // namespace

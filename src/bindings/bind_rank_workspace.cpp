@@ -276,7 +276,7 @@ class PyRankWorkspace {
     if (s.begin.size() != classes + 1 || s.weight.size() != classes + 1 ||
         s.begin.data()[classes] != static_cast<std::int64_t>(s.sample.size()) ||
         s.alpha.size() != s.sample.size() ||
-        s.weight.data()[classes] != static_cast<std::int64_t>(s.feature.size()))
+        (!is_dense<I> && s.weight.data()[classes] != static_cast<std::int64_t>(s.feature.size())))
       throw nb::value_error("build: the arrays of a bundle do not fit each other");
     return {bundle,         s.begin.data(),  s.sample.data(),
             s.alpha.data(), s.weight.data(), s.feature.data()};

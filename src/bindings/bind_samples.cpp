@@ -1,4 +1,4 @@
-// samples(): one Python class per value and index type, chosen by the arrays.
+// rows() and samples(): one Python class each per value and index type, chosen by the arrays.
 #include <nanobind/stl/shared_ptr.h>
 
 #include "bindings.hpp"
@@ -14,16 +14,27 @@ namespace {
 
 template <class T, class I>
 void bind_one(nb::module_& m) {
+  using R = PyRows<T, I>;
+  nb::class_<R>(m, type_name<T, I>("Rows").c_str());
+  if constexpr (is_dense<I>)
+    m.def("rows", [](Matrix<const T> matrix) { return new R(matrix); }, "matrix"_a.noconvert());
+  else
+    m.def(
+        "rows",
+        [](In<T> data, In<I> indices, In<I> indptr, std::int64_t cols) {
+          return new R(data, indices, indptr, cols);
+        },
+        "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "cols"_a);
   using S = PySamples<T, I>;
   nb::class_<S>(m, type_name<T, I>("Samples").c_str());
   m.def(
       "samples",
-      [](In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y, In<T> box,
-         std::int32_t n_classes, double bias, std::shared_ptr<const PyLabelCosts> costs) {
-        return new S(data, indices, indptr, cols, y, box, n_classes, bias, std::move(costs));
+      [](const PyRows<T, I>& rows, In<std::int32_t> y, In<T> box, std::int32_t n_classes,
+         double bias, std::shared_ptr<const PyLabelCosts> costs) {
+        return new S(rows, y, box, n_classes, bias, std::move(costs));
       },
-      "data"_a.noconvert(), "indices"_a.noconvert(), "indptr"_a.noconvert(), "cols"_a,
-      "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a, "costs"_a = nb::none());
+      "rows"_a, "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a,
+      "costs"_a = nb::none());
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The samples of a training problem and its label costs as Python hands them over: arrays that are
-// borrowed and kept alive.
+// The rows of X, the samples of a training problem and its label costs as Python hands them over:
+// arrays that are borrowed and kept alive.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,38 @@
 #include "common/samples.hpp"
 
 namespace multimargin::bindings {
+
+template <class T, class I>
+class PyRows {
+ public:
+  PyRows(In<T> data, In<I> indices, In<I> indptr, std::int64_t cols)
+      : data_(std::move(data)),
+        indices_(std::move(indices)),
+        indptr_(std::move(indptr)),
+        view_(csr_view(data_, indices_, indptr_, cols)) {}
+
+  const Csr<T, I>& view() const { return view_; }
+
+ private:
+  In<T> data_;
+  In<I> indices_, indptr_;
+  Csr<T, I> view_;
+};
+
+template <class T>
+class PyRows<T, Dense> {
+ public:
+  explicit PyRows(Matrix<const T> matrix)
+      : matrix_(std::move(matrix)),
+        view_{matrix_.data(), static_cast<std::int64_t>(matrix_.shape(0)),
+              static_cast<std::int64_t>(matrix_.shape(1))} {}
+
+  const Csr<T, Dense>& view() const { return view_; }
+
+ private:
+  Matrix<const T> matrix_;
+  Csr<T, Dense> view_;
+};
 
 class PyLabelCosts {
  public:
@@ -38,21 +70,15 @@ class PyLabelCosts {
 template <class T, class I>
 class PySamples {
  public:
-  PySamples(In<T> data, In<I> indices, In<I> indptr, std::int64_t cols, In<std::int32_t> y,
-            In<T> box, std::int32_t n_classes, double bias,
-            std::shared_ptr<const PyLabelCosts> costs)
-      : data_(std::move(data)),
-        indices_(std::move(indices)),
-        indptr_(std::move(indptr)),
+  PySamples(const PyRows<T, I>& rows, In<std::int32_t> y, In<T> box, std::int32_t n_classes,
+            double bias, std::shared_ptr<const PyLabelCosts> costs)
+      : rows_(rows),
         y_(std::move(y)),
         box_(std::move(box)),
         costs_(std::move(costs)),
-        view_{csr_view(data_, indices_, indptr_, cols),
-              y_.data(),
-              box_.data(),
-              n_classes,
-              static_cast<T>(bias),
-              costs_ == nullptr ? nullptr : &costs_->costs()} {
+        view_{rows_.view(),         y_.data(),
+              box_.data(),          n_classes,
+              static_cast<T>(bias), costs_ == nullptr ? nullptr : &costs_->costs()} {
     if (static_cast<std::int64_t>(y_.size()) != view_.X.rows ||
         static_cast<std::int64_t>(box_.size()) != view_.X.rows)
       throw nanobind::value_error("y and box must have one entry per row of X");
@@ -64,8 +90,7 @@ class PySamples {
   std::int64_t rows() const { return view_.X.rows; }
 
  private:
-  In<T> data_;
-  In<I> indices_, indptr_;
+  PyRows<T, I> rows_;
   In<std::int32_t> y_;
   In<T> box_;
   std::shared_ptr<const PyLabelCosts> costs_;

@@ -14,7 +14,7 @@ std::string type_name(const char* kind) {
 
 template <class T, class I>
 std::string type_name(const char* kind) {
-  return type_name<T>(kind) + (sizeof(I) == 4 ? "I32" : "I64");
+  return type_name<T>(kind) + (is_dense<I> ? "Dense" : sizeof(I) == 4 ? "I32" : "I64");
 }
 
 }  // namespace multimargin::bindings

@@ -13,7 +13,7 @@ from benchmarks.common.data import load
 from benchmarks.curves.files import why_no_figures
 from benchmarks.matrix import cells, table, worker
 from benchmarks.matrix.__main__ import main
-from benchmarks.matrix.cells import LIBLINEAR, RULES, SETS, Cell, Selection
+from benchmarks.matrix.cells import LIBLINEAR, RULES, Cell, Selection
 from benchmarks.matrix.result import Result
 from benchmarks.matrix.runs import TIGHT, Conditions
 
@@ -138,7 +138,7 @@ def test_the_summary_names_red_cells_and_medians():
 
 def test_the_cells_are_those_of_the_bars_unless_others_are_named():
     everything = list(Selection().cells())
-    assert sum(cell.name == "cs" for cell in everything) == len(SETS) * 3 * 2
+    assert sum(cell.name == "cs" for cell in everything) == len(RULES["cs"].sets) * 3 * 2
     assert {cell.dataset for cell in everything if cell.name == "rm"} == {cells.LSHTC, "letter"}
     assert set(table.SECONDS) < set(everything)
     (one,) = Selection(["ww"], ["letter"], [10.0], [True]).cells()

@@ -59,6 +59,15 @@ struct Matrix {
   }
 };
 
+template <class T>
+struct Matrix<T, Dense> {
+  std::vector<T> data;
+  std::int64_t rows = 0, cols = 0;
+
+  void end_row() { data.resize(static_cast<std::size_t>(++rows * cols)); }
+  Csr<T, Dense> view() const { return {data.data(), rows, cols}; }
+};
+
 // Each row takes a feature with probability `density`; every 16th row has no entries.
 template <class T, class I>
 Matrix<T, I> random_matrix(std::int64_t rows, std::int64_t cols, double density,
@@ -91,32 +100,50 @@ struct Problem {
   }
 };
 
+// The same problem with dense rows.
+template <class T>
+Problem<T, Dense> densified(const Problem<T, std::int32_t>& p) {
+  const Csr<T, std::int32_t> X = p.X.view();
+  Problem<T, Dense> dense{{}, p.y, p.box, p.n_classes};
+  dense.X.cols = X.cols;
+  for (std::int64_t i = 0; i < X.rows; ++i) {
+    dense.X.end_row();
+    for (std::int64_t t = X.begin(i); t < X.end(i); ++t)
+      dense.X.data[i * X.cols + X.indices[t]] = X.data[t];
+  }
+  return dense;
+}
+
 // Classes with a few features of their own among common ones: some samples are easy, some lie
 // between classes, and the boxes differ. The first class has a third of the samples; the last
 // one has none, as when a class is only known from elsewhere.
 template <class T, class I>
 Problem<T, I> random_problem(std::int64_t rows, std::int32_t n_classes, std::uint64_t seed) {
-  Random random(seed);
-  Problem<T, I> p;
-  p.n_classes = n_classes;
-  p.X.cols = 3 * n_classes + 20;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const std::uint32_t named = static_cast<std::uint32_t>(n_classes - 1);
-    const std::uint32_t c = random.below(3) == 0 ? 0 : random.below(named);
-    p.y.push_back(static_cast<std::int32_t>(c));
-    p.box.push_back(static_cast<T>(0.25 + uniform(random)));
-    const std::uint32_t topic = random.below(8) == 0 ? random.below(named) : c;
-    for (std::int64_t j = 0; j < p.X.cols && i % 16 != 7; ++j) {
-      const bool mine = j >= 20 && (j - 20) / 3 == static_cast<std::int64_t>(topic);
-      if (uniform(random) >= (mine ? 0.7 : j < 20 ? 0.2 : 0.02)) continue;
-      p.X.indices.push_back(static_cast<I>(j));
-      p.X.data.push_back(static_cast<T>(0.1 + 0.5 * uniform(random)));
+  if constexpr (is_dense<I>) {
+    return densified(random_problem<T, std::int32_t>(rows, n_classes, seed));
+  } else {
+    Random random(seed);
+    Problem<T, I> p;
+    p.n_classes = n_classes;
+    p.X.cols = 3 * n_classes + 20;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::uint32_t named = static_cast<std::uint32_t>(n_classes - 1);
+      const std::uint32_t c = random.below(3) == 0 ? 0 : random.below(named);
+      p.y.push_back(static_cast<std::int32_t>(c));
+      p.box.push_back(static_cast<T>(0.25 + uniform(random)));
+      const std::uint32_t topic = random.below(8) == 0 ? random.below(named) : c;
+      for (std::int64_t j = 0; j < p.X.cols && i % 16 != 7; ++j) {
+        const bool mine = j >= 20 && (j - 20) / 3 == static_cast<std::int64_t>(topic);
+        if (uniform(random) >= (mine ? 0.7 : j < 20 ? 0.2 : 0.02)) continue;
+        p.X.indices.push_back(static_cast<I>(j));
+        p.X.data.push_back(static_cast<T>(0.1 + 0.5 * uniform(random)));
+      }
+      p.X.end_row();
     }
-    p.X.end_row();
+    p.X.indices.shrink_to_fit();
+    p.X.data.shrink_to_fit();
+    return p;
   }
-  p.X.indices.shrink_to_fit();
-  p.X.data.shrink_to_fit();
-  return p;
 }
 
 }  // namespace multimargin::test

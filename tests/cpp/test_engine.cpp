@@ -74,6 +74,7 @@ void check_alpha(const Problem<T, I>& p, const ActiveSet<T>& active, Formulation
 template <class T, class I>
 double naive_primal(const Problem<T, I>& p, Engine<T, I>& engine, double bias,
                     Formulation formulation) {
+  const Csr<T, I> X = p.X.view();
   const SparseRows<T> rows = engine.weights();
   const std::vector<T>& constant = engine.active().w_bias();
   std::vector<double> W(p.n_classes * p.X.cols, 0.0);
@@ -91,8 +92,9 @@ double naive_primal(const Problem<T, I>& p, Engine<T, I>& engine, double bias,
   for (std::size_t i = 0; i < p.y.size(); ++i) {
     for (std::int32_t c = 0; c < p.n_classes; ++c) {
       score[c] = bias * static_cast<double>(constant[c]);
-      for (std::int64_t t = p.X.indptr[i]; t < p.X.indptr[i + 1]; ++t)
-        score[c] += static_cast<double>(p.X.data[t]) * W[c * p.X.cols + p.X.indices[t]];
+      const auto feature = X.features(i);
+      for (std::int64_t t = X.begin(i); t < X.end(i); ++t)
+        score[c] += static_cast<double>(X.data[t]) * W[c * X.cols + feature[t]];
     }
     double sum = 0, largest = 0;
     for (std::int32_t c = 0; c < p.n_classes; ++c) {
@@ -193,14 +195,15 @@ void abort_is_clean(int threads) {
     int asked = 0;
     team.set_abort([&] { return asked++ == n; });
     try {
-      SlotLists lists =
-          nearest_centroids(p.X.view(), p.y.data(), p.n_classes, 6, 500, 0, p.X.view().rows, team);
+      SlotLists lists = nearest_centroids(p.X.view(), p.y.data(), p.n_classes, 6, 500, 0,
+                                          p.X.view().rows, best_isa(), team);
       std::vector<T> alpha(lists.cls.size(), T(0));
       ActiveSet<T> active;
       active.assign(std::move(lists.slot_begin), std::move(lists.cls), std::move(alpha), nullptr,
                     team);
       active.lay_out(p.X.view(), p.n_classes, team);
-      active.recompute(p.X.view(), T(1), team);
+      const auto kernels = solver_kernels<T>(Formulation::weston_watkins, best_isa(), is_dense<I>);
+      active.recompute(p.X.view(), kernels, team);
     } catch (const Aborted&) {
       ++thrown;
     }
@@ -291,7 +294,7 @@ void small_problems(Formulation formulation) {
 template <class T, class I>
 void one_kind() {
   // The type of the indices matters to few kernels: one pair of types suffices for all of them.
-  const auto isas = sizeof(I) == 4 ? test::available_isas() : std::vector<Isa>{best_isa()};
+  const auto isas = sizeof(I) <= 4 ? test::available_isas() : std::vector<Isa>{best_isa()};
   for (Isa isa : isas) {
     converges<T, I>(0.0, isa, {16, 0.3});
     converges<T, I>(0.5, isa, {16, 0.3, Formulation::crammer_singer});
@@ -321,5 +324,7 @@ int main() {
   one_kind<float, std::int64_t>();
   one_kind<double, std::int32_t>();
   one_kind<double, std::int64_t>();
+  one_kind<float, Dense>();
+  one_kind<double, Dense>();
   std::puts("test_engine: ok");
 }

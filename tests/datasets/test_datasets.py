@@ -20,6 +20,7 @@ from multimargin.datasets import (
     load_wordnet_hypernyms,
     load_wordnet_tfidf,
     make_hierarchical_text,
+    make_wordnet_embeddings,
 )
 from tests.support.paths import SHARED
 
@@ -298,5 +299,17 @@ def test_public_names() -> None:
         "load_wordnet_texts",
         "load_wordnet_tfidf",
         "make_hierarchical_text",
+        "make_wordnet_embeddings",
         "wordnet_parents",
     ]
+
+
+def test_embeddings_are_unit_rows_of_the_largest_classes() -> None:
+    X, y = make_wordnet_embeddings(3, 40, dtype=np.float64)
+    _, sizes = np.unique(y, return_counts=True)
+    assert X.dtype == np.float64 and X.shape == (len(y), 3) and len(sizes) == 40
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, rtol=1e-6)
+    _, all_sizes = np.unique(load_wordnet_hypernyms(return_X_y=True)[1], return_counts=True)
+    assert sizes.sum() == np.sort(all_sizes)[-40:].sum()
+    with pytest.raises(ValueError, match="n_classes must be an integer of at least 2"):
+        make_wordnet_embeddings(3, 1)

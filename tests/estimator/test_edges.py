@@ -19,7 +19,7 @@ from multimargin import (
 )
 from multimargin.formulations import FORMULATIONS
 from multimargin.inspection import margins
-from multimargin.solvers._problem import as_core_csr
+from multimargin.solvers._layout import as_core_csr
 
 
 @pytest.fixture

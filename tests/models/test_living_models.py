@@ -25,6 +25,7 @@ from multimargin.io._array_file import read_arrays
 from multimargin.models._feature_major import SplitColumns
 from multimargin.models._scores import LinearScores
 from multimargin.models.file._disk_dtype import to_disk
+from multimargin.solvers._layout import core_rows
 
 ISAS = [isa for isa in range(3) if _core.isa_available(isa)]
 
@@ -83,7 +84,7 @@ def test_all_forms_of_weights_give_the_same_bits(isa, dtype, classes):
     coef = coef.tocsr()
     split = SplitColumns(coef)
     assert 0 < split.n_dense < 40
-    given = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "isa": isa, "threads": 2}
+    given = {"rows": core_rows(X), "isa": isa, "threads": 2}
     by_class = np.empty((50, classes), dtype)
     weights = _core.sparse_weights(coef.data, coef.indices, coef.indptr, 40, intercept)
     _core.scores(**given, weights=weights, out=by_class)

@@ -38,6 +38,7 @@ from multimargin.datasets import (
     load_set,
     load_wordnet_hypernyms,
     make_hierarchical_text,
+    make_wordnet_embeddings,
     wordnet_parents,
 )
 from multimargin.inspection import (
@@ -215,6 +216,7 @@ def served() -> None:
 def main() -> None:
     X, y = make_hierarchical_text(200, 200, 12, random_state=0)
     assert_type(X, csr_matrix[Any])
+    assert_type(make_wordnet_embeddings(2, 50), tuple[NDArray[Any], NDArray[np.str_]])
     model = estimator(X, y)
     attributes(model)
     with tempfile.TemporaryDirectory() as folder:

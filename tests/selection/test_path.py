@@ -13,7 +13,8 @@ from multimargin.datasets import make_hierarchical_text
 from multimargin.formulations import FORMULATIONS
 from multimargin.selection import default_penalties
 from multimargin.selection._warm_fits import WarmFits
-from multimargin.solvers._problem import Problem, as_core_csr
+from multimargin.solvers._layout import as_core_csr
+from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
 # With scores that sum to zero a larger C is needed, above all where the worst class alone counts.

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from multimargin.solvers._problem import Problem, as_core_csr
+from multimargin.solvers._layout import as_core_csr
+from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Limits
 from multimargin.solvers._stopping import GapStopping
 from tests.support.memory_checkpoints import MemoryCheckpoints

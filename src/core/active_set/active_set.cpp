@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "common/types.hpp"
+
 namespace multimargin {
 
 template <class T>
@@ -28,8 +30,23 @@ void ActiveSet<T>::assign(std::vector<std::int64_t> slot_begin, std::vector<std:
 template <class T>
 template <class I>
 void ActiveSet<T>::lay_out(const Csr<T, I>& X, std::int32_t n_classes, Team& team) {
-  slots_.reserve_positions([&](std::int64_t i) { return X.end(i) - X.begin(i); });
+  slots_.reserve_positions([&](std::int64_t i) { return is_dense<I> ? 0 : X.end(i) - X.begin(i); });
   members_ = slots_.members(0, n_classes, team);
+  if constexpr (is_dense<I>)
+    layout_.lay_out_dense<T>(X.cols, n_classes);
+  else
+    place_features(X, n_classes, team);
+  // Where the size stays the weights do, of dense rows they are then still right.
+  const auto size = static_cast<std::size_t>(layout_.begin.back());
+  if (!is_dense<I> || w_.size() != size) w_.reset(size);
+  w_of_.resize(n_classes);
+  for (std::int32_t c = 0; c < n_classes; ++c) w_of_[c] = w_.data() + layout_.begin[c];
+  w_bias_.resize(n_classes);
+}
+
+template <class T>
+template <class I>
+void ActiveSet<T>::place_features(const Csr<T, I>& X, std::int32_t n_classes, Team& team) {
   const auto rows = [&](std::int32_t c, const auto& use) {
     members_.each(
         c, [&](std::int64_t i, std::int64_t) { use(i); },
@@ -50,10 +67,6 @@ void ActiveSet<T>::lay_out(const Csr<T, I>& X, std::int32_t n_classes, Team& tea
         });
   };
   layout_.lay_out(X, n_classes, team, rows, placed);
-  w_.reset(static_cast<std::size_t>(layout_.begin.back()));
-  w_of_.resize(n_classes);
-  for (std::int32_t c = 0; c < n_classes; ++c) w_of_[c] = w_.data() + layout_.begin[c];
-  w_bias_.resize(n_classes);
 }
 
 template <class T>
@@ -68,7 +81,7 @@ double ActiveSet<T>::exact_coefficient(std::int64_t i, std::int64_t slot) const 
 
 template <class T>
 template <class I>
-void ActiveSet<T>::recompute(const Csr<T, I>& X, Team& team) {
+void ActiveSet<T>::recompute(const Csr<T, I>& X, const SolverKernels<T>& kernels, Team& team) {
   std::vector<std::vector<double>> sums(team.size());
   each_class(team, n_classes(), [&](int thread, std::int32_t c) {
     const auto members = [&](const auto& take) {
@@ -76,7 +89,9 @@ void ActiveSet<T>::recompute(const Csr<T, I>& X, Team& team) {
         take(i, exact_coefficient(i, slot), place);
       });
     };
-    add_up_weights(X, T(0), layout_.count(c), members, [](double) {}, sums[thread], w_of_[c]);
+    add_up_weights(
+        X, T(0), layout_.count(c), members, [](double) {}, kernels.add_exact_row, sums[thread],
+        w_of_[c]);
   });
 }
 
@@ -134,11 +149,8 @@ template class ActiveSet<float>;
 template class ActiveSet<double>;
 #define MM_INSTANTIATE(T, I)                                                     \
   template void ActiveSet<T>::lay_out<I>(const Csr<T, I>&, std::int32_t, Team&); \
-  template void ActiveSet<T>::recompute<I>(const Csr<T, I>&, Team&);
-MM_INSTANTIATE(float, std::int32_t)
-MM_INSTANTIATE(float, std::int64_t)
-MM_INSTANTIATE(double, std::int32_t)
-MM_INSTANTIATE(double, std::int64_t)
+  template void ActiveSet<T>::recompute<I>(const Csr<T, I>&, const SolverKernels<T>&, Team&);
+MM_FOR_TYPES(MM_INSTANTIATE)
 #undef MM_INSTANTIATE
 
 }  // namespace multimargin

@@ -3,7 +3,7 @@
 //
 // Memory: 4 bytes for each feature of each pair (where it lies in the class's weights), about 21
 // for each pair, and each weight that two pairs share once. Nothing of size features x classes or
-// samples x classes.
+// samples x classes. With dense rows: about 21 bytes for each pair, and all weights.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class ActiveSet {
   // Computes the weights of the features from alpha, in double precision and in an order that
   // depends on the pairs alone: rounding that moves have accumulated is gone.
   template <class I>
-  void recompute(const Csr<T, I>& X, Team& team);
+  void recompute(const Csr<T, I>& X, const SolverKernels<T>& kernels, Team& team);
 
   std::int64_t samples() const { return slots_.samples(); }
   std::int64_t pairs() const { return slot_begin().back() - samples(); }  // own classes not counted
@@ -71,7 +71,9 @@ class ActiveSet {
     const auto members = [&](const auto& take) {
       members_.each(c, [&](std::int64_t i, std::int64_t slot) {
         take(i, coefficient(i, slot),
-             [&, first = X.begin(i)](std::int64_t t) { return places[X.indices[first + t]]; });
+             [&, first = X.begin(i), feature = X.features(i)](std::int64_t t) {
+               return places[feature[first + t]];
+             });
       });
     };
     multimargin::each_weight(X, layout_, w_of_[c], c, members, use);
@@ -93,27 +95,37 @@ class ActiveSet {
   void fill(WorkView<T>& view);
 
  private:
+  // Lays out the weights of sparse rows, and notes where their features lie.
+  template <class I>
+  void place_features(const Csr<T, I>& X, std::int32_t n_classes, Team& team);
+
   std::int32_t n_classes() const { return static_cast<std::int32_t>(w_bias_.size()); }
 
   // Calls use(sample, slot, place) for the members of class c: place(t) is where the t-th feature
   // of the sample lies in the weights.
   template <class I, class Use>
   void each_member(const Csr<T, I>& X, std::int32_t c, const Use& use) const {
-    const auto length = [&](std::int64_t i) { return X.end(i) - X.begin(i); };
-    const auto places = [&](std::int64_t i, std::int64_t slot) {
-      return slots_.position.data() + slots_.place[i] + slot * length(i);
-    };
-    members_.each(
-        c,
-        [&](std::int64_t i, std::int64_t slot) {
-          use(i, slot, [at = places(i, slot)](std::int64_t t) { return at[t]; });
-        },
-        [&](std::int64_t i, std::int64_t slot) {
-          if (slots_.alpha[slots_.begin[i] + slot] == 0) return;
-          prefetch(X.data + X.begin(i), length(i));
-          prefetch(X.indices + X.begin(i), length(i));
-          prefetch(places(i, slot), length(i));
-        });
+    if constexpr (is_dense<I>) {
+      members_.each(c, [&](std::int64_t i, std::int64_t slot) {
+        use(i, slot, [](std::int64_t t) { return t; });
+      });
+    } else {
+      const auto length = [&](std::int64_t i) { return X.end(i) - X.begin(i); };
+      const auto places = [&](std::int64_t i, std::int64_t slot) {
+        return slots_.position.data() + slots_.place[i] + slot * length(i);
+      };
+      members_.each(
+          c,
+          [&](std::int64_t i, std::int64_t slot) {
+            use(i, slot, [at = places(i, slot)](std::int64_t t) { return at[t]; });
+          },
+          [&](std::int64_t i, std::int64_t slot) {
+            if (slots_.alpha[slots_.begin[i] + slot] == 0) return;
+            prefetch(X.data + X.begin(i), length(i));
+            prefetch(X.indices + X.begin(i), length(i));
+            prefetch(places(i, slot), length(i));
+          });
+    }
   }
 
   // Of x_i in the weights of a slot's class: the sum of alpha in the own class, -alpha in others.

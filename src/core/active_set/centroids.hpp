@@ -11,6 +11,7 @@
 
 #include "common/csr.hpp"
 #include "common/team.hpp"
+#include "simd/isa.hpp"
 
 namespace multimargin {
 
@@ -20,10 +21,10 @@ struct SlotLists {
   std::vector<std::int32_t> cls;
 };
 
-// Of samples [from, to).
+// Of samples [from, to). Dense rows have few features: these are all looked at, by a product.
 template <class T, class I>
 SlotLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int32_t n_classes,
                             std::int32_t candidates, std::int64_t budget, std::int64_t from,
-                            std::int64_t to, Team& team);
+                            std::int64_t to, Isa isa, Team& team);
 
 }  // namespace multimargin

@@ -8,6 +8,7 @@
 
 #include "common/norms.hpp"
 #include "common/rounding.hpp"
+#include "common/types.hpp"
 
 namespace multimargin {
 
@@ -28,21 +29,15 @@ Engine<T, I>::Engine(const Samples<T, I>& samples, Formulation formulation, Isa 
       bias_(samples.bias),
       holds_(hold_intercept && samples.bias != 0),
       seed_(seed),
-      solver_(solver_kernels<T>(formulation, isa)),
+      isa_(isa),
+      solver_(solver_kernels<T>(formulation, isa, is_dense<I>)),
       scan_kernels_(scan_kernels<T>(formulation, isa)),
       team_(threads),
       norm2_(row_norms(X_, bias_)),
-      order_(X_, frequent_from(n_classes_)) {
+      rows_(X_, frequent_from(n_classes_)) {
   if (holds_) curvature_ = held_curvatures(X_, bias_);
-  number_.resize(X_.rows > 0 ? static_cast<std::size_t>(X_.end(X_.rows - 1)) : 0);
-  each_task([&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t t = X_.begin(begin); t < X_.end(end - 1); ++t)
-      number_[t] = static_cast<I>(order_.number(X_.indices[t]));
-  });
-  ordered_ = X_;
-  ordered_.indices = number_.data();
   row_.resize(X_.rows + 1);
-  for (std::int64_t i = 0; i <= X_.rows; ++i) row_[i] = static_cast<std::int64_t>(X_.indptr[i]);
+  for (std::int64_t i = 0; i <= X_.rows; ++i) row_[i] = X_.begin(i);
   empty_value_ = empty_value(solver_, samples_, norm2_);
 }
 
@@ -73,7 +68,8 @@ WorkView<T> Engine<T, I>::view() {
 
 template <class T, class I>
 void Engine<T, I>::start_from_centroids(std::int32_t candidates, std::int64_t budget) {
-  SlotLists lists = nearest_centroids(X_, y_, n_classes_, candidates, budget, 0, X_.rows, team_);
+  SlotLists lists =
+      nearest_centroids(X_, y_, n_classes_, candidates, budget, 0, X_.rows, isa_, team_);
   std::vector<T> alpha(lists.cls.size(), T(0));
   assign(std::move(lists.slot_begin), std::move(lists.cls), std::move(alpha), {});
 }
@@ -81,11 +77,13 @@ void Engine<T, I>::start_from_centroids(std::int32_t candidates, std::int64_t bu
 template <class T, class I>
 void Engine<T, I>::assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
                           std::vector<T> alpha, std::vector<T> w_bias) {
-  active_.assign(std::move(slot_begin), std::move(cls), std::move(alpha), samples_.costs, team_);
-  visits_.reset(static_cast<std::size_t>(X_.rows));
-  scanned_ = false;
-  active_.lay_out(ordered_, n_classes_, team_);
+  replace_pairs(std::move(slot_begin), std::move(cls), std::move(alpha));
   recompute();
+  hold_intercept(std::move(w_bias));
+}
+
+template <class T, class I>
+void Engine<T, I>::hold_intercept(std::vector<T> w_bias) {
   if (!holds_) return;
   heights_ = false;
   active_.keep_heights();
@@ -112,9 +110,18 @@ double Engine<T, I>::intercept_gap() const {
 }
 
 template <class T, class I>
+void Engine<T, I>::replace_pairs(std::vector<std::int64_t> slot_begin,
+                                 std::vector<std::int32_t> cls, std::vector<T> alpha) {
+  active_.assign(std::move(slot_begin), std::move(cls), std::move(alpha), samples_.costs, team_);
+  visits_.reset(static_cast<std::size_t>(X_.rows));
+  scanned_ = false;
+  active_.lay_out(rows_.numbered(team_), n_classes_, team_);
+}
+
+template <class T, class I>
 void Engine<T, I>::recompute() {
-  if (!active_.has_positions()) active_.lay_out(ordered_, n_classes_, team_);
-  active_.recompute(ordered_, team_);
+  if (!active_.has_positions()) active_.lay_out(rows_.numbered(team_), n_classes_, team_);
+  active_.recompute(rows_.numbered(team_), solver_, team_);
   note_intercept();
   if (!holds_) active_.w_bias().assign(intercept_.begin(), intercept_.end());
 }
@@ -174,8 +181,11 @@ void Engine<T, I>::merge_found(std::int32_t drawn) {
   found_ = {};
   margin_ = std::vector<T>();
   report_ = std::vector<Report<T>>();
-  assign(std::move(new_begin), std::move(new_cls), std::move(new_alpha),
-         std::move(active_.w_bias()));
+  std::vector<T> w_bias = active_.w_bias();
+  replace_pairs(std::move(new_begin), std::move(new_cls), std::move(new_alpha));
+  // No alpha has changed. Weights of dense rows lie where they lay.
+  if constexpr (!is_dense<I>) recompute();
+  hold_intercept(std::move(w_bias));
 }
 
 // ---------------------------------------------------------------- moving
@@ -222,13 +232,16 @@ void Engine<T, I>::look_at_active() {
   margin_.resize(active_.cls().size());
   report_.resize(X_.rows);
   const WorkView<T> v = view();
-  const ClassMembers& members = active_.members();
-  each_class(team_, n_classes_, [&](int, std::int32_t c) {
-    const std::int64_t first = members.begin[c];
-    solver_.score_members(v, members.member.data() + first, members.begin[c + 1] - first,
-                          own_.data(), margin_.data());
-  });
+  if constexpr (!is_dense<I>) {
+    const ClassMembers& members = active_.members();
+    each_class(team_, n_classes_, [&](int, std::int32_t c) {
+      const std::int64_t first = members.begin[c];
+      solver_.score_members(v, members.member.data() + first, members.begin[c + 1] - first,
+                            own_.data(), margin_.data());
+    });
+  }
   each_task([&](std::int64_t begin, std::int64_t end) {
+    if constexpr (is_dense<I>) solver_.score_samples(v, begin, end, own_.data(), margin_.data());
     solver_.report_margins(v, begin, end, own_.data(), margin_.data(), report_.data());
   });
 }
@@ -259,17 +272,15 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
     least[i] = report_[i].least;
     first_loss[i] = report_[i].loss;
   }
+  const Csr<T, I>& numbered = rows_.numbered(team_);
   const auto fill = [&](int, std::int32_t c, const auto& put) {
-    active_.each_weight(ordered_, c, put);
+    active_.each_weight(numbered, c, put);
     return static_cast<S>(static_cast<T>(bias_ * active_.w_bias()[c]));
   };
-  if (split_ == nullptr)
-    split_ = std::make_unique<SplitRows<T>>(
-        X_, order_, [this](std::int64_t t) { return number_[t]; }, team_);
   std::vector<std::int32_t> class_of(n_classes_);
   std::iota(class_of.begin(), class_of.end(), 0);
   ClassScan<T> found = scan_classes<S>(
-      samples_, *split_, norm2_.data(),
+      samples_, rows_, norm2_.data(),
       ScanRequest<T>{own_.data(), least.data(), first_loss.data(), norm.data(), capacity, idle},
       {n_classes_, y_, class_of.data(), norm.data(), active_.slot_begin().data(),
        active_.cls().data()},
@@ -301,18 +312,18 @@ template <class T, class I>
 SparseRows<T> Engine<T, I>::weights() {
   // The weights may be gigabytes: positions make room for them.
   active_.give_back_positions();
-  split_ = nullptr;
+  rows_.give_back_scans();
+  const Csr<T, I>& numbered = rows_.numbered(team_);
   std::vector<FeaturePlaces> places(team_.size());
   return list_weights<T>(
       team_, n_classes_, X_.cols, [&](int thread, std::int32_t c, const auto& use) {
-        active_.each_weight(ordered_, c, places[thread],
-                            [&](std::int32_t number, T w) { use(order_.feature(number), w); });
+        active_.each_weight(numbered, c, places[thread],
+                            [&](std::int32_t number, T w) { use(rows_.feature(number), w); });
       });
 }
 
-template class Engine<float, std::int32_t>;
-template class Engine<float, std::int64_t>;
-template class Engine<double, std::int32_t>;
-template class Engine<double, std::int64_t>;
+#define MM_CLASS(T, I) template class Engine<T, I>;
+MM_FOR_TYPES(MM_CLASS)
+#undef MM_CLASS
 
 }  // namespace multimargin

@@ -4,16 +4,13 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "active_set/active_set.hpp"
 #include "active_set/centroids.hpp"
-#include "scans/class_scan.hpp"
 #include "active_set/intercept.hpp"
 #include "active_set/passes.hpp"
-#include "scans/scan.hpp"
 #include "active_set/shared_classes.hpp"
 #include "common/clock.hpp"
 #include "common/csr.hpp"
@@ -21,7 +18,9 @@
 #include "common/samples.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
-#include "scoring/split_rows.hpp"
+#include "scans/class_scan.hpp"
+#include "scans/scan.hpp"
+#include "scoring/ordered_rows.hpp"
 
 namespace multimargin {
 
@@ -77,8 +76,13 @@ class Engine {
 
  private:
   WorkView<T> view();
+  // Lays out the weights of other pairs, and leaves them to be computed.
+  void replace_pairs(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
+                     std::vector<T> alpha);
   const T* curvature() const { return holds_ ? curvature_.data() : norm2_.data(); }
   InterceptView<T> intercept_view() { return active_.intercept_view(box_, curvature()); }
+  // Sets the weights of the constant feature if they are held; see assign().
+  void hold_intercept(std::vector<T> w_bias);
   // Moves the intercept and wakes samples that answer to it.
   void settle_intercept(const VisitRule<T>& rule);
   // Computes B s.
@@ -101,6 +105,7 @@ class Engine {
   T bias_;
   bool holds_;  // whether the intercept is held while samples move; otherwise it moves with them
   std::uint64_t seed_;
+  Isa isa_;
   std::uint64_t passes_ = 0;
   SolverKernels<T> solver_;
   ScanKernels<T> scan_kernels_;
@@ -117,11 +122,7 @@ class Engine {
   Visits visits_;
   SharedClasses<T> shared_classes_;
 
-  // The active set and scans know features by their numbers in this order.
-  FeatureOrder order_;
-  std::vector<I> number_;  // of the feature of each entry of X
-  Csr<T, I> ordered_;
-  std::unique_ptr<SplitRows<T>> split_;  // for scans, since the first one
+  OrderedRows<T, I> rows_;  // the active set and scans know features by their numbers there
 
   // Last scan.
   bool scanned_ = false;  // since the active set changed

@@ -36,9 +36,11 @@ struct WorkView {
   const std::int64_t* place;       // [n+1] where a sample's positions begin
   const std::uint32_t* position;   // slot-major: slot s, feature t at place + s*len + t
   const T* lone;                   // [pairs] sum of x^2 over the slot's lone features
-  T* const* w;                     // [K] the weights of each class; first comes a zero
-  T* w_bias;                       // [K] weight of the constant feature
-  bool holds_bias;                 // whether these stay, see intercept.hpp
+  // [K] the weights of each class; first comes a zero. Of dense rows: one of each feature, and
+  // neither positions nor lone features.
+  T* const* w;
+  T* w_bias;         // [K] weight of the constant feature
+  bool holds_bias;   // whether these stay, see intercept.hpp
   const T* outside;  // [n] sum of a sample's variables that have no slot here; nullptr: zero
 };
 
@@ -95,8 +97,11 @@ struct SolverKernels {
   // Visits samples one after the other, weights included. gap and violation: [n] by sample.
   void (*visit_samples)(const WorkView<T>&, const std::int32_t* samples, std::int64_t count,
                         const VisitRule<T>&, T* gap, T* violation, T* work);
-  // Scores of slots at fixed weights: exact ones of own classes by sample, the others by slot.
+  // Scores of slots at fixed weights: exact ones of own classes by sample, the others by slot. Of
+  // sparse rows, the slots of a class; of dense rows, those of samples [begin, end).
   void (*score_members)(const WorkView<T>&, const Member* members, std::int64_t count, double* own,
+                        T* score);
+  void (*score_samples)(const WorkView<T>&, std::int64_t begin, std::int64_t end, double* own,
                         T* score);
   // Makes margins of the scores of other classes, and reports of all.
   void (*report_margins)(const WorkView<T>&, std::int64_t begin, std::int64_t end,
@@ -111,10 +116,13 @@ struct SolverKernels {
   // Takes one pair into the account of its sample, and closes the account.
   void (*add_to_account)(T margin, T alpha, T box, Account<T>* account);
   Report<T> (*close_account)(const Account<T>& account, T sum, T box);
+  // Adds step times a dense row to sums.
+  void (*add_exact_row)(const T* x, std::int64_t len, double step, double* sum);
 };
 
+// For positions or, if rows are dense, for weights of all features in order.
 template <class T>
-SolverKernels<T> solver_kernels(Formulation formulation, Isa isa);
+SolverKernels<T> solver_kernels(Formulation formulation, Isa isa, bool dense = false);
 
 // Threads own classes in runs of this many, so that no two share a cache line of
 // per-class arrays.

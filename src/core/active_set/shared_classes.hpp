@@ -39,6 +39,10 @@ class SharedClasses {
       counter.norms.resize(n_classes, T(0));
       counter.samples.resize(n_classes, 0);
       const std::int64_t begin = b * batch, end = std::min(count, begin + batch);
+      for (std::int64_t k = begin; k < end; ++k) {  // they come in random order
+        __builtin_prefetch(v.cls + v.slot_begin[samples[k]]);
+        __builtin_prefetch(v.resting + v.slot_begin[samples[k]]);
+      }
       const auto each = [&](const auto& use) {
         for (std::int64_t k = begin; k < end; ++k) {
           const std::int64_t first = v.slot_begin[samples[k]], last = v.slot_begin[samples[k] + 1];
@@ -46,8 +50,12 @@ class SharedClasses {
             if (v.cls[p] >= 0 && (everything || !v.resting[p])) use(k, p - first, v.cls[p]);
         }
       };
+      std::int64_t last_seen = -1;
+      T norm = 0;
       each([&](std::int64_t k, std::int64_t, std::int32_t c) {
-        counter.norms[c] += std::sqrt(v.norm2[samples[k]]);
+        if (k != last_seen) norm = std::sqrt(v.norm2[samples[k]]);
+        last_seen = k;
+        counter.norms[c] += norm;
         ++counter.samples[c];
       });
       shared_[b].clear();

@@ -64,7 +64,7 @@ struct Slots {
         asked[p] = static_cast<T>(costs->at(own(i), other(p)));
   }
 
-  // Makes room for the positions. length(i): entries of sample i.
+  // Makes room for the positions. length(i): positions of a slot of sample i.
   template <class Length>
   void reserve_positions(const Length& length) {
     const std::int64_t n = samples();
@@ -86,9 +86,10 @@ struct Slots {
   void put_places(const Csr<T, I>& X, std::int64_t i, std::int64_t slot, std::int64_t first,
                   std::int64_t len, const FeaturePlaces& places) {
     std::uint32_t* at = position.data() + place[i] + slot * len;
+    const auto feature = X.features_from(first);
     double sum = 0;
     for (std::int64_t t = 0; t < len; ++t) {
-      const std::int32_t known = places[X.indices[first + t]];
+      const std::int32_t known = places[feature[first + t]];
       at[t] = static_cast<std::uint32_t>(known);
       const double x = known == 0 ? static_cast<double>(X.data[first + t]) : 0.0;  // no branch
       sum += x * x;

@@ -5,6 +5,7 @@
 
 #include "active_set/kernels.hpp"
 #include "common/prefetch.hpp"
+#include "dense_rows/dense_visit.hpp"
 #include "formulations/sample_block.hpp"
 
 namespace multimargin {
@@ -27,7 +28,7 @@ inline void scatter_add(const T* x, const std::uint32_t* at, std::int64_t len, T
   for (std::int64_t t = 0; t < len; ++t) w[at[t]] += step * x[t];
 }
 
-// One sample as the kernels see it.
+// One sample as the kernels see it. Dense rows have a view of their own, DenseVisit.
 template <class T>
 struct Visit {
   const T* x;
@@ -56,9 +57,17 @@ struct Visit {
            coefficient * lone[slot];
   }
 
+  static void prefetch(const WorkView<T>&, std::int64_t) {}
+  static void prefetch_slots(const WorkView<T>&, std::int64_t) {}
+
   T asked_of(std::int32_t slot) const { return asked == nullptr ? T(1) : asked[slot]; }
 
-  T own_score(const WorkView<T>& v) const { return score(v, 0, alpha[0]); }
+  // Scores with the classes of some slots; returns that of the own class, 0 if it is not at hand.
+  T scores(const WorkView<T>& v, const std::int32_t* slot, int count, T* out) const {
+    const T own = cls[0] >= 0 ? score(v, 0, alpha[0]) : T(0);
+    for (int k = 0; k < count; ++k) out[k] = score(v, slot[k], -alpha[slot[k]]);
+    return own;
+  }
 
   // The same in double precision, of the weights as they are kept.
   double exact_own_score(const WorkView<T>& v) const {
@@ -111,10 +120,10 @@ constexpr double kRestMargin = -0.05;
 //
 // Where the own class is not at hand, its score and its weights stay: variables then pass mass on
 // to each other, and their sum stays too.
-template <class F, class T>
+template <class F, template <class> class V, class T>
 inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
                         const VisitRule<T>& rule, T* step, T* work, Report<T>* report) {
-  const Visit<T> s(v, i);
+  const V<T> s(v, i);
   std::int32_t* slot = reinterpret_cast<std::int32_t*>(work);  // slots taken part, compactly
   T* margin = work + s.slots;
   T* alpha = margin + s.slots;
@@ -124,15 +133,15 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
 
   std::uint8_t* resting = v.resting + v.slot_begin[i];
   const bool own_here = s.cls[0] >= 0;
-  const T own = own_here ? s.own_score(v) : T(0);
   int size = 0;
   for (std::int32_t k = 1; k < s.slots; ++k) {
     if (resting[k] && !rule.everything) continue;
     slot[size] = k;
     alpha[size] = s.alpha[k];
-    margin[size] = F::margin(own, s.score(v, k, -s.alpha[k]), s.asked_of(k));
     ++size;
   }
+  const T own = s.scores(v, slot, size, margin);
+  for (int c = 0; c < size; ++c) margin[c] = F::margin(own, margin[c], s.asked_of(slot[c]));
   const T k = v.norm2[i];
   if (v.height != nullptr && own_here) {
     T* height = v.height + v.slot_begin[i];
@@ -195,16 +204,18 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
   return true;
 }
 
-template <class F, class T>
+template <class F, template <class> class V, class T>
 void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>& rule, int member,
                  int members) {
   for (std::int64_t k = b.begin + member; k < b.end; k += members) {
     const std::int64_t i = b.sample[k];
-    const Visit<T> s(v, i);
+    if (k + 2 * members < b.end) V<T>::prefetch_slots(v, b.sample[k + 2 * members]);
+    if (k + members < b.end) V<T>::prefetch(v, b.sample[k + members]);
+    const V<T> s(v, i);
     const T* touch = b.touch + b.slot_at[k];
     T* step = b.steps_of(k);
     Report<T> report;
-    if (solve_slots<F, T>(v, i, touch, rule, step, b.work, &report))
+    if (solve_slots<F, V, T>(v, i, touch, rule, step, b.work, &report))
       for (std::int32_t slot = 0; slot < s.slots; ++slot)
         if (step[slot] != 0 && touch[slot] > 0) s.add(v, slot, step[slot]);
     b.gap[i] = report.gap;
@@ -216,7 +227,7 @@ inline bool owns(std::int32_t c, int member, int members) {
   return members == 1 || (c / kOwnedRun) % members == member;
 }
 
-template <class T>
+template <template <class> class V, class T>
 void apply_batch(const WorkView<T>& v, const BatchView<T>& b, const SharedSlot* shared,
                  std::int64_t count, int member, int members) {
   for (std::int64_t e = 0; e < count; ++e) {
@@ -224,21 +235,23 @@ void apply_batch(const WorkView<T>& v, const BatchView<T>& b, const SharedSlot* 
     const std::int32_t slot = shared[e].slot;
     const T step = b.steps_of(k)[slot];
     if (step == 0) continue;
-    const Visit<T> s(v, b.sample[k]);
+    const V<T> s(v, b.sample[k]);
     if (owns(s.cls[slot], member, members)) s.add(v, slot, step);
   }
 }
 
-template <class F, class T>
+template <class F, template <class> class V, class T>
 void visit_samples(const WorkView<T>& v, const std::int32_t* samples, std::int64_t count,
                    const VisitRule<T>& rule, T* gap, T* violation, T* work) {
   for (std::int64_t e = 0; e < count; ++e) {
     const std::int64_t i = samples[e];
-    const Visit<T> s(v, i);
+    if (e + 2 < count) V<T>::prefetch_slots(v, samples[e + 2]);
+    if (e + 1 < count) V<T>::prefetch(v, samples[e + 1]);
+    const V<T> s(v, i);
     Report<T> report;
     T* step = work;
     T* rest = work + s.slots;
-    if (solve_slots<F, T>(v, i, nullptr, rule, step, rest, &report))
+    if (solve_slots<F, V, T>(v, i, nullptr, rule, step, rest, &report))
       for (std::int32_t slot = 0; slot < s.slots; ++slot)
         if (step[slot] != 0) s.add(v, slot, step[slot]);
     gap[i] = report.gap;
@@ -266,11 +279,22 @@ void score_members(const WorkView<T>& v, const Member* members, std::int64_t cou
   }
 }
 
-template <class F, class T>
+// Of dense rows: a sample with some classes at a time, which share the loads of its features.
+template <class T>
+void score_samples(const WorkView<T>& v, std::int64_t begin, std::int64_t end, double* own,
+                   T* score) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const DenseVisit<T> s(v, i);
+    own[i] = s.exact_own_score(v);
+    s.all_scores(v, score + v.slot_begin[i]);
+  }
+}
+
+template <class F, template <class> class V, class T>
 void report_margins(const WorkView<T>& v, std::int64_t begin, std::int64_t end, const double* own,
                     T* margin, Report<T>* report) {
   for (std::int64_t i = begin; i < end; ++i) {
-    const Visit<T> s(v, i);
+    const V<T> s(v, i);
     T* m = margin + v.slot_begin[i];
     m[0] = 0;
     for (std::int32_t slot = 1; slot < s.slots; ++slot)
@@ -292,12 +316,22 @@ Report<T> solve_exchange(const Block<T>& block, T* alpha_out, T* work) {
   return F::inspect_exchange(block);
 }
 
-template <class F, class T>
+template <class F, template <class> class V, class T>
 SolverKernels<T> make_solver_kernels() {
-  return {F::kSeparable,        &solve_batch<F, T>,    &apply_batch<T>,
-          &visit_samples<F, T>, &score_members<T>,     &report_margins<F, T>,
-          &solve_block<F, T>,   &solve_exchange<F, T>, &F::empty_loss,
-          &F::margin,           &F::add_to_account,    &F::close_account};
+  return {F::kSeparable,
+          &solve_batch<F, V, T>,
+          &apply_batch<V, T>,
+          &visit_samples<F, V, T>,
+          &score_members<T>,
+          &score_samples<T>,
+          &report_margins<F, V, T>,
+          &solve_block<F, T>,
+          &solve_exchange<F, T>,
+          &F::empty_loss,
+          &F::margin,
+          &F::add_to_account,
+          &F::close_account,
+          &add_exact_row<T>};
 }
 
 }  // namespace MM_ISA

@@ -3,7 +3,9 @@
 //
 // Only features that two samples of a class share have a place in its weights, numbered from 1 on
 // in the order in which a second sample brings them. Place 0 is kept zero for all others, the
-// *lone* features (see views.hpp).
+// *lone* features (see kernels.hpp).
+//
+// Classes of dense rows have a weight for each feature, in order, in whole cache lines.
 #pragma once
 
 #include <algorithm>
@@ -144,8 +146,17 @@ struct WeightLayout {
     });
   }
 
+  // For dense rows: weights of type T.
+  template <class T>
+  void lay_out_dense(std::int64_t cols, std::int32_t classes) {
+    constexpr std::int64_t line = 64 / sizeof(T);
+    const std::int64_t stride = (cols + line - 1) / line * line;
+    begin.assign(classes + 1, 0);
+    for (std::int32_t c = 0; c < classes; ++c) begin[c + 1] = begin[c] + stride;
+  }
+
   void open(FeaturePlaces& places, std::int64_t cols, std::int32_t c) const {
-    places.open(cols, feature.data() + begin[c], count(c));
+    if (feature.size() > 0) places.open(cols, feature.data() + begin[c], count(c));
   }
 };
 
@@ -156,37 +167,46 @@ struct WeightLayout {
 template <class T, class I, class Members, class Use>
 void each_weight(const Csr<T, I>& X, const WeightLayout& layout, const T* w, std::int32_t c,
                  const Members& members, const Use& use) {
+  if constexpr (is_dense<I>) {
+    for (std::int64_t j = 0; j < X.cols; ++j) use(static_cast<std::int32_t>(j), w[j]);
+    return;
+  }
   const std::int32_t* feature = layout.feature.data() + layout.begin[c];
   const std::int64_t count = layout.count(c);
   for (std::int64_t p = 1; p < count; ++p) use(feature[p], w[p]);
   members([&](std::int64_t i, T coefficient, const auto& place) {
     if (coefficient == 0) return;
     const std::int64_t begin = X.begin(i), len = X.end(i) - begin;
+    const auto entry = X.features(i);
     for (std::int64_t t = 0; t < len; ++t)
       if (place(t) == 0)
-        use(static_cast<std::int32_t>(X.indices[begin + t]), coefficient * X.data[begin + t]);
+        use(static_cast<std::int32_t>(entry[begin + t]), coefficient * X.data[begin + t]);
   });
 }
 
 // Adds up the `count` weights of a class in double precision, in the order of its members, and
 // rounds them to `w`. lone(value) is told of the weights that have no place. Returns the weight of
-// the constant feature.
-template <class T, class I, class Members, class Lone>
+// the constant feature. add_row: see SolverKernels.
+template <class T, class I, class Members, class Lone, class AddRow>
 double add_up_weights(const Csr<T, I>& X, T bias, std::int64_t count, const Members& members,
-                      const Lone& lone, std::vector<double>& sum, T* w) {
+                      const Lone& lone, AddRow add_row, std::vector<double>& sum, T* w) {
   sum.assign(count, 0.0);
   double constant = 0;
   members([&](std::int64_t i, double coefficient, const auto& place) {
     if (coefficient == 0) return;
     constant += coefficient * static_cast<double>(bias);
     const std::int64_t begin = X.begin(i), len = X.end(i) - begin;
+    if constexpr (is_dense<I>) {
+      add_row(X.data + begin, len, coefficient, sum.data());
+      return;
+    }
     for (std::int64_t t = 0; t < len; ++t) {
       const double value = coefficient * static_cast<double>(X.data[begin + t]);
       sum[place(t)] += value;
       if (place(t) == 0) lone(value);
     }
   });
-  sum[0] = 0;  // where the lone features went
+  if constexpr (!is_dense<I>) sum[0] = 0;  // where the lone features went
   for (std::int64_t p = 0; p < count; ++p) w[p] = static_cast<T>(sum[p]);
   return constant;
 }

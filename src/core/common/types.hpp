@@ -3,8 +3,12 @@
 
 #include <cstdint>
 
+#include "common/csr.hpp"
+
 #define MM_FOR_TYPES(MACRO)   \
   MACRO(float, std::int32_t)  \
   MACRO(float, std::int64_t)  \
+  MACRO(float, Dense)         \
   MACRO(double, std::int32_t) \
-  MACRO(double, std::int64_t)
+  MACRO(double, std::int64_t) \
+  MACRO(double, Dense)

@@ -35,8 +35,9 @@ FullReport LeeLinWahba<T, I>::certify_bundle(std::int64_t bundle, const double* 
     // Rounded one by one, the weights of a feature do not quite sum to zero. The objective is that
     // of the nearest ones that do.
     double mean = static_cast<double>(bias_) * weight_sums[X_.cols];
+    const auto feature = X_.features(i);
     for (std::int64_t t = X_.begin(i); t < X_.end(i); ++t)
-      mean += static_cast<double>(X_.data[t]) * weight_sums[X_.indices[t]];
+      mean += static_cast<double>(X_.data[t]) * weight_sums[feature[t]];
     sums[i] = rows_.certify(X_, W, i, block(i, bundle), alpha_row(i) + from, mean / n_classes_,
                             mine.data(), mine.data() + wide);
     return 0.0;

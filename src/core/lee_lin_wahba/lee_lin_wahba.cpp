@@ -188,8 +188,9 @@ void LeeLinWahba<T, I>::add_row(std::int64_t i, std::int64_t from, std::int64_t 
   const auto add = [&](std::int64_t j, double x) {
     for (std::int64_t c = 0; c < wide; ++c) out[j * wide + c] += x * step[c];
   };
+  const auto feature = X_.features(i);
   for (std::int64_t t = X_.begin(i); t < X_.end(i); ++t)
-    add(static_cast<std::int64_t>(X_.indices[t]), static_cast<double>(X_.data[t]));
+    add(static_cast<std::int64_t>(feature[t]), static_cast<double>(X_.data[t]));
   add(X_.cols, static_cast<double>(bias_));
 }
 

@@ -31,8 +31,9 @@ void LeeLinWahba<T, I>::move_mean(const std::int32_t* samples, std::int64_t coun
     const double change = (sums[k] - sums_[i]) / n_classes_;
     sums_[i] = sums[k];
     if (change == 0) continue;
+    const auto feature = X_.features(i);
     for (std::int64_t t = X_.begin(i); t < X_.end(i); ++t)
-      mean_[X_.indices[t]] += change * static_cast<double>(X_.data[t]);
+      mean_[feature[t]] += change * static_cast<double>(X_.data[t]);
     mean_[X_.cols] += change * static_cast<double>(bias_);
   }
 }
@@ -47,8 +48,9 @@ void LeeLinWahba<T, I>::hold_mean(const double* mean, const std::int32_t* sample
     for (std::int64_t k = task * kSamplesPerTask; k < end; ++k) {
       const std::int64_t i = samples[k];
       double sum = mean[X_.cols] * static_cast<double>(bias_);
+      const auto feature = X_.features(i);
       for (std::int64_t t = X_.begin(i); t < X_.end(i); ++t)
-        sum += mean[X_.indices[t]] * static_cast<double>(X_.data[t]);
+        sum += mean[feature[t]] * static_cast<double>(X_.data[t]);
       offset_[i] = static_cast<T>(sum);
     }
   });

@@ -48,9 +48,10 @@ WideSums wide_certify(const Csr<T, I>& X, const WideWeights<T>& W, std::int64_t 
                       double* score) {
   for (std::int64_t c = 0; c < b.width; ++c)
     score[c] = static_cast<double>(static_cast<T>(W.bias * W.w_bias[c])) - mean;
+  const auto feature = X.features(i);
   for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
     const double x = static_cast<double>(X.data[t]);
-    const T* w = W.w + static_cast<std::int64_t>(X.indices[t]) * W.width;
+    const T* w = W.w + static_cast<std::int64_t>(feature[t]) * W.width;
     for (std::int64_t c = 0; c < b.width; ++c) score[c] += x * static_cast<double>(w[c]);
   }
   const double box = static_cast<double>(b.box);

@@ -28,8 +28,9 @@ struct LineState {
     V score = *reinterpret_cast<const V*>(v.w_bias) * v.bias;
     if (v.offset != nullptr) score += v.offset[i];
     const std::int64_t end = X.end(i);
+    const auto feature = X.features(i);
     for (std::int64_t t = X.begin(i); t < end; ++t)
-      score += X.data[t] * *row(v, static_cast<std::int64_t>(X.indices[t]));
+      score += X.data[t] * *row(v, static_cast<std::int64_t>(feature[t]));
     a = *reinterpret_cast<const V*>(v.alpha + i * v.alpha_stride);
     sign = V{} + T(1);
     taking_part = M{} == M{};
@@ -63,8 +64,9 @@ struct LineState {
   template <class I>
   static void add(const Csr<T, I>& X, const LineView<T>& v, std::int64_t i, const V& step) {
     const std::int64_t end = X.end(i);
+    const auto feature = X.features(i);
     for (std::int64_t t = X.begin(i); t < end; ++t)
-      *row(v, static_cast<std::int64_t>(X.indices[t])) += X.data[t] * step;
+      *row(v, static_cast<std::int64_t>(feature[t])) += X.data[t] * step;
     *reinterpret_cast<V*>(v.w_bias) += v.bias * step;
   }
 };
@@ -148,9 +150,10 @@ inline void line_scores(const Csr<T, I>& X, const LineView<T>& v, std::int64_t i
   for (int l = 0; l < lanes; ++l)
     score[l] = static_cast<double>(static_cast<T>(v.w_bias[l] * v.bias));
   const std::int64_t end = X.end(i);
+  const auto feature = X.features(i);
   for (std::int64_t t = X.begin(i); t < end; ++t) {
     const double x = static_cast<double>(X.data[t]);
-    const T* w = v.w + static_cast<std::int64_t>(X.indices[t]) * v.w_stride;
+    const T* w = v.w + static_cast<std::int64_t>(feature[t]) * v.w_stride;
     for (int l = 0; l < lanes; ++l) score[l] += x * static_cast<double>(w[l]);
   }
 }
@@ -207,9 +210,10 @@ void line_recompute(const Csr<T, I>& X, const LineView<T>& v, double* sums) {
     const std::int32_t mine = v.y[i] - v.first_class;
     if (mine >= 0 && mine < lanes) step[mine] = -step[mine];
     const std::int64_t end = X.end(i);
+    const auto feature = X.features(i);
     for (std::int64_t t = X.begin(i); t < end; ++t) {
       const double x = static_cast<double>(X.data[t]);
-      double* sum = sums + static_cast<std::int64_t>(X.indices[t]) * lanes;
+      double* sum = sums + static_cast<std::int64_t>(feature[t]) * lanes;
       for (int l = 0; l < lanes; ++l) sum[l] += x * step[l];
     }
     for (int l = 0; l < lanes; ++l) constant[l] += static_cast<double>(v.bias) * step[l];

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "active_set/slots.hpp"
+#include "common/types.hpp"
 
 namespace multimargin {
 
@@ -110,18 +111,38 @@ void Bundle<T, I>::scale(const double* factor) {
 
 // ---------------------------------------------------------------- the weights
 
+namespace {
+
+// Where the t-th entry of x_i lies in the weights of the class whose places these are.
+template <class T, class I>
+auto places_of(const Csr<T, I>& X, const FeaturePlaces& places, std::int64_t i) {
+  if constexpr (is_dense<I>) {
+    return [](std::int64_t t) { return t; };
+  } else {
+    const I* feature = X.indices + X.begin(i);
+    return [&places, feature](std::int64_t t) { return places[feature[t]]; };
+  }
+}
+
+}  // namespace
+
 template <class T, class I>
 void Bundle<T, I>::lay_out(Team& team) {
-  const auto rows = [&](std::int32_t k, const auto& use) {
-    const auto take = [&](std::int32_t i, std::int64_t) { use(i); };
-    each_member(k, take, take);
-  };
-  layout_.lay_out(problem_.X, classes(), team, rows, [](std::int32_t, const FeaturePlaces&) {});
+  if constexpr (is_dense<I>) {
+    layout_.template lay_out_dense<T>(problem_.X.cols, classes());
+  } else {
+    const auto rows = [&](std::int32_t k, const auto& use) {
+      const auto take = [&](std::int32_t i, std::int64_t) { use(i); };
+      each_member(k, take, take);
+    };
+    layout_.lay_out(problem_.X, classes(), team, rows, [](std::int32_t, const FeaturePlaces&) {});
+  }
 }
 
 template <class T, class I>
-std::vector<double> Bundle<T, I>::make_bundle_state(const double* sums, BundleState<T>& out,
-                                                    Team& team) const {
+std::vector<double> Bundle<T, I>::make_bundle_state(const double* sums,
+                                                    const SolverKernels<T>& kernels,
+                                                    BundleState<T>& out, Team& team) const {
   const Csr<T, I>& X = problem_.X;
   const std::vector<std::int32_t>& own = problem_.own[bundle_];
   out.w.reset(static_cast<std::size_t>(layout_.begin.back()));
@@ -133,8 +154,7 @@ std::vector<double> Bundle<T, I>::make_bundle_state(const double* sums, BundleSt
     // Not the sums as they are rounded for the bundle state: the dual objective is that of alpha.
     const auto members = [&](const auto& take) {
       const auto add = [&](std::int32_t i, double coefficient) {
-        const I* feature = X.indices + X.begin(i);
-        take(i, coefficient, [&, feature](std::int64_t t) { return places[feature[t]]; });
+        take(i, coefficient, places_of(X, places, i));
       };
       each_member(
           k, [&](std::int32_t i, std::int64_t) { add(i, sums[i]); },
@@ -144,7 +164,8 @@ std::vector<double> Bundle<T, I>::make_bundle_state(const double* sums, BundleSt
     std::vector<double> sum;
     T* w = out.w.data() + layout_.begin[k];
     const double constant = add_up_weights(
-        X, problem_.bias, layout_.count(k), members, [&](double w) { squares += w * w; }, sum, w);
+        X, problem_.bias, layout_.count(k), members, [&](double w) { squares += w * w; },
+        kernels.add_exact_row, sum, w);
     for (std::int64_t p = 0; p < layout_.count(k); ++p)
       squares += static_cast<double>(w[p]) * static_cast<double>(w[p]);
     out.w_bias[k] = static_cast<T>(constant);
@@ -160,8 +181,7 @@ void Bundle<T, I>::each_weight(const BundleState<T>& state, std::int32_t k,
   const Csr<T, I>& X = problem_.X;
   const auto members = [&](const auto& take) {
     const auto add = [&](std::int32_t i, T coefficient) {
-      const I* feature = X.indices + X.begin(i);
-      take(i, coefficient, [&, feature](std::int64_t t) { return places[feature[t]]; });
+      take(i, coefficient, places_of(X, places, i));
     };
     each_member(
         k, [&](std::int32_t i, std::int64_t e) { add(i, state.sum[e]); },
@@ -189,10 +209,13 @@ double Bundle<T, I>::score(const BundleState<T>& state, std::int32_t k, const Fe
   const Csr<T, I>& X = problem_.X;
   const T* w = state.w.data() + layout_.begin[k];
   double dot = static_cast<double>(static_cast<T>(problem_.bias * state.w_bias[k]));
-  for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
-    const std::int32_t at = places[X.indices[t]];
-    const T weight = at == 0 ? static_cast<T>(coefficient * X.data[t]) : w[at];
-    dot += static_cast<double>(X.data[t]) * static_cast<double>(weight);
+  const T* x = X.data + X.begin(i);
+  const std::int64_t len = X.end(i) - X.begin(i);
+  const auto place = places_of(X, places, i);
+  for (std::int64_t t = 0; t < len; ++t) {
+    const bool lone = !is_dense<I> && place(t) == 0;
+    const T weight = lone ? static_cast<T>(coefficient * x[t]) : w[place(t)];
+    dot += static_cast<double>(x[t]) * static_cast<double>(weight);
   }
   return dot;
 }
@@ -232,10 +255,9 @@ void Bundle<T, I>::look(const BundleState<T>& state, const double* own,
 
 template <class T, class I>
 template <class S>
-BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, const FeatureOrder& order,
-                                 const SplitRows<T>& rows, const ScanRequest<T>& request,
-                                 const ScanKernels<T>& kernels, Team& team,
-                                 const std::function<bool()>& stop) const {
+BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, OrderedRows<T, I>& rows,
+                                 const ScanRequest<T>& request, const ScanKernels<T>& kernels,
+                                 Team& team, const std::function<bool()>& stop) const {
   const std::int64_t n = problem_.X.rows;
   const std::vector<std::int32_t>& here = problem_.classes[bundle_];
   std::vector<double> norm(here.size());
@@ -257,7 +279,7 @@ BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, const FeatureOrder
   std::vector<FeaturePlaces> places(team.size());
   const auto fill = [&](int thread, std::int32_t k, const auto& put) {
     layout_.open(places[thread], problem_.X.cols, k);
-    each_weight(state, k, places[thread], [&](std::int32_t j, T w) { put(order.number(j), w); });
+    each_weight(state, k, places[thread], [&](std::int32_t j, T w) { put(rows.number(j), w); });
     places[thread].close();
     return static_cast<S>(static_cast<T>(problem_.bias * state.w_bias[k]));
   };
@@ -317,20 +339,19 @@ void Bundle<T, I>::merge(const BundleScan<T>& found, const T* least, const T* th
   margin_ = std::vector<T>();
 }
 
-template class Bundle<float, std::int32_t>;
-template class Bundle<float, std::int64_t>;
-template class Bundle<double, std::int32_t>;
-template class Bundle<double, std::int64_t>;
-#define MM_INSTANTIATE(T, I, S)                                                               \
-  template BundleScan<T> Bundle<T, I>::scan<S>(                                               \
-      const BundleState<T>&, const FeatureOrder&, const SplitRows<T>&, const ScanRequest<T>&, \
-      const ScanKernels<T>&, Team&, const std::function<bool()>&) const;
-MM_INSTANTIATE(float, std::int32_t, float)
-MM_INSTANTIATE(float, std::int64_t, float)
-MM_INSTANTIATE(float, std::int32_t, double)
-MM_INSTANTIATE(float, std::int64_t, double)
-MM_INSTANTIATE(double, std::int32_t, double)
-MM_INSTANTIATE(double, std::int64_t, double)
-#undef MM_INSTANTIATE
+#define MM_CLASS(T, I) template class Bundle<T, I>;
+MM_FOR_TYPES(MM_CLASS)
+#undef MM_CLASS
+#define MM_SCAN(T, I, S)                                                                     \
+  template BundleScan<T> Bundle<T, I>::scan<S>(const BundleState<T>&, OrderedRows<T, I>&,    \
+                                               const ScanRequest<T>&, const ScanKernels<T>&, \
+                                               Team&, const std::function<bool()>&) const;
+#define MM_EXACT_SCAN(T, I) MM_SCAN(T, I, double)
+MM_FOR_TYPES(MM_EXACT_SCAN)
+MM_SCAN(float, std::int32_t, float)
+MM_SCAN(float, std::int64_t, float)
+MM_SCAN(float, Dense, float)
+#undef MM_EXACT_SCAN
+#undef MM_SCAN
 
 }  // namespace multimargin

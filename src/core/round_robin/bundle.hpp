@@ -65,7 +65,8 @@ class Bundle {
 
   // Makes the bundle state that belongs to alpha and to the sums, with weights added up in double
   // precision and in a fixed order. Returns |w_c|^2 of its classes.
-  std::vector<double> make_bundle_state(const double* sums, BundleState<T>& out, Team& team) const;
+  std::vector<double> make_bundle_state(const double* sums, const SolverKernels<T>& kernels,
+                                        BundleState<T>& out, Team& team) const;
 
   // --- looking, at weights that have just been made
   // Exact scores of the bundle's own samples in their own classes.
@@ -75,9 +76,8 @@ class Bundle {
             T* most, T* least, T* violation, Team& team);
   // Scores are added up in type S.
   template <class S>
-  BundleScan<T> scan(const BundleState<T>& state, const FeatureOrder& order,
-                     const SplitRows<T>& rows, const ScanRequest<T>& request,
-                     const ScanKernels<T>& kernels, Team& team,
+  BundleScan<T> scan(const BundleState<T>& state, OrderedRows<T, I>& rows,
+                     const ScanRequest<T>& request, const ScanKernels<T>& kernels, Team& team,
                      const std::function<bool()>& stop) const;
   // Forgets pairs with alpha = 0 and no violation, adds violators with margins from `threshold` on.
   void merge(const BundleScan<T>& found, const T* least, const T* threshold);

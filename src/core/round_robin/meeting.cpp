@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/types.hpp"
+
 namespace multimargin {
 
 namespace {
@@ -23,9 +25,11 @@ Meeting<T, I>::Meeting(const PartitionedProblem<T, I>& problem, const Side<T>& a
   w_.resize(classes_[0] + classes_[1]);
   w_bias_.resize(w_.size());
   choose(a, b, within);
-  slots_.reserve_positions([&](std::int64_t e) { return row_end_[e] - row_[e]; });
-  place(a, 0, team);
-  place(b, 1, team);
+  slots_.reserve_positions([&](std::int64_t e) { return is_dense<I> ? 0 : row_end_[e] - row_[e]; });
+  if constexpr (!is_dense<I>) {
+    place(a, 0, team);
+    place(b, 1, team);
+  }
   slots_.resting.assign(slots_.cls.size(), 0);
   visits_.reset(sample_.size());
 }
@@ -221,9 +225,8 @@ void Meeting<T, I>::restore(State state) {
   visits_.restore(std::move(state.pauses), std::move(state.waits));
 }
 
-template class Meeting<float, std::int32_t>;
-template class Meeting<float, std::int64_t>;
-template class Meeting<double, std::int32_t>;
-template class Meeting<double, std::int64_t>;
+#define MM_CLASS(T, I) template class Meeting<T, I>;
+MM_FOR_TYPES(MM_CLASS)
+#undef MM_CLASS
 
 }  // namespace multimargin

@@ -3,23 +3,26 @@
 #include <algorithm>
 #include <atomic>
 
+#include "common/types.hpp"
+
 namespace multimargin {
 
 template <class T, class I>
 RankWorkspace<T, I>::RankWorkspace(const Samples<T, I>& samples, Formulation formulation, Isa isa,
                                    int threads)
     : problem_(samples),
-      kernels_(solver_kernels<T>(formulation, isa)),
+      kernels_(solver_kernels<T>(formulation, isa, is_dense<I>)),
       shared_(!kernels_.separable),
       scan_kernels_(scan_kernels<T>(formulation, isa)),
       packing_(packing_kernels<T>(isa)),
+      isa_(isa),
       team_(threads) {}
 
 template <class T, class I>
 SlotLists RankWorkspace<T, I>::candidates(std::int32_t count, std::int64_t budget,
                                           std::int64_t from, std::int64_t to) {
   return nearest_centroids(problem_.X, problem_.y, problem_.n_classes, count, budget, from, to,
-                           team_);
+                           isa_, team_);
 }
 
 template <class T, class I>
@@ -60,7 +63,7 @@ template <class T, class I>
 std::vector<double> RankWorkspace<T, I>::make_bundle_state(std::int32_t bundle,
                                                            const double* sums) {
   BundleState<T>& state = bundle_states_[bundle];
-  std::vector<double> norm = owned(bundle).make_bundle_state(sums, state, team_);
+  std::vector<double> norm = owned(bundle).make_bundle_state(sums, kernels_, state, team_);
   owned(bundle).pack_alpha(shared_, state.alpha);
   return norm;
 }
@@ -81,15 +84,11 @@ void RankWorkspace<T, I>::scan(std::int32_t bundle, const ScanRequest<T>& reques
   const auto stop = [this] { return stop_(); };
   const Bundle<T, I>& b = owned(bundle);
   const BundleState<T>& state = bundle_state(bundle);
-  if (split_ == nullptr) {
-    const Csr<T, I>& X = problem_.X;
-    order_ = std::make_unique<FeatureOrder>(X, frequent_from(problem_.n_classes));
-    split_ = std::make_unique<SplitRows<T>>(
-        X, *order_, [&](std::int64_t t) { return order_->number(X.indices[t]); }, team_);
-  }
-  found_[bundle] =
-      exact ? b.template scan<double>(state, *order_, *split_, request, scan_kernels_, team_, stop)
-            : b.template scan<T>(state, *order_, *split_, request, scan_kernels_, team_, stop);
+  if (rows_ == nullptr)
+    rows_ = std::make_unique<OrderedRows<T, I>>(problem_.X, frequent_from(problem_.n_classes));
+  found_[bundle] = exact
+                       ? b.template scan<double>(state, *rows_, request, scan_kernels_, team_, stop)
+                       : b.template scan<T>(state, *rows_, request, scan_kernels_, team_, stop);
 }
 
 template <class T, class I>
@@ -141,9 +140,8 @@ std::vector<PassReport> RankWorkspace<T, I>::run_meetings(const std::vector<Pair
   return reports;
 }
 
-template class RankWorkspace<float, std::int32_t>;
-template class RankWorkspace<float, std::int64_t>;
-template class RankWorkspace<double, std::int32_t>;
-template class RankWorkspace<double, std::int64_t>;
+#define MM_CLASS(T, I) template class RankWorkspace<T, I>;
+MM_FOR_TYPES(MM_CLASS)
+#undef MM_CLASS
 
 }  // namespace multimargin

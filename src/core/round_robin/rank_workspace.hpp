@@ -81,10 +81,9 @@ class RankWorkspace {
   SolverKernels<T> kernels_;
   bool shared_;  // a sample's variables share a budget
   ScanKernels<T> scan_kernels_;
-  // For scans, since the first one.
-  std::unique_ptr<FeatureOrder> order_;
-  std::unique_ptr<SplitRows<T>> split_;
+  std::unique_ptr<OrderedRows<T, I>> rows_;  // for scans, since the first one
   PackingKernels<T> packing_;
+  Isa isa_;
   Team team_;
   Periodically stop_;
   SharedClasses<T> shared_classes_;

@@ -17,15 +17,16 @@ inline void gather_some(const Csr<T, I>& X, const RowWeights& W, std::int64_t i,
   Reg sum[chains][N] = {};
   for (int k = 0; k < N; ++k) sum[0][k] = W.bias * load(W.w_bias + c + k * kRegister);
   const std::int64_t end = X.end(i);
+  const auto feature = X.features(i);
   std::int64_t t = X.begin(i);
   for (; t + chains <= end; t += chains)
     for (int j = 0; j < chains; ++j) {
-      const double* row = W.w + static_cast<std::int64_t>(X.indices[t + j]) * W.width + c;
+      const double* row = W.w + static_cast<std::int64_t>(feature[t + j]) * W.width + c;
       const double x = static_cast<double>(X.data[t + j]);
       for (int k = 0; k < N; ++k) sum[j][k] += x * load(row + k * kRegister);
     }
   for (; t < end; ++t) {
-    const double* row = W.w + static_cast<std::int64_t>(X.indices[t]) * W.width + c;
+    const double* row = W.w + static_cast<std::int64_t>(feature[t]) * W.width + c;
     const double x = static_cast<double>(X.data[t]);
     for (int k = 0; k < N; ++k) sum[0][k] += x * load(row + k * kRegister);
   }
@@ -42,8 +43,9 @@ inline void scatter_some(const Csr<T, I>& X, const RowWeights& W, std::int64_t i
   Reg s[N];
   for (int k = 0; k < N; ++k) s[k] = load(step + c + k * kRegister);
   const std::int64_t end = X.end(i);
+  const auto feature = X.features(i);
   for (std::int64_t t = X.begin(i); t < end; ++t) {
-    double* row = W.w + static_cast<std::int64_t>(X.indices[t]) * W.width + c;
+    double* row = W.w + static_cast<std::int64_t>(feature[t]) * W.width + c;
     const double x = static_cast<double>(X.data[t]);
     for (int k = 0; k < N; ++k) store(row + k * kRegister, load(row + k * kRegister) + x * s[k]);
   }

@@ -96,9 +96,10 @@ void RowEngine<T, I>::diagonal_preconditioner() {
   accumulate(places, jacobi_, [&](int, std::int32_t k, const RowWeights& out) {
     const double* d = row(diagonal_, k);
     const std::int64_t i = free_[k];
+    const auto feature = X_.features(i);
     for (std::int64_t t = X_.begin(i); t < X_.end(i); ++t) {
       const double x = static_cast<double>(X_.data[t]);
-      double* w = out.w + static_cast<std::int64_t>(X_.indices[t]) * width_;
+      double* w = out.w + static_cast<std::int64_t>(feature[t]) * width_;
       for (std::int64_t c = 0; c < width_; ++c) w[c] += x * x * d[c];
     }
     for (std::int64_t c = 0; c < width_; ++c) out.w_bias[c] += bias_ * bias_ * d[c];
@@ -127,8 +128,9 @@ void RowEngine<T, I>::dense_preconditioner(std::int64_t size) {
       double* out = x.data() + held * wide;
       std::fill_n(out, wide, 0.0);
       const std::int64_t i = free_[k];
+      const auto feature = X_.features(i);
       for (std::int64_t t = X_.begin(i); t < X_.end(i); ++t)
-        out[X_.indices[t]] = factor * static_cast<double>(X_.data[t]);
+        out[feature[t]] = factor * static_cast<double>(X_.data[t]);
       if (bias_ != 0) out[X_.cols] = factor * bias_;
       if (++held == kTogether) {
         dense_.add_products(x.data(), held, wide, size, A.data());

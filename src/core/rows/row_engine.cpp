@@ -45,7 +45,7 @@ RowEngine<T, I>::RowEngine(const Samples<T, I>& samples, RowLoss loss, std::int3
       norm2_[i] += static_cast<double>(X_.data[t]) * static_cast<double>(X_.data[t]);
     if (norm2_[i] > 0) everyone_.push_back(static_cast<std::int32_t>(i));
   }
-  const std::int64_t entries = static_cast<std::int64_t>(X_.indptr[X_.rows]);
+  const std::int64_t entries = X_.begin(X_.rows);
   chunks_ = static_cast<int>(std::clamp<std::int64_t>(entries / (8 * (X_.cols + 1)), 1, 16));
   if (samples.costs != nullptr) {
     // Of classes x classes: less than the dual variables, which are dense here.

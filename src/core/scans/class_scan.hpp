@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "active_set/kernels.hpp"
-#include "scans/scan.hpp"
 #include "common/csr.hpp"
 #include "common/rounding.hpp"
 #include "common/samples.hpp"
 #include "common/team.hpp"
+#include "dense_rows/dense_product.hpp"
+#include "scans/scan.hpp"
 #include "scoring/group_product.hpp"
+#include "scoring/ordered_rows.hpp"
 
 namespace multimargin {
 
@@ -58,10 +60,25 @@ struct ClassScan {
 // 16 or 32.
 inline std::int64_t frequent_from(std::int32_t n_classes) { return 1 + n_classes / 48; }
 
+// Dense rows times all classes. use(block, begin, end) takes rows; fill: see scan_classes().
+// Returns whether the product went to the end.
+template <class S, class T, class Fill, class Use>
+bool dense_classes(Team& team, const Csr<T, Dense>& X, std::int32_t classes, const Fill& fill,
+                   const Use& use, const std::function<bool()>& stop) {
+  const auto fill_block = [&](int thread, DenseBlock<S>& block, std::int32_t first,
+                              std::int32_t some) {
+    for (std::int32_t k = 0; k < some; ++k) {
+      const auto put = [&](std::int32_t j, T w) { block.add(k, j, w); };
+      block.set_intercept(k, fill(thread, first + k, put));
+    }
+  };
+  return dense_product<S>(team, X.rows, X.cols, classes, fill_block, use, stop);
+}
+
 // Scores are added up in type S. fill(thread, c, put) calls put(number of a feature, weight) for
 // the weights of the c-th class and returns its intercept.
 template <class S, class T, class I, class Fill>
-ClassScan<T> scan_classes(const Samples<T, I>& samples, const SplitRows<T>& rows, const T* norm2,
+ClassScan<T> scan_classes(const Samples<T, I>& samples, OrderedRows<T, I>& rows, const T* norm2,
                           const ScanRequest<T>& request, const ScannedClasses& classes,
                           const ScanKernels<T>& kernels, Team& team, const Fill& fill,
                           const std::function<bool()>& stop) {
@@ -108,14 +125,25 @@ ClassScan<T> scan_classes(const Samples<T, I>& samples, const SplitRows<T>& rows
       found.bound.data(),
       found.violation.data(),
       {found.margin.data(), found.cls.data(), found.count.data(), found.capacity}};
-  const auto use = [&](const GroupView<S>& group, std::int64_t begin, std::int64_t end,
-                       S* scratch) {
-    if constexpr (std::is_same_v<S, T>)
-      kernels.scan(rows.view(), classes.own, group, view, begin, end, scratch);
-    else
-      kernels.exact_scan(rows.view(), classes.own, group, view, begin, end, scratch);
-  };
-  found.complete = group_product<S>(team, rows, classes.count, fill, use, stop);
+  if constexpr (is_dense<I>) {
+    const auto use = [&](const BlockView<S>& block, std::int64_t begin, std::int64_t end) {
+      if constexpr (std::is_same_v<S, T>)
+        kernels.scan_dense(X, classes.own, block, view, begin, end);
+      else
+        kernels.exact_scan_dense(X, classes.own, block, view, begin, end);
+    };
+    found.complete = dense_classes<S>(team, X, classes.count, fill, use, stop);
+  } else {
+    const SplitRows<T>& split = rows.for_scans(team);
+    const auto use = [&](const GroupView<S>& group, std::int64_t begin, std::int64_t end,
+                         S* scratch) {
+      if constexpr (std::is_same_v<S, T>)
+        kernels.scan(split.view(), classes.own, group, view, begin, end, scratch);
+      else
+        kernels.exact_scan(split.view(), classes.own, group, view, begin, end, scratch);
+    };
+    found.complete = group_product<S>(team, split, classes.count, fill, use, stop);
+  }
   return found;
 }
 

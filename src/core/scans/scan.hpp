@@ -39,13 +39,17 @@ struct ScanView {
 };
 
 // Adds losses and collects violators; scores in type T, or in double precision. `scratch` has room
-// for whole blocks of the rows' scores.
+// for whole blocks of the rows' scores. Dense rows take one block at a time (dense_block.hpp).
 template <class T>
 struct ScanKernels {
   void (*scan)(const SplitView<T>&, const std::int32_t* y, const GroupView<T>&, const ScanView<T>&,
                std::int64_t begin, std::int64_t end, T* scratch);
   void (*exact_scan)(const SplitView<T>&, const std::int32_t* y, const GroupView<double>&,
                      const ScanView<T>&, std::int64_t begin, std::int64_t end, double* scratch);
+  void (*scan_dense)(const Csr<T, Dense>&, const std::int32_t* y, const BlockView<T>&,
+                     const ScanView<T>&, std::int64_t begin, std::int64_t end);
+  void (*exact_scan_dense)(const Csr<T, Dense>&, const std::int32_t* y, const BlockView<double>&,
+                           const ScanView<T>&, std::int64_t begin, std::int64_t end);
 };
 
 template <class T>

@@ -2,6 +2,7 @@
 // Included once per instruction set, like visit_kernels.hpp.
 #pragma once
 
+#include "dense_rows/tile_kernels.hpp"
 #include "scans/scan.hpp"
 #include "scoring/group_kernels.hpp"
 
@@ -144,30 +145,54 @@ __attribute__((noinline)) void take_costly_classes(const ScanView<T>& scan, cons
     take_classes<F, T, S, const S*>(scan, block, s, asked, i, kept, holds_own, largest_norm);
 }
 
-// One block with rows [begin, end). F is the formulation for scores of type S; `rare` are the
-// scores of the rare features, `width` numbers a row.
+// A block of classes as the rows that meet it see it. F is the formulation for scores of type S.
 template <class F, class T, class S>
-void scan_block(const SplitView<T>& X, const std::int32_t* y, const S* weights,
-                const ClassRange& block, const ScanView<T>& scan, std::int64_t begin,
-                std::int64_t end, const S* rare, int width) {
-  const std::uint64_t classes = first_bits(block.classes);
-  const double* norm = scan.norm + block.first_class;
-  double largest = 0;
-  for (int k = 0; k < block.classes; ++k) largest = norm[k] > largest ? norm[k] : largest;
-  for (std::int64_t i = begin; i < end; ++i, rare += width) {
-    if (!(scan.norm2[i] > 0)) continue;
-    const Scores<S> s = block_scores(X, weights, rare, i);
+struct BlockScan {
+  const ScanView<T>& scan;
+  const std::int32_t* y;
+  ClassRange block;
+  std::uint64_t classes;
+  double largest = 0;  // of the classes' norms
+
+  BlockScan(const ScanView<T>& scan, const std::int32_t* y, const ClassRange& block)
+      : scan(scan), y(y), block(block), classes(first_bits(block.classes)) {
+    const double* norm = scan.norm + block.first_class;
+    for (int k = 0; k < block.classes; ++k) largest = norm[k] > largest ? norm[k] : largest;
+  }
+
+  void take(std::int64_t i, const Scores<S>& s) const {
     std::uint64_t mask = above(s, static_cast<S>(scan.threshold[i])) & classes;
-    if (mask == 0) continue;
+    if (mask == 0) return;
     const std::int32_t mine = y[i] - block.first_class;
     const bool holds_own = mine >= 0 && mine < block.classes;
     if (holds_own) mask &= ~(std::uint64_t{1} << mine);
-    if (mask == 0) continue;
+    if (mask == 0) return;
     if (scan.costs == nullptr)
       take_classes<F>(scan, block, s, One<S>{}, i, mask, holds_own, largest);
     else
       take_costly_classes<F>(scan, block, s, i, mask, holds_own, largest);
   }
+};
+
+// One block with rows [begin, end); `rare` are the scores of the rare features, `width` numbers a
+// row.
+template <class F, class T, class S>
+void scan_block(const SplitView<T>& X, const std::int32_t* y, const S* weights,
+                const ClassRange& block, const ScanView<T>& scan, std::int64_t begin,
+                std::int64_t end, const S* rare, int width) {
+  const BlockScan<F, T, S> rows(scan, y, block);
+  for (std::int64_t i = begin; i < end; ++i, rare += width)
+    if (scan.norm2[i] > 0) rows.take(i, block_scores(X, weights, rare, i));
+}
+
+// The same with dense rows.
+template <class F, class T, class S>
+void scan_dense_block(const Csr<T, Dense>& X, const std::int32_t* y, const BlockView<S>& block,
+                      const ScanView<T>& scan, std::int64_t begin, std::int64_t end) {
+  const BlockScan<F, T, S> rows(scan, y, {block.first_class, block.classes});
+  each_tile(X, block, begin, end, [&](std::int64_t i, const Scores<S>& s) {
+    if (scan.norm2[i] > 0) rows.take(i, s);
+  });
 }
 
 // A group with rows [begin, end), whose scores have room in `scratch`.
@@ -187,7 +212,8 @@ void scan_group(const SplitView<T>& X, const std::int32_t* y, const GroupView<S>
 
 template <template <class> class F, class T>
 ScanKernels<T> make_scan_kernels() {
-  return {&scan_group<F<T>, T, T>, &scan_group<F<double>, T, double>};
+  return {&scan_group<F<T>, T, T>, &scan_group<F<double>, T, double>, &scan_dense_block<F<T>, T, T>,
+          &scan_dense_block<F<double>, T, double>};
 }
 
 }  // namespace MM_ISA

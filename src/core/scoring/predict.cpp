@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/types.hpp"
+#include "dense_rows/dense_product.hpp"
 #include "scoring/block_product.hpp"
 #include "scoring/kernels.hpp"
 
@@ -20,7 +21,10 @@ std::vector<char> wanted_features(const Csr<T, I>& X, std::int64_t features, boo
   std::vector<char> wanted;
   if ((X.rows > kFewRows && !always) || X.rows == 0) return wanted;
   wanted.assign(features, 0);
-  for (std::int64_t t = X.begin(0); t < X.end(X.rows - 1); ++t) wanted[X.indices[t]] = 1;
+  for (std::int64_t i = 0; i < X.rows; ++i) {
+    const auto feature = X.features(i);
+    for (std::int64_t t = X.begin(i); t < X.end(i); ++t) wanted[feature[t]] = 1;
+  }
   return wanted;
 }
 
@@ -36,6 +40,21 @@ class Filler {
 
   void operator()(ClassBlock<T>& block, std::int32_t first, std::int32_t classes) const {
     if (coef_.dense != nullptr) transpose(block.rows_for(used_), first, classes);
+    add_classes(block, first, classes);
+  }
+
+  void operator()(DenseBlock<T>& block, std::int32_t first, std::int32_t classes) const {
+    if (coef_.dense != nullptr)
+      for (std::int32_t k = 0; k < classes; ++k)
+        for (std::int64_t j = 0; j < coef_.features; ++j)
+          block.add(k, j, coef_.dense[(first + static_cast<std::int64_t>(k)) * coef_.features + j]);
+    add_classes(block, first, classes);
+  }
+
+ private:
+  // Intercepts, and the weights of a sparse model.
+  template <class Block>
+  void add_classes(Block& block, std::int32_t first, std::int32_t classes) const {
     for (std::int32_t k = 0; k < classes; ++k) {
       const std::int64_t c = first + k;
       if (coef_.dense == nullptr) {
@@ -48,7 +67,6 @@ class Filler {
     }
   }
 
- private:
   // The weights of a dense model, a few features at a time: what is read and written stays near.
   void transpose(T* rows, std::int32_t first, std::int32_t classes) const {
     constexpr std::size_t kTile = 32;
@@ -63,7 +81,8 @@ class Filler {
     }
   }
 
-  void add(ClassBlock<T>& block, int lane, const std::int32_t* feature, const T* value,
+  template <class Block>
+  void add(Block& block, int lane, const std::int32_t* feature, const T* value,
            std::int64_t count) const {
     for (std::int64_t t = 0; t < count; ++t)
       if (feature[t] < 0 || feature[t] >= coef_.features)
@@ -96,6 +115,23 @@ bool each_row(std::int64_t rows, const Coefficients<T>& coef, Team& team,
   return !ending;
 }
 
+// All rows with all classes, a block of these at a time.
+template <class T, class I, class Use>
+bool each_block(const Csr<T, I>& X, const Coefficients<T>& coef, Team& team, const Use& use,
+                const std::function<bool()>& stop) {
+  const auto classes = static_cast<std::int32_t>(coef.classes);
+  if constexpr (is_dense<I>) {
+    const Filler<T> filler(coef, {});
+    const auto fill = [&](int, DenseBlock<T>& block, std::int32_t first, std::int32_t some) {
+      filler(block, first, some);
+    };
+    return dense_product<T>(team, X.rows, X.cols, classes, fill, use, stop);
+  } else {
+    const Filler<T> fill(coef, wanted_features(X, coef.features, coef.dense != nullptr));
+    return block_product<T>(team, X.rows, coef.features, classes, fill, use, stop);
+  }
+}
+
 // Best score first (scores come negated), of equal ones the lower class. NaN comes last: std::sort
 // needs an order, and a damaged model may hold anything.
 template <class T>
@@ -122,13 +158,8 @@ bool predict_top(const Csr<T, I>& X, const Coefficients<T>& coef, std::int32_t k
     kernels.row_by_features(X, coef.by_feature, coef.intercept, coef.classes, i, score);
     kernels.top_of_row(score, coef.classes, best, i);
   };
-  const bool whole =
-      coef.by_feature.slot != nullptr
-          ? each_row(X.rows, coef, team, stop, use_row)
-          : block_product<T>(
-                team, X.rows, coef.features, static_cast<std::int32_t>(coef.classes),
-                Filler<T>(coef, wanted_features(X, coef.features, coef.dense != nullptr)), use,
-                stop);
+  const bool whole = coef.by_feature.slot != nullptr ? each_row(X.rows, coef, team, stop, use_row)
+                                                     : each_block(X, coef, team, use, stop);
   const std::int64_t tasks = (X.rows + kRowsPerChunk - 1) / kRowsPerChunk;
   team.for_each(tasks, [&](int, std::int64_t task) {
     std::vector<std::pair<T, std::int32_t>> row(k);
@@ -158,9 +189,7 @@ bool predict_scores(const Csr<T, I>& X, const Coefficients<T>& coef, int threads
       kernels.row_by_features(X, coef.by_feature, coef.intercept, coef.classes, i, score);
       std::copy(score, score + coef.classes, score_out + i * coef.classes);
     });
-  return block_product<T>(team, X.rows, coef.features, static_cast<std::int32_t>(coef.classes),
-                          Filler<T>(coef, wanted_features(X, coef.features, coef.dense != nullptr)),
-                          use, stop);
+  return each_block(X, coef, team, use, stop);
 }
 
 #define MM_PREDICT(T, I)                                                                       \

@@ -14,9 +14,10 @@ struct Scores {
   typename Vector<T>::type v[4];
 };
 
-template <class T, class I, class S>
-inline const S* weights_at(const Csr<T, I>& X, const BlockView<S>& block, std::int64_t t) {
-  return block.rows + static_cast<std::int64_t>(block.row_of[X.indices[t]]) * lanes<S>();
+// The weights of one feature.
+template <class S>
+inline const S* weights_at(const BlockView<S>& block, std::int64_t feature) {
+  return block.rows + static_cast<std::int64_t>(block.row_of[feature]) * lanes<S>();
 }
 
 // A register of this instruction set.
@@ -43,12 +44,13 @@ inline Scores<S> row_scores(const Csr<T, I>& X, const BlockView<S>& block, std::
   using R = typename Register<S>::type;
   constexpr int at_once = kSums * Register<S>::lanes;
   const std::int64_t begin = X.begin(i), end = X.end(i);
+  const auto feature = X.features(i);
   Scores<S> scores;
   for (int from = 0; from < lanes<S>(); from += at_once) {
     R sum[kSums];
     for (int k = 0; k < kSums; ++k) sum[k] = reinterpret_cast<const R*>(block.intercept + from)[k];
     for (std::int64_t t = begin; t < end; ++t) {
-      const R* w = reinterpret_cast<const R*>(weights_at(X, block, t) + from);
+      const R* w = reinterpret_cast<const R*>(weights_at(block, feature[t]) + from);
       const S x = X.data[t];
       for (int k = 0; k < kSums; ++k) sum[k] += x * w[k];
     }
@@ -162,23 +164,37 @@ inline void keep_best_of(const Scores<T>& s, std::int32_t first_class, int class
   }
 }
 
+// The same of dense rows, some at a time; in dense_rows/tile_kernels.hpp.
+template <class T, class S, class Use>
+inline void each_tile(const Csr<T, Dense>& X, const BlockView<S>& block, std::int64_t begin,
+                      std::int64_t end, const Use& use);
+
+// Calls use(i, scores) for rows [begin, end).
+template <class T, class I, class S, class Use>
+inline void each_row_scores(const Csr<T, I>& X, const BlockView<S>& block, std::int64_t begin,
+                            std::int64_t end, const Use& use) {
+  if constexpr (is_dense<I>)
+    each_tile(X, block, begin, end, use);
+  else
+    for (std::int64_t i = begin; i < end; ++i) use(i, row_scores(X, block, i));
+}
+
 template <class T, class I>
 void top(const Csr<T, I>& X, const BlockView<T>& block, const BestView<T>& best, std::int64_t begin,
          std::int64_t end) {
-  for (std::int64_t i = begin; i < end; ++i) {
-    keep_best_of(row_scores(X, block, i), block.first_class, block.classes, best, i);
-  }
+  each_row_scores(X, block, begin, end, [&](std::int64_t i, const Scores<T>& s) {
+    keep_best_of(s, block.first_class, block.classes, best, i);
+  });
 }
 
 template <class T, class I>
 void scores(const Csr<T, I>& X, const BlockView<T>& block, T* out, std::int64_t stride,
             std::int64_t begin, std::int64_t end) {
-  for (std::int64_t i = begin; i < end; ++i) {
-    const Scores<T> s = row_scores(X, block, i);
+  each_row_scores(X, block, begin, end, [&](std::int64_t i, const Scores<T>& s) {
     const T* score = reinterpret_cast<const T*>(s.v);
     T* row = out + i * stride + block.first_class;
     for (int k = 0; k < block.classes; ++k) row[k] = score[k];
-  }
+  });
 }
 
 template <class T, class I>
@@ -186,9 +202,10 @@ void row_by_features(const Csr<T, I>& X, const FeatureView<T>& features, const T
                      std::int64_t classes, std::int64_t i, T* __restrict score) {
   for (std::int64_t c = 0; c < classes; ++c) score[c] = intercept[c];
   const Csr<T, std::int32_t>& lists = features.lists;
+  const auto feature = X.features(i);
   for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
     const T x = X.data[t];
-    const std::int64_t j = X.indices[t];
+    const std::int64_t j = feature[t];
     if (features.slot[j] < features.rows) {
       const T* w = features.matrix + features.slot[j] * classes;
       for (std::int64_t c = 0; c < classes; ++c) score[c] += x * w[c];

@@ -11,24 +11,24 @@
 
 namespace multimargin {
 
-#define MM_DECLARE(isa)                         \
-  namespace isa {                               \
-  template <class T>                            \
-  SolverKernels<T> solver_kernels(Formulation); \
-  template <class T>                            \
-  ScanKernels<T> scan_kernels(Formulation);     \
-  template <class T, class I>                   \
-  ScoreKernels<T, I> score_kernels();           \
-  template <class T, class I>                   \
-  LineKernels<T, I> line_kernels(BinaryLoss);   \
-  template <class T, class I>                   \
-  WideKernels<T, I> wide_kernels();             \
-  template <class T, class I>                   \
-  RowDataKernels<T, I> row_data_kernels();      \
-  RowLossKernels row_loss_kernels(RowLoss);     \
-  DenseKernels dense_kernels();                 \
-  template <class T>                            \
-  PackingKernels<T> packing_kernels();          \
+#define MM_DECLARE(isa)                               \
+  namespace isa {                                     \
+  template <class T>                                  \
+  SolverKernels<T> solver_kernels(Formulation, bool); \
+  template <class T>                                  \
+  ScanKernels<T> scan_kernels(Formulation);           \
+  template <class T, class I>                         \
+  ScoreKernels<T, I> score_kernels();                 \
+  template <class T, class I>                         \
+  LineKernels<T, I> line_kernels(BinaryLoss);         \
+  template <class T, class I>                         \
+  WideKernels<T, I> wide_kernels();                   \
+  template <class T, class I>                         \
+  RowDataKernels<T, I> row_data_kernels();            \
+  RowLossKernels row_loss_kernels(RowLoss);           \
+  DenseKernels dense_kernels();                       \
+  template <class T>                                  \
+  PackingKernels<T> packing_kernels();                \
   }
 MM_DECLARE(baseline)
 #if defined(MM_X86)
@@ -84,8 +84,8 @@ const char* isa_name(Isa isa) {
 #endif
 
 template <class T>
-SolverKernels<T> solver_kernels(Formulation formulation, Isa isa) {
-  return MM_CALL(isa, solver_kernels<T>(formulation));
+SolverKernels<T> solver_kernels(Formulation formulation, Isa isa, bool dense) {
+  return MM_CALL(isa, solver_kernels<T>(formulation, dense));
 }
 
 template <class T>
@@ -130,8 +130,8 @@ PackingKernels<T> packing_kernels(Isa isa) {
   template WideKernels<T, I> wide_kernels(Isa);             \
   template RowDataKernels<T, I> row_data_kernels(Isa);
 MM_FOR_TYPES(MM_INSTANTIATE)
-template SolverKernels<float> solver_kernels(Formulation, Isa);
-template SolverKernels<double> solver_kernels(Formulation, Isa);
+template SolverKernels<float> solver_kernels(Formulation, Isa, bool);
+template SolverKernels<double> solver_kernels(Formulation, Isa, bool);
 template ScanKernels<float> scan_kernels(Formulation, Isa);
 template ScanKernels<double> scan_kernels(Formulation, Isa);
 template PackingKernels<float> packing_kernels(Isa);

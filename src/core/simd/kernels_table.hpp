@@ -3,6 +3,7 @@
 #include "scans/scan_kernels.hpp"
 #include "active_set/visit_kernels.hpp"
 #include "common/types.hpp"
+#include "dense_rows/tile_kernels.hpp"
 #include "formulations/crammer_singer.hpp"
 #include "formulations/discriminative_max.hpp"
 #include "formulations/lee_lin_wahba.hpp"
@@ -24,12 +25,14 @@ namespace multimargin {
 namespace MM_ISA {
 
 template <class T>
-SolverKernels<T> solver_kernels(Formulation formulation) {
+SolverKernels<T> solver_kernels(Formulation formulation, bool dense) {
   switch (formulation) {
     case Formulation::weston_watkins:
-      return make_solver_kernels<WestonWatkins<T>, T>();
+      return dense ? make_solver_kernels<WestonWatkins<T>, DenseVisit, T>()
+                   : make_solver_kernels<WestonWatkins<T>, Visit, T>();
     case Formulation::crammer_singer:
-      return make_solver_kernels<CrammerSinger<T>, T>();
+      return dense ? make_solver_kernels<CrammerSinger<T>, DenseVisit, T>()
+                   : make_solver_kernels<CrammerSinger<T>, Visit, T>();
   }
   return {};
 }
@@ -79,8 +82,8 @@ DenseKernels dense_kernels() { return {&dense_add_products, &dense_factor, &dens
   template WideKernels<T, I> wide_kernels();           \
   template RowDataKernels<T, I> row_data_kernels();
 MM_FOR_TYPES(MM_INSTANTIATE)
-template SolverKernels<float> solver_kernels(Formulation);
-template SolverKernels<double> solver_kernels(Formulation);
+template SolverKernels<float> solver_kernels(Formulation, bool);
+template SolverKernels<double> solver_kernels(Formulation, bool);
 template ScanKernels<float> scan_kernels(Formulation);
 template ScanKernels<double> scan_kernels(Formulation);
 template PackingKernels<float> packing_kernels();

@@ -5,6 +5,7 @@
 """
 
 from multimargin.datasets._download import FetchError
+from multimargin.datasets._embeddings import make_wordnet_embeddings
 from multimargin.datasets._fetch import fetch_set
 from multimargin.datasets._generator import make_hierarchical_text
 from multimargin.datasets._lshtc_format import load_lshtc
@@ -27,5 +28,6 @@ __all__ = [
     "load_wordnet_texts",
     "load_wordnet_tfidf",
     "make_hierarchical_text",
+    "make_wordnet_embeddings",
     "wordnet_parents",
 ]

@@ -22,7 +22,7 @@ from multimargin.io._checksums import array_fingerprint, csr_arrays
 from multimargin.models.file._coef import csr_of
 from multimargin.parallel._collectives import allgather_value, broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
-from multimargin.solvers._problem import as_core_csr
+from multimargin.solvers._layout import as_core_csr
 
 VARIABLE = "MULTIMARGIN_CACHE"
 _PREFIX = "multimargin-cache"

@@ -30,7 +30,7 @@ from multimargin.models._coef import coefficients, in_form, kept_sparse, nonzero
 from multimargin.parallel._collectives import broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.parallel._partition import default_bundles
-from multimargin.solvers._problem import Problem, as_core_csr, fingerprint
+from multimargin.solvers._problem import Problem, fingerprint
 from multimargin.solvers._records import Observer, Observers, Weights
 from multimargin.solvers._registry import choose
 from multimargin.solvers._solution import Limits, Solution, Start
@@ -76,7 +76,7 @@ class Fit:
     ) -> Fit:
         """Check the samples that an estimator was given; it learns its features from them."""
         X, y, learned = checked_samples(estimator, X, y)
-        classes, problem = problem_of(options, as_core_csr(X), y, sample_weight)
+        classes, problem = problem_of(options, X, y, sample_weight)
         return cls(options, X, y, classes, problem, learned)
 
     def at(self, formulation: str, C: float, *, warm_start: bool) -> Fit:

@@ -6,14 +6,16 @@ import warnings
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from multimargin.estimator._options import FitOptions
+from multimargin.formulations import FORMULATIONS
 from multimargin.models._label_costs import label_costs
+from multimargin.solvers._engine_choice import FEW_CLASSES
+from multimargin.solvers._layout import Matrix, as_core_rows, entries, largest
 from multimargin.solvers._problem import Problem
 
 
@@ -74,18 +76,17 @@ def _check_not_empty(labels: NDArray[Any]) -> None:
 
 
 def problem_of(
-    options: FitOptions, X: sp.csr_matrix, y: Any, sample_weight: ArrayLike | None
+    options: FitOptions, X: Any, y: Any, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[Any], Problem]:
-    """The classes, and the problem to solve, without samples of weight zero.
-
-    `X` is as `multimargin.solvers._problem.as_core_csr` makes it.
-    """
+    """The classes, and the problem to solve, without samples of weight zero."""
     classes, labels = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
             "This solver needs samples of at least 2 classes in the data, but the data "
             f"contains only one class: {classes.tolist()[0]!r}"
         )
+    many = FORMULATIONS[options.formulation].sparse_dual and len(classes) > FEW_CLASSES
+    X = as_core_rows(X, many_classes=many)
     weight = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
     )
@@ -121,13 +122,13 @@ def problem_of(
     )
 
 
-def _check_scale(X: sp.csr_matrix, bias: float) -> None:
+def _check_scale(X: Matrix, bias: float) -> None:
     """Refuse values so large that the sum of all squares would overflow."""
-    largest = float(np.max(np.abs(X.data), initial=0.0)) + bias
-    ceiling = float(np.finfo(X.dtype).max) ** 0.5 / max(1, X.nnz + X.shape[0]) ** 0.5
-    if largest > ceiling:
+    most = largest(X) + bias
+    ceiling = float(np.finfo(X.dtype).max) ** 0.5 / max(1, entries(X) + X.shape[0]) ** 0.5
+    if most > ceiling:
         raise ValueError(
-            f"X (with the intercept) holds values up to {largest:.3g}, too large to be squared "
+            f"X (with the intercept) holds values up to {most:.3g}, too large to be squared "
             f"and added in {X.dtype.name}: scale the features"
         )
 

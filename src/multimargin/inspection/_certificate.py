@@ -12,7 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from multimargin.inspection._objectives import dual_objective, primal_objective
 from multimargin.models._sample_keys import Samples, matched
-from multimargin.solvers._problem import Problem, as_core_csr
+from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
 
@@ -41,7 +41,7 @@ class Certificate:
 def certified(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Certificate:
     """Certify a model: `MulticlassSVC.certify`."""
     X = list(X) if isinstance(X, Iterator) else X  # read twice
-    features = as_core_csr(model._checked(X)).astype(np.float64, copy=False)
+    features: Any = model._checked(X).astype(np.float64, copy=False)
     y = column_or_1d(y)
     check_consistent_length(features, y)
     classes, problem = model._problem(features, y, sample_weight)

@@ -16,7 +16,7 @@ from multimargin.inspection._labels import class_index, native
 from multimargin.inspection._plots import plot_bars, short
 from multimargin.io._text_table import elided, text_table
 from multimargin.models._feature_names import names_of
-from multimargin.solvers._problem import as_core_csr
+from multimargin.solvers._layout import as_core_csr
 
 _NOTHING_KNOWN = "No feature of this sample is known to the model: the intercepts alone decide."
 

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin.formulations import OwnClass
+from multimargin.solvers._layout import filled_rows
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
@@ -124,9 +125,7 @@ def _own_class(some: slice, problem: Problem, scores: Floats | None = None) -> O
 def _empty_rows(problem: Problem) -> NDArray[np.bool_]:
     if problem.bias:
         return np.zeros(len(problem.y), dtype=bool)
-    sizes: Any = abs(problem.X).sum(axis=1)
-    empty: NDArray[np.bool_] = np.asarray(sizes).reshape(-1) == 0
-    return empty
+    return ~filled_rows(problem.X)
 
 
 def _ragged(

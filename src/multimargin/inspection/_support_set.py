@@ -14,7 +14,7 @@ from multimargin.formulations import FORMULATIONS
 from multimargin.inspection._labels import class_index, native
 from multimargin.io._text_table import elided, text_table
 from multimargin.models._coef import one_row_for_two
-from multimargin.solvers._problem import as_core_csr
+from multimargin.solvers._layout import as_core_csr
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
 _SHOWN = 10

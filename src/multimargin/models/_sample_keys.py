@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin.solvers._problem import Problem
@@ -33,11 +34,15 @@ class Samples:
 
 
 def row_keys(X: Any) -> Keys:
-    """A key for each row of a CSR matrix, made from its indices and values without zeros.
+    """A key for each row, made from its indices and values without zeros.
 
-    The same values have the same key in float32 and float64.
+    The same values have the same key in float32 and float64, in a dense array and in CSR.
     """
     n_rows = X.shape[0]
+    if isinstance(X, np.ndarray):
+        at_once = max(1, _ENTRIES_AT_ONCE // max(1, X.shape[1]))
+        parts = (X[begin : begin + at_once] for begin in range(0, n_rows, at_once))
+        return np.concatenate([row_keys(sp.csr_matrix(part)) for part in parts])
     keys = np.zeros(n_rows, dtype=np.uint64)
     begin = 0
     while begin < n_rows:

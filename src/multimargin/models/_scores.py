@@ -14,9 +14,9 @@ from multimargin.io._array_file import ModelFileError
 from multimargin.models._arguments import is_whole
 from multimargin.models._coef import ClassRows, canonical
 from multimargin.models._feature_major import FeatureMajorCache
-from multimargin.solvers._problem import as_core_csr
+from multimargin.solvers._layout import Matrix, arrays_of, as_core_csr, as_core_rows, core_rows
 
-# Dense input is turned into CSR this many rows at a time.
+# Dense input that has to be copied, for its order or its type, is so this many rows at a time.
 _DENSE_ROWS = 65_536
 
 
@@ -76,7 +76,7 @@ class LinearScores:
                 f"{error}; load_model(path, verify=True) and 'multimargin info --verify' say where"
             ) from None
 
-    def _arguments(self, part: sp.csr_matrix) -> dict[str, Any]:
+    def _arguments(self, part: Matrix) -> dict[str, Any]:
         columns = None if self._cache is None else self._cache.weights(self._given)
         if columns is None:
             weights, threads = self._weights, self._threads
@@ -84,8 +84,8 @@ class LinearScores:
             weights = _core.weights_by_feature(*columns, intercept=self._intercept)
             # A handful of samples is done before threads have started.
             threads = min(self._threads, 1 + part.shape[0] // 32)
-        samples = {"data": part.data, "indices": part.indices, "indptr": part.indptr}
-        return {**samples, "weights": weights, "isa": self._isa, "threads": threads}
+        rows = core_rows(part)
+        return {"rows": rows, "weights": weights, "isa": self._isa, "threads": threads}
 
     def _parts(self, X: Any, first: int) -> Any:
         if not isinstance(X, np.ndarray):
@@ -93,27 +93,29 @@ class LinearScores:
             return
         for begin in range(0, X.shape[0], _DENSE_ROWS):
             end = min(X.shape[0], begin + _DENSE_ROWS)
-            yield slice(begin, end), self._typed(as_core_csr(X[begin:end]), first + begin)
+            part = as_core_rows(X[begin:end], many_classes=True)
+            yield slice(begin, end), self._typed(part, first + begin)
 
-    def _typed(self, csr: sp.csr_matrix, first: int) -> sp.csr_matrix:
+    def _typed(self, X: Matrix, first: int) -> Matrix:
         with np.errstate(over="ignore"):
-            typed = csr if csr.dtype == self._dtype else csr.astype(self._dtype)
+            typed: Matrix = X if X.dtype == self._dtype else X.astype(self._dtype)
+            values = arrays_of(typed)[0].reshape(-1)
             # Where squares do not overflow, scores do not: |w x| is at most |w| times |x|.
-            if not math.isfinite(np.dot(typed.data, typed.data)):
-                self._check_reach(csr, first)
+            if not math.isfinite(np.dot(values, values)):
+                self._check_reach(X, first)
         return typed
 
-    def _check_reach(self, csr: sp.csr_matrix, first: int) -> None:
+    def _check_reach(self, X: Any, first: int) -> None:
         """Refuse values whose scores would overflow, be it while they are added up."""
         weight = max(1.0, float(np.max(np.abs(self._values), initial=0.0)))
-        reach = np.asarray(abs(csr).sum(axis=1, dtype=np.float64)).ravel() * weight
+        reach = np.asarray(abs(X).sum(axis=1, dtype=np.float64)).ravel() * weight
         row = int(np.argmax(reach))
         if reach[row] <= np.finfo(self._dtype).max:
             return
-        begin, end = csr.indptr[row : row + 2]
-        at = begin + int(np.argmax(np.abs(csr.data[begin:end])))
+        values = X[row] if isinstance(X, np.ndarray) else X[row].toarray().reshape(-1)
+        column = int(np.argmax(np.abs(values)))
         raise ValueError(
-            f"X holds {csr.data[at]:.3g} in row {first + row}, column {csr.indices[at]}: scores of "
+            f"X holds {values[column]:.3g} in row {first + row}, column {column}: scores of "
             f"this sample overflow {self._dtype}; scale the features, as for training"
         )
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from multimargin.solvers._problem import Problem
 
-_FEW_CLASSES = 160
+FEW_CLASSES = 160
 _MOST_BYTES = 2**31  # of dense weights and dual variables, for losses that need not be dense
 
 
@@ -30,8 +30,8 @@ def choose_engine(problem: Problem) -> EngineChoice:
     dense = f"weights and dual variables take {size / 2**20:,.0f} MB"
     if facts.centred:
         return EngineChoice(True, f"the solution is dense: {dense}")
-    if rows > _FEW_CLASSES:
-        return EngineChoice(False, f"{rows:,} classes are more than {_FEW_CLASSES}")
+    if rows > FEW_CLASSES:
+        return EngineChoice(False, f"{rows:,} classes are more than {FEW_CLASSES}")
     if size > _MOST_BYTES:
         return EngineChoice(False, f"dense {dense}")
     return EngineChoice(True, f"{rows:,} classes are few: {dense}")

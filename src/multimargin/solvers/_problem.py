@@ -3,43 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin import _core
 from multimargin.formulations import FORMULATIONS, Formulation
-from multimargin.io._checksums import array_fingerprint, csr_arrays
+from multimargin.io._checksums import array_fingerprint
 from multimargin.solvers._core_types import Samples
 from multimargin.solvers._label_costs import LabelCosts
-
-
-def as_core_csr(X: Any) -> sp.csr_matrix:
-    """Return an array or sparse matrix as CSR with sorted, unique, valid indices of one type.
-
-    The floats keep their type. `X` itself is returned where it is that already.
-    """
-    if not sp.issparse(X):
-        return sp.csr_matrix(X)
-    matrix: Any = X
-    csr: Any = matrix if matrix.format == "csr" else matrix.tocsr()
-    if csr.indices.dtype != csr.indptr.dtype or csr.indices.dtype not in (np.int32, np.int64):
-        # scipy takes the smaller type that holds all; the data are not copied.
-        csr = sp.csr_matrix((csr.data, csr.indices, csr.indptr), shape=csr.shape)
-    if csr.nnz and (csr.indices.min() < 0 or csr.indices.max() >= csr.shape[1]):
-        raise ValueError(
-            f"X has column indices outside 0 .. {csr.shape[1] - 1}: the sparse matrix is corrupt"
-        )
-    if csr.indptr[0] != 0 or len(csr.indptr) != csr.shape[0] + 1 or np.any(np.diff(csr.indptr) < 0):
-        raise ValueError("X has a corrupt indptr: row starts must rise from zero")
-    if csr.indptr[-1] > min(len(csr.indices), len(csr.data)):
-        raise ValueError("X has a corrupt indptr: it points beyond the stored entries")
-    if not csr.has_canonical_format:
-        csr = csr.copy()
-        csr.sum_duplicates()
-    return cast(sp.csr_matrix, csr)
+from multimargin.solvers._layout import Matrix, arrays_of, core_rows
 
 
 @dataclass(frozen=True)
@@ -50,7 +24,7 @@ class Problem:
     sample and class weight. They are positive; infinite for the hard margin.
     """
 
-    X: sp.csr_matrix  # float32 or float64
+    X: Matrix  # float32 or float64, as `as_core_rows` makes it
     y: NDArray[np.int32]  # classes, counted from zero
     box: NDArray[Any]
     n_classes: int
@@ -99,10 +73,7 @@ class Problem:
     def samples(self) -> Samples:
         """The samples for the compiled core, which borrows the arrays."""
         samples: Samples = _core.samples(
-            data=self.X.data,
-            indices=self.X.indices,
-            indptr=self.X.indptr,
-            cols=self.X.shape[1],
+            rows=core_rows(self.X),
             y=self.y,
             box=self.box,
             n_classes=self.n_classes,
@@ -114,7 +85,7 @@ class Problem:
 
 def fingerprint(problem: Problem) -> str:
     """Return 32 hexadecimal digits that name a problem's data, C included: it is in the box."""
-    arrays = [*csr_arrays(problem.X), problem.y, problem.box]
+    arrays = [*arrays_of(problem.X), problem.y, problem.box]
     numbers = [*map(int, (*problem.X.shape, problem.n_classes)), float(problem.bias)]
     if problem.costs is not None:
         arrays += problem.costs.arrays

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin.formulations import OwnClass
+from multimargin.solvers._layout import filled_rows
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import ScanRecord, Weights
 from multimargin.solvers.ovr._own_part import OwnPart, growth_of_parts, own_part, row_sums
@@ -85,9 +86,7 @@ class Alpha:
         first = self.slot_begin[:-1]
         kept = self.value > 0
         if problem.bias == 0:
-            sizes: Any = abs(problem.X).max(axis=1)
-            filled = np.asarray(sizes.todense()).reshape(-1) > 0
-            kept &= np.repeat(filled, np.diff(self.slot_begin))
+            kept &= np.repeat(filled_rows(problem.X), np.diff(self.slot_begin))
         kept[first] = True
         begin = np.zeros_like(self.slot_begin)
         np.cumsum(np.add.reduceat(kept.astype(np.int64), first), out=begin[1:])

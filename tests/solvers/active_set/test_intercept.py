@@ -6,7 +6,8 @@ import scipy.sparse as sp
 
 from multimargin import _core
 from multimargin.datasets import make_hierarchical_text
-from multimargin.solvers._problem import Problem, as_core_csr
+from multimargin.solvers._layout import as_core_csr
+from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Limits
 from multimargin.solvers._stopping import GapStopping, ViolationStopping
 from multimargin.solvers.active_set._solver import ActiveSetSolver

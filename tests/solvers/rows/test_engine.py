@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from multimargin import _core
 from multimargin.formulations import FORMULATIONS
-from multimargin.solvers._problem import Problem, as_core_csr
+from multimargin.solvers._layout import as_core_csr
+from multimargin.solvers._problem import Problem
 from tests.reference.problems import shares
 
 ISAS = [isa for isa in range(3) if _core.isa_available(isa)]

@@ -19,13 +19,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from multimargin.solvers._layout import Matrix
 
 _SAMPLED_ROWS = 512
 _LARGEST_BATCH = 128
 _SMALLEST_BATCH = 8  # below this, handing over costs more than it brings
 _TOLERATED_COUPLING = 0.25  # expected disturbance of a sample, relative to its own curvature
+# The same for dense rows, whose cosines are what they seem. On 28,630 x 256, 1,000 classes, C = 10:
+# 6.5 million visits one by one, 7.0 in batches of 16, 9.1 of 32; with 4 times the coupling 13.0.
+_TOLERATED_DENSE = 0.03
 _SMALL_WORK = 3_000_000  # multiply-adds a pass, below which waiting costs more than it brings
 _BUNDLE_WORK = 50_000_000  # multiply-adds a pass from which waiting for one thread is long
 _BUNDLES = 16
@@ -49,12 +53,15 @@ class Plan:
         return Plan(self.batch, min(1.0, 2 * self.coupling + 0.05), self.bundles)
 
 
-def mean_cosine(X: sp.csr_matrix, bias: float, seed: int) -> float:
+def mean_cosine(X: Matrix, bias: float, seed: int) -> float:
     """Estimate the mean absolute cosine between different rows from a few hundred of them."""
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.permutation(X.shape[0])[:_SAMPLED_ROWS])
     part: Any = X[rows].astype(np.float64)
-    gram = np.asarray((part @ part.T).todense()) + bias * bias
+    # Not BLAS, which would use threads of its own.
+    dense = isinstance(part, np.ndarray)
+    products = np.einsum("ij,kj->ik", part, part) if dense else (part @ part.T).todense()
+    gram = np.asarray(products) + bias * bias
     norm = np.sqrt(np.diag(gram))
     usable = norm > 0
     gram = np.abs(gram[np.ix_(usable, usable)]) / np.outer(norm[usable], norm[usable])
@@ -70,12 +77,14 @@ def make_plan(
     n_samples: int,
     work: int,
     *,
+    dense: bool = False,
     may_divide: bool = True,
 ) -> Plan:
     """Plan for an active set of ``touched`` pairs per class and ``work`` multiply-adds a pass.
 
     ``cosine`` gives the mean cosine between samples and is called only where it matters.
-    ``may_divide``: whether a sample may be solved in parts, as the meetings of bundles do.
+    ``dense``: whether the rows are. ``may_divide``: whether a sample may be solved in parts, as the
+    meetings of bundles do; dense rows, whose weights need no places, gain nothing by that.
     """
     if work < _SMALL_WORK:
         return Plan()
@@ -83,13 +92,14 @@ def make_plan(
     # The share of a batch's other samples that has a given pair's class, on average over pairs.
     # Not a dot product: BLAS would use threads of its own.
     share = float(np.sum(counts * counts)) / max(float(counts.sum()) * n_samples, 1.0)
-    # Samples that share a class are more alike than any two.
-    coupling = min(1.0, 4 * cosine())
+    # Sparse samples that share a class are more alike than any two.
+    alike, tolerated = (1, _TOLERATED_DENSE) if dense else (4, _TOLERATED_COUPLING)
+    coupling = min(1.0, alike * cosine())
     batch = _LARGEST_BATCH
-    while batch >= _SMALLEST_BATCH and (batch - 1) * share * coupling > _TOLERATED_COUPLING:
+    while batch >= _SMALLEST_BATCH and (batch - 1) * share * coupling > tolerated:
         batch //= 2
     if batch >= _SMALLEST_BATCH:
         return Plan(batch=batch, coupling=coupling)
-    if may_divide and work >= _BUNDLE_WORK and len(counts) > 2:
+    if may_divide and not dense and work >= _BUNDLE_WORK and len(counts) > 2:
         return Plan(bundles=min(_BUNDLES, len(counts)))
     return Plan()

@@ -18,6 +18,7 @@ import numpy as np
 from multimargin import _core
 from multimargin.parallel._partition import default_bundles
 from multimargin.solvers._best_so_far import ZERO
+from multimargin.solvers._layout import entries, pair_bytes, sum_of_squares
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import packed, unpacked
 from multimargin.solvers._solution import Alpha, Solution, Start, Weights
@@ -34,7 +35,7 @@ _CANDIDATES = 12
 _CENTROID_BUDGET = 1000  # list entries read per sample; 3 times more changed only the time
 _FOUND_PER_SCAN = 64  # violators that become active per sample and scan
 # ... but no more than fit into this much memory with the pairs that stay, about half of those that
-# were active: a pair needs 4 bytes for each of its features.
+# were active: a pair needs 4 bytes for each feature of a sparse row.
 _PAIR_BYTES = 2**32
 _FOUND_AT_LEAST = 8
 _FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
@@ -42,6 +43,9 @@ _FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
 # them nothing holds up a sample whose class's intercept falls: all classes that share no feature
 # with it violate at once, and it takes 7 scans instead of 5 (12,582 classes).
 _DRAWN = 6
+# With dense rows pairs are small and candidates cost one product: both numbers are larger from the
+# start: 5 scans instead of 6, and 3 instead of 4 for Crammer-Singer (28,630 x 256, 1,000 classes).
+_DENSE_CANDIDATES = 24
 _FEW_CLASSES = 64  # up to here all classes are active from the start
 _ALL_ACTIVE_BYTES = 2**29  # ... as long as their positions take no more than this
 _MOST_MISSED = 100.0
@@ -52,7 +56,7 @@ _SLOW_PASSES = 300  # after which the row engine is tried, where it suits
 # in 2,976 classes needed 2 scans in double precision of 7 with the first share alone, and none now.
 _BLURRED, _MOSTLY_BLURRED = 0.1, 0.5
 # Used only to plan the end of a time limit.
-_MULTIPLY_ADDS_PER_SECOND = 5e9  # of a thread in a scan
+_MULTIPLY_ADDS_PER_SECOND = {False: 5e9, True: 3e10}  # of a thread in a scan; of dense rows
 _LAYOUT_SECONDS = 4e-8  # for one feature of an active pair
 # The attributes that a checkpoint holds, without their underscores, by their names there.
 _KEPT = {name: name for name in ("passes", "scans", "stalled", "exact", "least_coupling")}
@@ -76,8 +80,9 @@ class ActiveSetSolver(RowStart):
         self._plan = Plan()
         self._scans = 0
         self._least_coupling = 0.0  # raised when a batch was seen to overshoot
-        work = float(problem.X.nnz) * problem.n_classes
-        self._scan_seconds = work / (_MULTIPLY_ADDS_PER_SECOND * self._threads)
+        work = float(entries(problem.X)) * problem.n_classes
+        self._dense = isinstance(problem.X, np.ndarray)
+        self._scan_seconds = work / (_MULTIPLY_ADDS_PER_SECOND[self._dense] * self._threads)
         # Whether scans add up scores in double precision. With few classes they are a small part of
         # the work.
         self._exact = problem.n_classes <= _FEW_CLASSES
@@ -137,7 +142,8 @@ class ActiveSetSolver(RowStart):
             if ended_by:
                 break
             missed = self._missed(scan, phase)
-            phase = Phase(stopping.target(scan) / missed, stopping.floor(scan) / missed)
+            target = stopping.target(scan, self._workspace.scan_share)
+            phase = Phase(target / missed, stopping.floor(scan) / missed)
             if not (self._passes >= _SLOW_PASSES and self._start_anew()):
                 first = len(self._history) == 1 and self._problem.bias != 0
                 self._workspace.merge_found(min(_DRAWN, self._problem.n_classes) if first else 0)
@@ -191,19 +197,20 @@ class ActiveSetSolver(RowStart):
             held = start.constant if np.array_equal(start.box, problem.box) else None
             lists = Lists(start.slot_begin, start.cls, start.scaled_to(problem), held)
             self._workspace.begin(lists)
-        elif k <= _FEW_CLASSES and 4 * k * problem.X.nnz <= _ALL_ACTIVE_BYTES:
+        elif k <= _FEW_CLASSES and k * pair_bytes(problem.X) <= _ALL_ACTIVE_BYTES:
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
             others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
             slot_begin = np.arange(0, n * k + 1, k, dtype=np.int64)
             none = np.zeros(n * k, dtype=problem.X.dtype)
             self._workspace.begin(Lists(slot_begin, others.reshape(-1), none))
         else:
+            least = _DENSE_CANDIDATES if self._dense else _CANDIDATES
             most = min(self._classes_needed, 4 * _CANDIDATES)
             if self._limits.time_limit is not None:
                 # Passes and scans need most of the time.
                 each = self._layout_seconds(n)
                 most = min(most, int(0.25 * self._limits.time_limit / max(each, 1e-12)))
-            candidates = max(_CANDIDATES, most)
+            candidates = max(least, most)
             self._workspace.nearest_centroids(min(candidates, k - 1), _CENTROID_BUDGET)
         self._arrange()
 
@@ -243,6 +250,7 @@ class ActiveSetSolver(RowStart):
             load.touched,
             max(1, round(share * len(problem.y))),
             load.work,
+            dense=self._dense,
             may_divide=problem.facts.separable and not self._workspace.divided,
         )
 
@@ -327,11 +335,12 @@ class ActiveSetSolver(RowStart):
         return scan if scan.complete else None
 
     def _found_per_scan(self) -> int:
-        wanted = _FOUND_AT_FIRST if self._scans < 2 else _FOUND_PER_SCAN
+        early = self._scans < 2 and not self._dense
+        wanted = _FOUND_AT_FIRST if early else _FOUND_PER_SCAN
         # With a small box a sample needs many classes to reach its margin: about 1 / (C k).
         wanted = max(wanted, min(self._classes_needed, 8 * _FOUND_PER_SCAN))
         staying = self._workspace.active_pairs // (2 * len(self._problem.y))
-        affordable = _PAIR_BYTES // (4 * max(1, self._problem.X.nnz)) - staying
+        affordable = _PAIR_BYTES // max(4, pair_bytes(self._problem.X)) - staying
         wanted = min(wanted, max(_FOUND_AT_LEAST, affordable))
         return min(wanted, self._problem.n_classes - 1)
 
@@ -383,8 +392,8 @@ class ActiveSetSolver(RowStart):
         return not self._agreed("time_limit" if self._seconds_left() < needed else "")
 
     def _layout_seconds(self, pairs: int) -> float:
-        entries = pairs * self._problem.X.nnz / len(self._problem.y)
-        return float(entries * _LAYOUT_SECONDS / self._threads)
+        touched = pairs * (pair_bytes(self._problem.X) // 4) / len(self._problem.y)
+        return float(touched * _LAYOUT_SECONDS / self._threads)
 
 
 def _classes_needed(problem: Problem, bias: float) -> int:
@@ -396,8 +405,6 @@ def _classes_needed(problem: Problem, bias: float) -> int:
     """
     if not problem.facts.separable:
         return 1
-    # Not a dot product: BLAS would use threads of its own, and with rows of unit length the last
-    # digit decides.
-    squares = float(np.sum(np.square(problem.X.data))) / problem.X.shape[0] + bias**2
+    squares = sum_of_squares(problem.X) / problem.X.shape[0] + bias**2
     mean = 1.0 if problem.costs is None else float(problem.costs.total.mean()) / problem.n_classes
     return int(min(1e9, 2.0 * mean / max(1e-9, squares * float(np.median(problem.box)))))

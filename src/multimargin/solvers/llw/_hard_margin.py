@@ -47,7 +47,8 @@ class HardMargin:
         self._margin = 0.0
         # The pass at which the next comparison is due, and the variables it compares with.
         self.memory: tuple[int, NDArray[Any] | None] = (16, None)
-        squares = problem.X.multiply(problem.X).sum(axis=1)
+        X: Any = problem.X
+        squares = (X * X if isinstance(X, np.ndarray) else X.multiply(X)).sum(axis=1)
         norms = np.asarray(squares).reshape(-1) + problem.bias**2
         empty = np.flatnonzero(norms == 0)
         if len(empty):
@@ -87,7 +88,7 @@ class HardMargin:
         n, k = len(problem.y), problem.n_classes
         if n * k > _MOST_CONSTRAINTS:
             return
-        X = problem.X.toarray()
+        X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
         if problem.bias:
             X = np.hstack([X, np.full((n, 1), problem.bias)])
         others = np.arange(k)[None, :] != problem.y[:, None]

@@ -11,6 +11,7 @@ import numpy as np
 from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._best_so_far import ZERO
 from multimargin.solvers._core_types import LeeLinWahba
+from multimargin.solvers._layout import entries
 from multimargin.solvers._solution import DenseAlpha, Solution, Weights
 from multimargin.solvers._stopping import PassResult
 from multimargin.solvers.llw._hard_margin import HardMargin
@@ -29,7 +30,7 @@ class LlwSolver(BaseSolver):
         super().__init__(*args, **kwargs)
         problem = self._problem
         # Until the first certificate has been timed: three passes over the data, one over W.
-        work = 3.0 * problem.X.nnz * problem.n_classes + problem.X.shape[1] * problem.n_classes
+        work = 3.0 * entries(problem.X) * problem.n_classes + problem.X.shape[1] * problem.n_classes
         self._scan_seconds = work / (_MULTIPLY_ADDS * self._threads * self._comm.size)
         self._hard: HardMargin | None = None
         self._engine: LeeLinWahba

@@ -36,7 +36,8 @@ def own_part(
     """
     shape = (problem.weight_rows, len(problem.y))
     X: Any = problem.X
-    coef: Any = sp.csr_matrix((alpha, (classes, rows)), shape=shape) @ X
+    shares: Any = sp.csr_matrix((alpha, (classes, rows)), shape=shape)
+    coef: Any = sp.csr_matrix(shares @ X)
     constant = problem.bias * np.bincount(classes, weights=alpha, minlength=shape[0])
     product: Any = coef.multiply(weights.coef).tocsr()
     norm2, along = row_sums(coef, np.square(coef.data)), row_sums(product, product.data)

@@ -22,6 +22,7 @@ from multimargin.io._memory import available
 from multimargin.parallel._partition import divided
 from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._best_so_far import ZERO
+from multimargin.solvers._layout import entries
 from multimargin.solvers._solution import Alpha, DenseAlpha, Solution, Start, Weights
 from multimargin.solvers.llw._hard_margin import HardMargin
 from multimargin.solvers.rows._newton import Newton
@@ -54,7 +55,7 @@ class RowSolver(BaseSolver):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         problem = self._problem
-        self._work = float(problem.X.nnz + len(problem.y)) * max(4, problem.weight_rows)
+        self._work = float(entries(problem.X) + len(problem.y)) * max(4, problem.weight_rows)
         self._scan_seconds = 2 * self._work / _MULTIPLY_ADDS
         self._newton: Newton | None = None
         self._newton_failed = False

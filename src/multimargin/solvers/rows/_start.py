@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from multimargin.formulations import OwnClass
 from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._engine_choice import choose_engine
+from multimargin.solvers._layout import filled_rows
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Limits
 from multimargin.solvers._stopping import GapStopping
@@ -49,8 +50,7 @@ class RowStart(BaseSolver):
             alpha = np.ascontiguousarray(rows.dual_variables(), dtype=self._problem.X.dtype)
             duals = _duals(self._problem, alpha.astype(np.float64))
             if not self._problem.bias:  # the variables of empty samples are known, and not kept
-                sizes: Any = abs(self._problem.X).max(axis=1)
-                alpha[np.asarray(sizes.todense()).reshape(-1) == 0] = 0
+                alpha[~filled_rows(self._problem.X)] = 0
             found = [alpha, duals, np.array([self._passes + solution.passes])]
         alpha, duals, passes = self._comm.broadcast(found)
         self._pass_done(int(passes[0]) - self._passes)
