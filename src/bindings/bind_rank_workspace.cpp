@@ -123,6 +123,13 @@ class PyRankWorkspace {
     return to_numpy(std::move(norm));
   }
 
+  // Puts other weights of the constant feature, until the bundle state is made anew.
+  void put_bias(std::int32_t bundle, In<T> w_bias) {
+    std::vector<T>& held = workspace_->bundle_state(bundle).w_bias;
+    if (w_bias.size() != held.size()) throw nb::value_error("put_bias: lengths differ");
+    held = copy(w_bias);
+  }
+
   void own_scores(std::int32_t bundle, InOut<double> own) {
     check_samples(own.size());
     unlocked(interrupt_, [&] { workspace_->own_scores(bundle, own.data()); });
@@ -316,6 +323,7 @@ void bind_one(nb::module_& m) {
       .def("scale", &L::scale, "bundle"_a, "factor"_a.noconvert())
       .def("lay_out", &L::lay_out, "bundle"_a)
       .def("make_bundle_state", &L::make_bundle_state, "bundle"_a, "sums"_a.noconvert())
+      .def("put_bias", &L::put_bias, "bundle"_a, "w_bias"_a.noconvert())
       .def("own_scores", &L::own_scores, "bundle"_a, "own"_a.noconvert())
       .def("look", &L::look, "bundle"_a, "own"_a.noconvert(), "most"_a.noconvert(),
            "least"_a.noconvert(), "violation"_a.noconvert())

@@ -9,10 +9,8 @@
 
 #include "active_set/active_set.hpp"
 #include "active_set/centroids.hpp"
-#include "active_set/class_scan.hpp"
 #include "active_set/intercept.hpp"
 #include "active_set/passes.hpp"
-#include "active_set/scan.hpp"
 #include "active_set/shared_classes.hpp"
 #include "common/clock.hpp"
 #include "common/csr.hpp"
@@ -20,6 +18,8 @@
 #include "common/samples.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
+#include "scans/class_scan.hpp"
+#include "scans/scan.hpp"
 #include "scoring/ordered_rows.hpp"
 
 namespace multimargin {

@@ -58,6 +58,8 @@ class Alpha:
     value: NDArray[Any]
     box: NDArray[Any]
     norm2: float | None = None  # squared norm of the weights, where it is known
+    # Weights of the constant feature that were held; None: those that the variables make.
+    constant: NDArray[Any] | None = None
 
     @staticmethod
     def of_dense(problem: Problem, alpha: NDArray[Any]) -> Alpha:

@@ -53,6 +53,15 @@ def test_a_run_without_a_gap_does_not_hold_it(formulation):
 
 
 @pytest.mark.parametrize("formulation", ["ww", "cs"])
+def test_the_optimum_is_known_to_the_next_run(formulation):
+    problem = problem_of(formulation, dtype=np.float32)
+    first = ActiveSetSolver(problem, GapStopping(1e-3), Limits(20_000), keep_alpha=True).run()
+    again = ActiveSetSolver(problem, GapStopping(1e-3), Limits(20_000)).run(first.alpha)
+    assert again.converged and again.passes == 0
+    np.testing.assert_array_equal(again.weights.constant, first.weights.constant)
+
+
+@pytest.mark.parametrize("formulation", ["ww", "cs"])
 def test_bits_do_not_depend_on_threads(formulation):
     problem = problem_of(formulation, dtype=np.float32)
     one, *others = (solve(problem, GapStopping(1e-3), threads=t) for t in (1, 2, 3))

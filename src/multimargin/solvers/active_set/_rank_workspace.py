@@ -341,6 +341,10 @@ class RankWorkspace:
         """Come back to a snapshot, perhaps from before the classes were divided."""
         if isinstance(snapshot, Lists):
             self.begin(snapshot)
+            if snapshot.constant is not None:  # which its certificate has
+                for bundle in self.owned:
+                    constant = snapshot.constant[self._bundle_of == bundle]
+                    self._core.put_bias(bundle, constant)
             return
         for bundle, parts in snapshot.items():
             self._core.set_columns(bundle, *parts)

@@ -164,7 +164,9 @@ class ActiveSetSolver(RowStart):
 
     def _kept_alpha(self) -> Alpha | None:
         lists, problem = self._workspace.lists(), self._problem
-        return None if lists is None else Alpha(problem.formulation, *lists[:3], problem.box)
+        if lists is None:
+            return None
+        return Alpha(problem.formulation, *lists[:3], problem.box, constant=lists.constant)
 
     def _snapshot(self) -> Any:
         return self._workspace.snapshot()
@@ -191,7 +193,10 @@ class ActiveSetSolver(RowStart):
         n, k = len(problem.y), problem.n_classes
         if start is not None:
             start = start.without_zeros(problem)
-            self._workspace.begin(Lists(start.slot_begin, start.cls, start.scaled_to(problem)))
+            # For another C the variables move, and the intercept with them.
+            held = start.constant if np.array_equal(start.box, problem.box) else None
+            lists = Lists(start.slot_begin, start.cls, start.scaled_to(problem), held)
+            self._workspace.begin(lists)
         elif k <= _FEW_CLASSES and k * pair_bytes(problem.X) <= _ALL_ACTIVE_BYTES:
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
             others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
@@ -228,9 +233,10 @@ class ActiveSetSolver(RowStart):
         """Choose how passes over the present active set are arranged."""
         plan = self._fixed_plan or self._planned()
         if plan.bundles > 1 and not self._workspace.divided:
-            present: Any = self._workspace.snapshot()
+            present = self._workspace.lists()
+            assert present is not None
             self._workspace = self._new_workspace(plan.bundles)
-            self._workspace.restore(present)
+            self._workspace.begin(present._replace(constant=None))
             plan = self._planned()
         self._plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
         self._workspace.arrange()

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "active_set/kernels.hpp"
-#include "active_set/scan.hpp"
 #include "common/csr.hpp"
 #include "common/rounding.hpp"
 #include "common/samples.hpp"
 #include "common/team.hpp"
 #include "dense_rows/dense_product.hpp"
+#include "scans/scan.hpp"
 #include "scoring/group_product.hpp"
 #include "scoring/ordered_rows.hpp"
 

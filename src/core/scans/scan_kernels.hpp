@@ -2,8 +2,8 @@
 // Included once per instruction set, like visit_kernels.hpp.
 #pragma once
 
-#include "active_set/scan.hpp"
 #include "dense_rows/tile_kernels.hpp"
+#include "scans/scan.hpp"
 #include "scoring/group_kernels.hpp"
 
 namespace multimargin {
