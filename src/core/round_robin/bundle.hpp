@@ -9,12 +9,12 @@
 #include <functional>
 #include <vector>
 
-#include "scans/class_scan.hpp"
 #include "active_set/weight_layout.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
 #include "round_robin/bundle_state.hpp"
 #include "round_robin/partition.hpp"
+#include "scans/class_scan.hpp"
 
 namespace multimargin {
 

@@ -1,11 +1,11 @@
 // Chooses kernels for the processor that runs the program.
 #include "active_set/kernels.hpp"
-#include "scans/scan.hpp"
 #include "common/types.hpp"
 #include "lee_lin_wahba/wide_row.hpp"
 #include "lines/line.hpp"
 #include "round_robin/packing.hpp"
 #include "rows/row.hpp"
+#include "scans/scan.hpp"
 #include "scoring/kernels.hpp"
 #include "simd/isa.hpp"
 

@@ -1,6 +1,5 @@
 // Body of kernels_<isa>.cpp: hands out this instruction set's kernels.
 // A new formulation adds its header and one line to each switch.
-#include "scans/scan_kernels.hpp"
 #include "active_set/visit_kernels.hpp"
 #include "common/types.hpp"
 #include "dense_rows/tile_kernels.hpp"
@@ -19,6 +18,7 @@
 #include "rows/block_kernels.hpp"
 #include "rows/data_kernels.hpp"
 #include "rows/dense_kernels.hpp"
+#include "scans/scan_kernels.hpp"
 #include "scoring/score_kernels.hpp"
 
 namespace multimargin {
