@@ -87,23 +87,25 @@ void Engine<T, I>::hold_intercept(std::vector<T> w_bias) {
   if (!holds_) return;
   heights_ = false;
   active_.keep_heights();
-  if (w_bias.empty()) w_bias.assign(intercept_.begin(), intercept_.end());
+  if (w_bias.empty()) {
+    const std::vector<double> made = made_intercept();
+    w_bias.assign(made.begin(), made.end());
+  }
   active_.w_bias() = std::move(w_bias);
 }
 
 template <class T, class I>
-void Engine<T, I>::note_intercept() {
-  if (bias_ == 0)
-    intercept_.assign(n_classes_, 0.0);
-  else
-    intercept_ = intercept_of(intercept_view(), static_cast<double>(bias_), team_);
+std::vector<double> Engine<T, I>::made_intercept() {
+  if (bias_ == 0) return std::vector<double>(n_classes_, 0.0);
+  return intercept_of(intercept_view(), static_cast<double>(bias_), team_);
 }
 
 template <class T, class I>
-double Engine<T, I>::intercept_gap() const {
+double Engine<T, I>::intercept_gap() {
+  const std::vector<double> made = made_intercept();
   double sum = 0;
-  for (std::size_t c = 0; c < intercept_.size(); ++c) {
-    const double rest = static_cast<double>(active_.w_bias()[c]) - intercept_[c];
+  for (std::size_t c = 0; c < made.size(); ++c) {
+    const double rest = static_cast<double>(active_.w_bias()[c]) - made[c];
     sum += rest * rest;
   }
   return sum / 2;
@@ -122,8 +124,27 @@ template <class T, class I>
 void Engine<T, I>::recompute() {
   if (!active_.has_positions()) active_.lay_out(rows_.numbered(team_), n_classes_, team_);
   active_.recompute(rows_.numbered(team_), solver_, team_);
-  note_intercept();
-  if (!holds_) active_.w_bias().assign(intercept_.begin(), intercept_.end());
+  if (holds_) return;
+  const std::vector<double> made = made_intercept();
+  active_.w_bias().assign(made.begin(), made.end());
+}
+
+template <class T, class I>
+template <class Use>
+void Engine<T, I>::each_drawn(std::int64_t i, std::int32_t drawn, const Use& use) const {
+  if (drawn == 0) return;
+  const std::vector<std::int64_t>& begin = active_.slot_begin();
+  const std::vector<std::int32_t>& cls = active_.cls();
+  const std::int32_t* found = found_.cls.data() + i * found_.capacity;
+  std::vector<std::int32_t> known(found, found + found_.count[i]);
+  known.insert(known.end(), cls.begin() + begin[i], cls.begin() + begin[i + 1]);
+  Random random(seed_, static_cast<std::uint64_t>(i));
+  for (std::int32_t k = 0; k < drawn; ++k) {
+    const auto c = static_cast<std::int32_t>(random.below(n_classes_));
+    if (std::find(known.begin(), known.end(), c) != known.end()) continue;
+    known.push_back(c);
+    use(c);
+  }
 }
 
 template <class T, class I>
@@ -141,25 +162,11 @@ void Engine<T, I>::merge_found(std::int32_t drawn) {
     });
   };
 
-  const auto each_drawn = [&](std::int64_t i, const auto& use) {
-    if (drawn == 0) return;
-    const std::int32_t* found = found_.cls.data() + i * found_.capacity;
-    std::vector<std::int32_t> known(found, found + found_.count[i]);
-    known.insert(known.end(), cls.begin() + begin[i], cls.begin() + begin[i + 1]);
-    Random random(seed_, static_cast<std::uint64_t>(i));
-    for (std::int32_t k = 0; k < drawn; ++k) {
-      const auto c = static_cast<std::int32_t>(random.below(n_classes_));
-      if (std::find(known.begin(), known.end(), c) != known.end()) continue;
-      known.push_back(c);
-      use(c);
-    }
-  };
-
   std::vector<std::int64_t> new_begin(X_.rows + 1, 0);
   each_sample([&](std::int64_t i) {
     std::int64_t slots = 1 + found_.count[i];
     for (std::int64_t p = begin[i] + 1; p < begin[i + 1]; ++p) slots += stays(i, p);
-    each_drawn(i, [&](std::int32_t) { ++slots; });
+    each_drawn(i, drawn, [&](std::int32_t) { ++slots; });
     new_begin[i + 1] = slots;
   });
   for (std::int64_t i = 0; i < X_.rows; ++i) new_begin[i + 1] += new_begin[i];
@@ -175,7 +182,7 @@ void Engine<T, I>::merge_found(std::int32_t drawn) {
       }
     const std::int32_t* found = found_.cls.data() + i * found_.capacity;
     for (std::int32_t k = 0; k < found_.count[i]; ++k) new_cls[to++] = found[k];
-    each_drawn(i, [&](std::int32_t c) { new_cls[to++] = c; });
+    each_drawn(i, drawn, [&](std::int32_t c) { new_cls[to++] = c; });
   });
   // A scan keeps samples x capacity numbers, which nobody needs until the next one.
   found_ = {};
@@ -216,11 +223,8 @@ PassReport Engine<T, I>::run_pass(const VisitRule<T>& rule, bool settle) {
   PassReport report = rule.batch > 1
                           ? pass.together(v, due, visits_, rule, team_, shared_classes_, stop_)
                           : pass.alone(v, due, visits_, rule, [this] { return stop_(); });
-  if (holds_) {
-    note_intercept();
-    if (settle) report.gap += intercept_gap();
-    heights_ = heights_ || (rule.everything && report.complete);
-  }
+  if (settle) report.gap += intercept_gap();
+  heights_ = heights_ || (rule.everything && report.complete);
   return report;
 }
 
@@ -259,12 +263,12 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
   scanned_ = true;
   std::vector<double> norm = active_.squared_norms(team_);
   const double half_norm = std::accumulate(norm.begin(), norm.end(), 0.0) / 2;
-  note_intercept();
+  const std::vector<double> made = made_intercept();
   double half_held = 0, half_made = 0;  // of the constant feature: in the primal, in the dual
   for (std::int32_t c = 0; c < n_classes_; ++c) {
     const double held = static_cast<double>(active_.w_bias()[c]);
     half_held += held * held / 2;
-    half_made += intercept_[c] * intercept_[c] / 2;
+    half_made += made[c] * made[c] / 2;
     norm[c] = std::sqrt(norm[c] + held * held);
   }
   std::vector<T> least(X_.rows), first_loss(X_.rows);

@@ -85,10 +85,13 @@ class Engine {
   void hold_intercept(std::vector<T> w_bias);
   // Moves the intercept and wakes samples that answer to it.
   void settle_intercept(const VisitRule<T>& rule);
-  // Computes B s.
-  void note_intercept();
-  // 1/2 |v - B s|^2, see intercept.hpp.
-  double intercept_gap() const;
+  // B s of the present alpha, see intercept.hpp.
+  std::vector<double> made_intercept();
+  // 1/2 |v - B s|^2.
+  double intercept_gap();
+  // Calls use(c) for up to `drawn` classes by lot that sample i has not and the scan has not found.
+  template <class Use>
+  void each_drawn(std::int64_t i, std::int32_t drawn, const Use& use) const;
   void look_at_active();
   // Calls use(begin, end) for ranges of samples, shared out among the team.
   template <class Use>
@@ -117,8 +120,7 @@ class Engine {
   std::vector<T> curvature_;  // of visits while the intercept is held
   double empty_value_ = 0;    // primal = dual contribution of samples without entries
   ActiveSet<T> active_;
-  std::vector<double> intercept_;  // [K] B s, see intercept.hpp
-  bool heights_ = false;           // whether all samples were visited since the last assign()
+  bool heights_ = false;  // whether all samples were visited since the last assign()
   Visits visits_;
   SharedClasses<T> shared_classes_;
 

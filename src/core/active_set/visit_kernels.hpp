@@ -4,6 +4,7 @@
 #pragma once
 
 #include "active_set/kernels.hpp"
+#include "active_set/visited_sample.hpp"
 #include "common/prefetch.hpp"
 #include "dense_rows/dense_visit.hpp"
 #include "formulations/sample_block.hpp"
@@ -30,25 +31,13 @@ inline void scatter_add(const T* x, const std::uint32_t* at, std::int64_t len, T
 
 // One sample as the kernels see it. Dense rows have a view of their own, DenseVisit.
 template <class T>
-struct Visit {
-  const T* x;
-  std::int64_t len;
+struct Visit : VisitedSample<T> {
+  using VisitedSample<T>::x, VisitedSample<T>::len, VisitedSample<T>::cls, VisitedSample<T>::alpha;
   const std::uint32_t* at;
-  const std::int32_t* cls;
-  T* alpha;
   const T* lone;
-  const T* asked;
-  std::int32_t slots;
 
   Visit(const WorkView<T>& v, std::int64_t i)
-      : x(v.x + v.row[i]),
-        len(v.row_end[i] - v.row[i]),
-        at(v.position + v.place[i]),
-        cls(v.cls + v.slot_begin[i]),
-        alpha(v.alpha + v.slot_begin[i]),
-        lone(v.lone + v.slot_begin[i]),
-        asked(v.asked == nullptr ? nullptr : v.asked + v.slot_begin[i]),
-        slots(static_cast<std::int32_t>(v.slot_begin[i + 1] - v.slot_begin[i])) {}
+      : VisitedSample<T>(v, i), at(v.position + v.place[i]), lone(v.lone + v.slot_begin[i]) {}
 
   // Score with the slot's class, in which x_i has the given coefficient.
   T score(const WorkView<T>& v, std::int32_t slot, T coefficient) const {
@@ -59,8 +48,6 @@ struct Visit {
 
   static void prefetch(const WorkView<T>&, std::int64_t) {}
   static void prefetch_slots(const WorkView<T>&, std::int64_t) {}
-
-  T asked_of(std::int32_t slot) const { return asked == nullptr ? T(1) : asked[slot]; }
 
   // Scores with the classes of some slots; returns that of the own class, 0 if it is not at hand.
   T scores(const WorkView<T>& v, const std::int32_t* slot, int count, T* out) const {

@@ -3,7 +3,7 @@
 // Included once per instruction set; no library template.
 #pragma once
 
-#include "active_set/kernels.hpp"
+#include "active_set/visited_sample.hpp"
 #include "dense_rows/contiguous.hpp"
 
 namespace multimargin {
@@ -11,23 +11,9 @@ namespace MM_ISA {
 
 // See Visit in visit_kernels.hpp. No feature is lone.
 template <class T>
-struct DenseVisit {
-  const T* x;
-  std::int64_t len;
-  const std::int32_t* cls;
-  T* alpha;
-  const T* asked;
-  std::int32_t slots;
-
-  DenseVisit(const WorkView<T>& v, std::int64_t i)
-      : x(v.x + v.row[i]),
-        len(v.row_end[i] - v.row[i]),
-        cls(v.cls + v.slot_begin[i]),
-        alpha(v.alpha + v.slot_begin[i]),
-        asked(v.asked == nullptr ? nullptr : v.asked + v.slot_begin[i]),
-        slots(static_cast<std::int32_t>(v.slot_begin[i + 1] - v.slot_begin[i])) {}
-
-  T asked_of(std::int32_t slot) const { return asked == nullptr ? T(1) : asked[slot]; }
+struct DenseVisit : VisitedSample<T> {
+  using VisitedSample<T>::VisitedSample;
+  using VisitedSample<T>::x, VisitedSample<T>::len, VisitedSample<T>::cls, VisitedSample<T>::slots;
 
   // Scores with the classes of some slots; returns that of the own class, 0 if it is not at hand.
   T scores(const WorkView<T>& v, const std::int32_t* slot, int count, T* score) const {

@@ -38,28 +38,9 @@ inline void add_rare(const SplitView<T>& X, const GroupView<S>& group, std::int6
 template <class T, class S>
 inline Scores<S> block_scores(const SplitView<T>& X, const S* block, const S* rare,
                               std::int64_t i) {
-  using R = typename Register<S>::type;
-  constexpr int at_once = kSums * Register<S>::lanes;
-  const std::int64_t begin = X.begin[i], end = X.rare[i];
-  Scores<S> scores;
-  for (int from = 0; from < lanes<S>(); from += at_once) {
-    R sum[kSums];
-    for (int k = 0; k < kSums; ++k) sum[k] = reinterpret_cast<const R*>(rare + from)[k];
-    for (std::int64_t t = begin; t < end; ++t) {
-      const R* w = reinterpret_cast<const R*>(
-          block + static_cast<std::int64_t>(X.number[t]) * lanes<S>() + from);
-      const S x = X.value[t];
-      for (int k = 0; k < kSums; ++k) sum[k] += x * w[k];
-    }
-    // Whole vectors stay where they are; parts have to go through memory.
-    if constexpr (kRegisterBytes == 64) {
-      for (int k = 0; k < kSums; ++k) scores.v[k] = sum[k];
-    } else {
-      R* out = reinterpret_cast<R*>(reinterpret_cast<S*>(scores.v) + from);
-      for (int k = 0; k < kSums; ++k) out[k] = sum[k];
-    }
-  }
-  return scores;
+  return add_products(rare, X.value, X.begin[i], X.rare[i], [&](std::int64_t t) {
+    return block + static_cast<std::int64_t>(X.number[t]) * lanes<S>();
+  });
 }
 
 }  // namespace MM_ISA

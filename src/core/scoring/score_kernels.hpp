@@ -38,20 +38,20 @@ struct Register {
 // than a register go through memory: a scan of 12,582 classes with AVX2 took 8.4 s instead of 2.1.
 constexpr int kSums = kRegisterBytes == 64 ? 4 : 8;
 
-// Scores have the type of the block, S, which may have more digits than T.
-template <class T, class I, class S>
-inline Scores<S> row_scores(const Csr<T, I>& X, const BlockView<S>& block, std::int64_t i) {
+// The scores `start` with the entries [begin, end) of a row added: value[t] times the weights(t) of
+// a block. They have its type, S, which may have more digits than the values.
+template <class T, class S, class Weights>
+inline Scores<S> add_products(const S* start, const T* value, std::int64_t begin, std::int64_t end,
+                              const Weights& weights) {
   using R = typename Register<S>::type;
   constexpr int at_once = kSums * Register<S>::lanes;
-  const std::int64_t begin = X.begin(i), end = X.end(i);
-  const auto feature = X.features(i);
   Scores<S> scores;
   for (int from = 0; from < lanes<S>(); from += at_once) {
     R sum[kSums];
-    for (int k = 0; k < kSums; ++k) sum[k] = reinterpret_cast<const R*>(block.intercept + from)[k];
+    for (int k = 0; k < kSums; ++k) sum[k] = reinterpret_cast<const R*>(start + from)[k];
     for (std::int64_t t = begin; t < end; ++t) {
-      const R* w = reinterpret_cast<const R*>(weights_at(block, feature[t]) + from);
-      const S x = X.data[t];
+      const R* w = reinterpret_cast<const R*>(weights(t) + from);
+      const S x = value[t];
       for (int k = 0; k < kSums; ++k) sum[k] += x * w[k];
     }
     // Whole vectors stay where they are; parts have to go through memory.
@@ -63,6 +63,13 @@ inline Scores<S> row_scores(const Csr<T, I>& X, const BlockView<S>& block, std::
     }
   }
   return scores;
+}
+
+template <class T, class I, class S>
+inline Scores<S> row_scores(const Csr<T, I>& X, const BlockView<S>& block, std::int64_t i) {
+  const auto feature = X.features(i);
+  return add_products(block.intercept, X.data, X.begin(i), X.end(i),
+                      [&](std::int64_t t) { return weights_at(block, feature[t]); });
 }
 
 // Bit c is set where class c of the block scores above the threshold.
