@@ -1,5 +1,6 @@
 """The number of threads is a matter of speed alone; forks, pools and threads around a fit work."""
 
+import gc
 import os
 import threading
 import time
@@ -11,6 +12,7 @@ import pytest
 import scipy.sparse
 
 from multimargin import MulticlassSVC
+from multimargin.estimator._observers import Bar
 from tests.reference.ww import dense
 from tests.support.forks import in_fork
 
@@ -103,6 +105,32 @@ def test_fit_in_a_forked_child():
     assert in_fork(fit) == expected
     assert in_fork(fit) == expected
     assert fit() == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.parametrize("make", [sparse_many_classes, dense_few_classes])
+@pytest.mark.parametrize("formulation", ["ww", "ovr", "llw"])
+def test_a_forked_child_may_delete_what_a_failed_fit_left(formulation, make, monkeypatch):
+    """The engine, and its threads in the parent process, live on in the error's traceback."""
+
+    def stop(*_):
+        raise InterruptedError
+
+    left = []
+    monkeypatch.setattr(Bar, "on_scan", stop)
+    try:
+        MulticlassSVC(formulation, n_jobs=2, verbose=1).fit(*make())
+    except InterruptedError as error:
+        left.append(error)
+    assert left
+
+    def delete():
+        left.clear()
+        return gc.collect()
+
+    in_fork(delete, timeout=30.0)
+    delete()
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])

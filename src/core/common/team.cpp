@@ -1,10 +1,12 @@
 #include "common/team.hpp"
 
 #include <chrono>
+#include <stdexcept>
 
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 #endif
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
@@ -38,8 +40,12 @@ class SignalsBlocked {
  private:
   sigset_t before_;
 };
+
+std::int64_t this_process() { return getpid(); }
 #else
 class SignalsBlocked {};
+
+std::int64_t this_process() { return 0; }  // no fork()
 #endif
 
 }  // namespace
@@ -55,34 +61,40 @@ void Backoff::wait() {
   }
 }
 
-Team::Team(int size) : size_(size < 1 ? 1 : size) {
+Team::Team(int size) : size_(size < 1 ? 1 : size), process_(this_process()), threads_(new Threads) {
   SignalsBlocked blocked;
   (void)blocked;
   try {
-    for (int m = 1; m < size_; ++m) threads_.emplace_back([this, m] { work(m); });
+    for (int m = 1; m < size_; ++m) threads_->members.emplace_back([this, m] { work(m); });
   } catch (...) {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      leaving_ = true;
-    }
-    wake_.notify_all();
-    for (auto& t : threads_) t.join();
+    leave();
     throw;
   }
 }
 
 Team::~Team() {
+  if (forked()) {
+    // There is nobody to join, and a condition variable whose waiters are gone cannot be destroyed.
+    (void)threads_.release();
+  } else {
+    leave();
+  }
+}
+
+bool Team::forked() const { return size_ > 1 && process_ != this_process(); }
+
+void Team::leave() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::mutex> lock(threads_->mutex);
     leaving_ = true;
     generation_.fetch_add(1, std::memory_order_release);
   }
-  wake_.notify_all();
-  for (auto& t : threads_) t.join();
+  threads_->wake.notify_all();
+  for (auto& t : threads_->members) t.join();
 }
 
 void Team::record_failure() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  std::lock_guard<std::mutex> lock(threads_->mutex);
   if (!failure_) failure_ = std::current_exception();
 }
 
@@ -91,13 +103,13 @@ void Team::work(int member) {
   for (;;) {
     for (int k = 0; k < kSpins && generation_.load(std::memory_order_acquire) == seen; ++k) relax();
     if (generation_.load(std::memory_order_acquire) == seen) {
-      std::unique_lock<std::mutex> lock(mutex_);
-      wake_.wait(lock,
-                 [&] { return leaving_ || generation_.load(std::memory_order_acquire) != seen; });
+      std::unique_lock<std::mutex> lock(threads_->mutex);
+      threads_->wake.wait(
+          lock, [&] { return leaving_ || generation_.load(std::memory_order_acquire) != seen; });
     }
     seen = generation_.load(std::memory_order_acquire);
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      std::lock_guard<std::mutex> lock(threads_->mutex);
       if (leaving_) return;
     }
     try {
@@ -114,14 +126,15 @@ void Team::run(const std::function<void(int)>& job) {
     job(0);
     return;
   }
+  if (forked()) throw std::runtime_error("the threads of this fit belong to the parent process");
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    std::lock_guard<std::mutex> lock(threads_->mutex);
     job_ = &job;
     failure_ = nullptr;
     running_.store(size_ - 1, std::memory_order_release);
     generation_.fetch_add(1, std::memory_order_release);
   }
-  wake_.notify_all();
+  threads_->wake.notify_all();
   try {
     job(0);
   } catch (...) {

@@ -3,6 +3,9 @@
 // Why not OpenMP: its runtime hangs forked children and clashes with other
 // runtimes in one process. Why not a global pool: nothing must outlive a call,
 // so that fork() between calls is always safe.
+//
+// A fit that failed can live on in a traceback, and with it its team; a process forked then has
+// the team but not its threads. Such a team does not run, and leaves them alone when it is deleted.
 #pragma once
 
 #include <atomic>
@@ -10,6 +13,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -57,16 +61,23 @@ class Team {
   void for_each(std::int64_t count, const std::function<void(int, std::int64_t)>& job);
 
  private:
+  struct Threads {
+    std::vector<std::thread> members;
+    std::mutex mutex;
+    std::condition_variable wake;
+  };
+
   void work(int member);
+  void leave();
   void record_failure();
+  bool forked() const;  // whether the threads are those of a parent process
 
   const int size_;
-  std::vector<std::thread> threads_;
+  const std::int64_t process_;
+  std::unique_ptr<Threads> threads_;
   const std::function<void(int)>* job_ = nullptr;
   std::exception_ptr failure_;
   std::function<bool()> abort_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
   bool leaving_ = false;
   alignas(64) std::atomic<std::uint64_t> generation_{0};
   alignas(64) std::atomic<int> running_{0};
