@@ -9,13 +9,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "active_set/intercept.hpp"
 #include "active_set/slots.hpp"
 #include "active_set/weight_layout.hpp"
 #include "common/buffer.hpp"
 #include "common/csr.hpp"
 #include "common/label_costs.hpp"
 #include "common/team.hpp"
+#include "intercept/intercept.hpp"
 
 namespace multimargin {
 

@@ -9,7 +9,6 @@
 
 #include "active_set/active_set.hpp"
 #include "active_set/centroids.hpp"
-#include "active_set/intercept.hpp"
 #include "active_set/passes.hpp"
 #include "active_set/shared_classes.hpp"
 #include "common/clock.hpp"
@@ -18,6 +17,7 @@
 #include "common/samples.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
+#include "intercept/intercept.hpp"
 #include "scans/class_scan.hpp"
 #include "scans/scan.hpp"
 #include "scoring/ordered_rows.hpp"

@@ -65,7 +65,7 @@ class LocalWorkspace:
         threads: int,
         seed: int,
         isa: int | None,
-        hold_intercept: bool = True,  # while samples move; see src/core/active_set/intercept.hpp
+        hold_intercept: bool = True,  # while samples move; see src/core/intercept/intercept.hpp
     ) -> None:
         self._problem = problem
         if isinstance(problem.X, np.ndarray):

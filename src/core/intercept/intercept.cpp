@@ -1,4 +1,4 @@
-#include "active_set/intercept.hpp"
+#include "intercept/intercept.hpp"
 
 #include <algorithm>
 #include <cmath>
