@@ -72,6 +72,14 @@ class PyEngine {
     return report;
   }
 
+  void mark() { engine_->mark(); }
+
+  Tuple<double, double> extrapolate() {
+    ExtrapolationReport report;
+    unlocked(interrupt_, [&] { report = engine_->extrapolate(); });
+    return nb::make_tuple(report.gain, report.gain_before);
+  }
+
   ScanReport scan(std::int32_t capacity, double idle, bool exact) {
     ScanReport report;
     unlocked(interrupt_, [&] { report = engine_->scan(capacity, static_cast<T>(idle), exact); });
@@ -114,6 +122,8 @@ void bind_one(nb::module_& m) {
       .def("merge_found", &E::merge_found, "drawn"_a = 0)
       .def("recompute", &E::recompute)
       .def("run_pass", &E::run_pass, "rule"_a, "settle"_a = true)
+      .def("mark", &E::mark)
+      .def("extrapolate", &E::extrapolate)
       .def("scan", &E::scan, "capacity"_a, "idle"_a, "exact"_a = false)
       .def("alpha", &E::alpha)
       .def("w_bias", &E::w_bias)
@@ -196,6 +206,7 @@ void bind_engine(nb::module_& m) {
       .def_ro("primal", &ScanReport::primal)
       .def_ro("dual", &ScanReport::dual)
       .def_ro("rounding", &ScanReport::rounding)
+      .def_ro("inside", &ScanReport::inside)
       .def_ro("violation", &ScanReport::violation)
       .def_ro("found", &ScanReport::found)
       .def_ro("complete", &ScanReport::complete);

@@ -11,8 +11,16 @@ void ActiveSet<T>::assign(std::vector<std::int64_t> slot_begin, std::vector<std:
                           std::vector<T> alpha, const LabelCosts* costs, Team& team) {
   slots_.begin = std::move(slot_begin);
   slots_.cls = std::move(cls);
-  slots_.alpha = std::move(alpha);
   slots_.resting.assign(slots_.cls.size(), 0);
+  set_alpha(std::move(alpha), team);
+  slots_.ask(
+      costs, [&](std::int64_t i) { return slots_.cls[slots_.begin[i]]; },
+      [&](std::int64_t p) { return slots_.cls[p]; });
+}
+
+template <class T>
+void ActiveSet<T>::set_alpha(std::vector<T> alpha, Team& team) {
+  slots_.alpha = std::move(alpha);
   const std::int64_t n = samples(), parts = team.size();
   team.for_each(parts, [&](int, std::int64_t part) {
     for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i) {
@@ -22,9 +30,6 @@ void ActiveSet<T>::assign(std::vector<std::int64_t> slot_begin, std::vector<std:
       slots_.alpha[slots_.begin[i]] = sum;
     }
   });
-  slots_.ask(
-      costs, [&](std::int64_t i) { return slots_.cls[slots_.begin[i]]; },
-      [&](std::int64_t p) { return slots_.cls[p]; });
 }
 
 template <class T>

@@ -52,6 +52,47 @@ class ActiveSet {
   std::vector<T>& w_bias() { return w_bias_; }
   const ClassMembers& members() const { return members_; }
 
+  const WeightLayout& layout() const { return layout_; }
+  T lone(std::int64_t p) const { return slots_.lone[p]; }  // sum of x^2 over lone features
+  double asked(std::int64_t p) const {
+    return slots_.asked.empty() ? 1.0 : static_cast<double>(slots_.asked[p]);
+  }
+  T* weights_of(std::int32_t c) { return w_of_[c]; }  // of the places
+  std::int32_t n_classes() const { return static_cast<std::int32_t>(w_bias_.size()); }
+  // Replaces the variables of the same pairs, slot 0 of each sample by the sum of the others;
+  // weights are left to be computed.
+  void set_alpha(std::vector<T> alpha, Team& team);
+
+  // place(t): where the t-th feature of the sample lies in the weights of the slot's class.
+  template <class I>
+  auto places_of(const Csr<T, I>& X, std::int64_t i, std::int64_t slot) const {
+    if constexpr (is_dense<I>) {
+      return [](std::int64_t t) { return t; };
+    } else {
+      const std::uint32_t* at =
+          slots_.position.data() + slots_.place[i] + slot * (X.end(i) - X.begin(i));
+      return [at](std::int64_t t) { return at[t]; };
+    }
+  }
+  // Calls use(sample, slot, place) for the members of class c.
+  template <class I, class Use>
+  void each_member(const Csr<T, I>& X, std::int32_t c, const Use& use) const {
+    const auto each = [&](std::int64_t i, std::int64_t slot) {
+      use(i, slot, places_of(X, i, slot));
+    };
+    if constexpr (is_dense<I>) {
+      members_.each(c, each);
+    } else {
+      members_.each(c, each, [&](std::int64_t i, std::int64_t slot) {
+        if (slots_.alpha[slots_.begin[i] + slot] == 0) return;
+        const std::int64_t len = X.end(i) - X.begin(i);
+        prefetch(X.data + X.begin(i), len);
+        prefetch(X.indices + X.begin(i), len);
+        prefetch(slots_.position.data() + slots_.place[i] + slot * len, len);
+      });
+    }
+  }
+
   // Calls use(feature, weight) for the weights of class c, each feature once.
   template <class I, class Use>
   void each_weight(const Csr<T, I>& X, std::int32_t c, const Use& use) const {
@@ -98,35 +139,6 @@ class ActiveSet {
   // Lays out the weights of sparse rows, and notes where their features lie.
   template <class I>
   void place_features(const Csr<T, I>& X, std::int32_t n_classes, Team& team);
-
-  std::int32_t n_classes() const { return static_cast<std::int32_t>(w_bias_.size()); }
-
-  // Calls use(sample, slot, place) for the members of class c: place(t) is where the t-th feature
-  // of the sample lies in the weights.
-  template <class I, class Use>
-  void each_member(const Csr<T, I>& X, std::int32_t c, const Use& use) const {
-    if constexpr (is_dense<I>) {
-      members_.each(c, [&](std::int64_t i, std::int64_t slot) {
-        use(i, slot, [](std::int64_t t) { return t; });
-      });
-    } else {
-      const auto length = [&](std::int64_t i) { return X.end(i) - X.begin(i); };
-      const auto places = [&](std::int64_t i, std::int64_t slot) {
-        return slots_.position.data() + slots_.place[i] + slot * length(i);
-      };
-      members_.each(
-          c,
-          [&](std::int64_t i, std::int64_t slot) {
-            use(i, slot, [at = places(i, slot)](std::int64_t t) { return at[t]; });
-          },
-          [&](std::int64_t i, std::int64_t slot) {
-            if (slots_.alpha[slots_.begin[i] + slot] == 0) return;
-            prefetch(X.data + X.begin(i), length(i));
-            prefetch(X.indices + X.begin(i), length(i));
-            prefetch(places(i, slot), length(i));
-          });
-    }
-  }
 
   // Of x_i in the weights of a slot's class: the sum of alpha in the own class, -alpha in others.
   T coefficient(std::int64_t i, std::int64_t slot) const {

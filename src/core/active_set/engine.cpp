@@ -116,6 +116,7 @@ void Engine<T, I>::replace_pairs(std::vector<std::int64_t> slot_begin,
                                  std::vector<std::int32_t> cls, std::vector<T> alpha) {
   active_.assign(std::move(slot_begin), std::move(cls), std::move(alpha), samples_.costs, team_);
   visits_.reset(static_cast<std::size_t>(X_.rows));
+  marked_ = std::vector<T>();
   scanned_ = false;
   active_.lay_out(rows_.numbered(team_), n_classes_, team_);
 }
@@ -228,6 +229,16 @@ PassReport Engine<T, I>::run_pass(const VisitRule<T>& rule, bool settle) {
   return report;
 }
 
+template <class T, class I>
+ExtrapolationReport Engine<T, I>::extrapolate() {
+  if (marked_.size() != active_.alpha().size())
+    throw std::logic_error("extrapolate: there was no mark() of this active set");
+  const std::vector<T> before = std::move(marked_);
+  marked_ = std::vector<T>();
+  return multimargin::extrapolate(rows_.numbered(team_), before,
+                                  {box_, solver_.separable, bias_, holds_}, active_, team_);
+}
+
 // ---------------------------------------------------------------- looking
 
 template <class T, class I>
@@ -297,6 +308,7 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
     report.rounding += static_cast<double>(box_[i]) * (found.bound[i] - found.loss[i]);
     report.found += found.count[i];
     if (!(norm2_[i] > 0)) continue;
+    report.inside += static_cast<double>(report_[i].gap);
     report.violation = std::max(report.violation, static_cast<double>(report_[i].violation));
     report.violation = std::max(report.violation, static_cast<double>(found.violation[i]));
   }
@@ -305,6 +317,7 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
   report.dual =
       active_.alpha_sum(samples_.costs) - half_norm - half_made - norm_error + empty_value_;
   report.rounding += 2 * norm_error;
+  report.inside += intercept_gap();
   found_ = {};
   found_.capacity = capacity;
   found_.cls = std::move(found.cls);

@@ -9,6 +9,7 @@
 
 #include "active_set/active_set.hpp"
 #include "active_set/centroids.hpp"
+#include "active_set/extrapolation.hpp"
 #include "active_set/passes.hpp"
 #include "active_set/shared_classes.hpp"
 #include "common/clock.hpp"
@@ -29,6 +30,7 @@ struct ScanReport {
   double primal = 0;    // no less than the objective of the weights
   double dual = 0;      // no more than the dual objective of alpha
   double rounding = 0;  // the part of primal - dual that makes both of them bounds
+  double inside = 0;    // the part that active classes and the intercept have
   double violation = 0;
   std::int64_t found = 0;  // violators that were not active
   bool complete = true;
@@ -61,6 +63,9 @@ class Engine {
   // `settle`: first move the intercept, whose gap is then included. It stays at first after the
   // active set has changed, until all samples have been visited.
   PassReport run_pass(const VisitRule<T>& rule, bool settle);
+  // Remembers alpha; after some passes, goes on in the direction from there.
+  void mark() { marked_ = active_.alpha(); }
+  ExtrapolationReport extrapolate();
 
   // --- looking
   // `exact`: scores in double precision, for about twice the time.
@@ -120,7 +125,8 @@ class Engine {
   std::vector<T> curvature_;  // of visits while the intercept is held
   double empty_value_ = 0;    // primal = dual contribution of samples without entries
   ActiveSet<T> active_;
-  bool heights_ = false;  // whether all samples were visited since the last assign()
+  bool heights_ = false;   // whether all samples were visited since the last assign()
+  std::vector<T> marked_;  // alpha of mark(), empty: none
   Visits visits_;
   SharedClasses<T> shared_classes_;
 

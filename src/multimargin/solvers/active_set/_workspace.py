@@ -79,6 +79,9 @@ class LocalWorkspace:
         )
         self.nearest_centroids = self._engine.start_from_centroids
         self.run_pass = self._engine.run_pass
+        # Remember the dual variables; after some passes, go on in their direction. Return how much
+        # the dual objective has gained, and how much it had by the passes.
+        self.mark, self.extrapolate = self._engine.mark, self._engine.extrapolate
         self.set_time_limit = self._engine.set_time_limit  # of steps, in seconds; negative: none
         # The weights made anew from alpha: rounding drift cannot hide in a certificate.
         self.recompute = self._engine.recompute
@@ -109,8 +112,15 @@ class LocalWorkspace:
         ``exact``: scores in double precision, for about twice the time.
         """
         found = self._engine.scan(capacity, idle, exact)
+        outside = found.primal - found.dual - found.inside
         return Scan(
-            found.primal, found.dual, found.violation, found.rounding, found.found, found.complete
+            found.primal,
+            found.dual,
+            found.violation,
+            found.rounding,
+            found.found,
+            found.complete,
+            outside,
         )
 
     @property
