@@ -171,7 +171,7 @@ class Driver {
       found.push_back({workspace_.found(b).begin.data(), workspace_.found(b).margin.data()});
     const std::vector<T> threshold = thresholds(found, n_, capacity_);
     for (std::int32_t b = 0; b < plan_.bundles; ++b)
-      workspace_.merge(b, least_.data(), threshold.data());
+      workspace_.merge(b, least_.data(), threshold.data(), 0, 0);
     settle();
     arrange();
   }
@@ -238,10 +238,12 @@ class Driver {
     norm_ = 0;
     norms_.assign(workspace_.problem().n_classes, 0.0);
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      const std::vector<double> squares = workspace_.make_bundle_state(b, sums_.data());
-      for (std::size_t k = 0; k < squares.size(); ++k) {
-        norm_ += squares[k];
-        norms_[workspace_.problem().classes[b][k]] = std::sqrt(squares[k]);
+      const MadeWeights made = workspace_.make_bundle_state(b, sums_.data());
+      for (std::size_t k = 0; k < made.norm2.size(); ++k) {
+        const auto constant = static_cast<double>(workspace_.bundle_state(b).w_bias[k]);
+        const double squares = made.norm2[k] + constant * constant;
+        norm_ += squares;
+        norms_[workspace_.problem().classes[b][k]] = std::sqrt(squares);
       }
     }
   }

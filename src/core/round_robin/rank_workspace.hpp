@@ -13,13 +13,15 @@
 #include "active_set/centroids.hpp"
 #include "round_robin/bundle.hpp"
 #include "round_robin/meeting.hpp"
+#include "round_robin/sample_slots.hpp"
 
 namespace multimargin {
 
 template <class T, class I>
 class RankWorkspace {
  public:
-  RankWorkspace(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads);
+  RankWorkspace(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads,
+                bool hold_intercept = false);
 
   void set_stop(std::function<bool()> stop) { stop_ = Periodically(std::move(stop)); }
   void set_abort(std::function<bool()> abort) { team_.set_abort(Periodically(std::move(abort))); }
@@ -33,13 +35,14 @@ class RankWorkspace {
   // --- owned bundles
   Bundle<T, I>& add_owned(std::int32_t bundle);  // makes it, empty, if it is not there
   Bundle<T, I>& owned(std::int32_t bundle);
-  std::vector<double> make_bundle_state(std::int32_t bundle, const double* sums);
+  MadeWeights make_bundle_state(std::int32_t bundle, const double* sums);
   void own_scores(std::int32_t bundle, double* own);
   void look(std::int32_t bundle, const double* own, T* most, T* least, T* violation);
   // `exact`: scores in double precision, for about twice the time.
   void scan(std::int32_t bundle, const ScanRequest<T>& request, bool exact);
   const BundleScan<T>& found(std::int32_t bundle) const { return found_.at(bundle); }
-  void merge(std::int32_t bundle, const T* least, const T* threshold);
+  void merge(std::int32_t bundle, const T* least, const T* threshold, std::int32_t drawn,
+             std::uint64_t seed);
   SparseRows<T> weights(std::int32_t bundle);
 
   // --- bundle states
@@ -58,6 +61,24 @@ class RankWorkspace {
   // Meetings that share no bundle; reports are in their order.
   std::vector<PassReport> run_meetings(const std::vector<Pairing>& meetings,
                                        const VisitRule<T>& rule, std::uint64_t seed);
+
+  // --- the intercept, while bundle states are at their owners
+  // What this rank tells the one that has samples [first, last).
+  ToldPairs told_pairs(std::int64_t first, std::int64_t last) const;
+  ToldValues<T> told_values(std::int64_t first, std::int64_t last) const;
+  void gather_pairs(std::int64_t first, std::int64_t last, const std::vector<SlotPairs>& messages) {
+    gathered_.assign(problem_.y, problem_.X.rows, first, last, messages, team_);
+  }
+  void gather_values(const std::vector<SlotValues<T>>& messages) { gathered_.put(messages, team_); }
+  const SampleSlots<T>& gathered() const { return gathered_; }
+  // The weights of the constant feature that alpha makes.
+  std::vector<double> made_intercept(const PartSums* shared);
+  // Moves v. Returns which of the gathered samples have to answer to it, one byte for each.
+  std::vector<std::uint8_t> move_intercept(const VisitRule<T>& rule, const PartSums* shared,
+                                           std::vector<T>& v);
+  void wake(const std::uint8_t* samples) {
+    for (auto& [pairing, meeting] : meetings_) meeting.wake(samples);
+  }
 
   // The report of a sample's active pairs, from their account over all bundles.
   Report<T> judge(std::int64_t i, const Account<T>& account, T sum) const {
@@ -91,6 +112,7 @@ class RankWorkspace {
   std::map<std::int32_t, BundleScan<T>> found_;
   std::map<std::int32_t, BundleState<T>> bundle_states_;
   std::map<Pairing, Meeting<T, I>> meetings_;
+  SampleSlots<T> gathered_;
 };
 
 }  // namespace multimargin

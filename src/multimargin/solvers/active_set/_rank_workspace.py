@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,16 +32,21 @@ from multimargin.solvers._records import Weights
 from multimargin.solvers._solution import csr_weights, stacked_weights
 from multimargin.solvers._stopping import PassSummary
 from multimargin.solvers.active_set._placement import Exchange, Placement
+from multimargin.solvers.active_set._rank_intercept import RankIntercept
 from multimargin.solvers.active_set._rank_scan import RankScanner, StepClock, sum_over_bundles
 from multimargin.solvers.active_set._round_robin import bundle_classes
 from multimargin.solvers.active_set._workspace import Lists, Load, LocalWorkspace, Scan
 
 _COLUMNS = ("begin", "sample", "alpha")
 _BUNDLE_STATE = ("sizes", "mask", "values")
-_MEETING_STATE = ("alpha", "resting", "pauses", "waits")
+_MEETING_STATE = ("alpha", "resting", "pauses", "waits", "height")
 
-# By bundle that this rank owns: its dual variables, class by class.
-Columns: TypeAlias = dict[int, tuple[NDArray[Any], ...]]
+
+class Snapshot(NamedTuple):
+    """The dual variables, class by class, of bundles that this rank owns; the intercept of all."""
+
+    columns: dict[int, tuple[NDArray[Any], ...]]
+    constant: NDArray[Any] | None  # None: made by alpha
 
 
 class RankWorkspace:
@@ -66,25 +71,34 @@ class RankWorkspace:
         isa: int | None = None,
         *,
         limited: bool = False,
+        hold_intercept: bool = True,
     ) -> None:
         self._problem, self._comm, self._seed, self._limited = problem, comm, seed, limited
         self.bundles = min(bundles, problem.n_classes)
         self._placement = Placement(self.bundles, comm.rank, comm.size)
         self.owned = self._placement.owned
         self._within_round = len(self._placement.rounds) // 2
-        self._core: Any = _core.rank_workspace(problem.samples, problem.formulation, threads, isa)
+        self._core: Any = _core.rank_workspace(
+            problem.samples, problem.formulation, threads, isa, hold_intercept
+        )
         self._shared: bool = self._core.budget_is_shared
         self._round = 0  # at whose matches the bundle states are
         self._passes = 0
         self._sums = np.zeros(len(problem.y))
         self._bundle_of: NDArray[np.int32] = np.zeros(problem.n_classes, dtype=np.int32)
         self._partitioned = False  # whether classes have been divided
-        self._half_norm = 0.0  # half the sum of |w_c|^2
+        # Half the sum of |w_c|^2, with the intercept as it is held and as alpha makes it.
+        self._half_norms = (0.0, 0.0)
         self._norms = np.zeros(problem.n_classes)  # |w_c|
+        # Weights of the constant feature, held while samples move or made by the dual variables.
+        self._constant: NDArray[Any] = np.zeros(problem.n_classes, dtype=problem.X.dtype)
         self._deadline = float("inf")
         self._exchange = Exchange(comm)
         self._timed = StepClock()
         self._scanner = RankScanner(problem, comm, self._core, self.owned, self._timed)
+        self._intercept: RankIntercept | None = None
+        if hold_intercept and problem.bias != 0:
+            self._intercept = RankIntercept(problem.n_classes, comm, self._core, self._timed)
 
     @property
     def busy_seconds(self) -> float:
@@ -125,7 +139,7 @@ class RankWorkspace:
         self._set_partition(self._bundle_of if self._partitioned else self._partition(lists))
         for bundle in self.owned:
             self._timed(self._core.take, bundle, *lists[:3])
-        self._settle()
+        self._make_weights(lists.constant)
 
     def _partition(self, lists: Lists) -> NDArray[np.int32]:
         problem = self._problem
@@ -149,24 +163,42 @@ class RankWorkspace:
         self._bundle_of, self._partitioned = bundle_of, True
         self._core.divide(bundle_of, self._placement.bundles)
 
-    def _settle(self) -> None:
+    def _make_weights(self, constant: NDArray[Any] | None) -> None:
         """Lay out and compute the weights after the pairs of the bundles have changed."""
         for bundle in self.owned:
             self._timed(self._core.lay_out, bundle)
-        self._make_bundle_states()
+        self._make_bundle_states(constant)
 
-    def _make_bundle_states(self) -> None:
+    def _make_bundle_states(self, constant: NDArray[Any] | None) -> None:
+        """Compute the weights; those of the constant feature are given if they are held."""
         self._sums = self._alpha_sums()
         if self._shared:
             self._keep_to_budgets()
-        norms = {b: self._timed(self._core.make_bundle_state, b, self._sums) for b in self.owned}
-        squared = {b: float(squares.sum()) for b, squares in norms.items()}
-        self._half_norm = sum_over_bundles(self._comm, squared) / 2
-        own = np.zeros(self._problem.n_classes)
-        for bundle, squares in norms.items():
-            own[self._bundle_of == bundle] = np.sqrt(squares)
-        self._norms = self._comm.allreduce(own, "max")
+        made = {b: self._timed(self._core.make_bundle_state, b, self._sums) for b in self.owned}
+        features = sum_over_bundles(self._comm, {b: float(m[0].sum()) for b, m in made.items()})
+        squares = self._of_all_classes({b: m[0] for b, m in made.items()})
+        made_constant = self._of_all_classes({b: m[1] for b, m in made.items()})
+        if constant is None or self._intercept is None:
+            constant = made_constant
+        self._hold(constant)
+        held = np.square(self._constant, dtype=np.float64)
+        self._norms = np.sqrt(squares + held)
+        made_squares = float(np.square(made_constant).sum())
+        self._half_norms = (features + float(held.sum())) / 2, (features + made_squares) / 2
         self._round = 0
+
+    def _of_all_classes(self, parts: Mapping[int, NDArray[Any]]) -> NDArray[np.float64]:
+        """Return one number per class from those of all ranks' bundles."""
+        numbers = np.full(self._problem.n_classes, -np.inf)
+        for bundle, part in parts.items():
+            numbers[self._bundle_of == bundle] = part
+        return self._comm.allreduce(numbers, "max")
+
+    def _hold(self, constant: NDArray[Any]) -> None:
+        """Put weights of the constant feature into the bundle states, which are at their owners."""
+        self._constant = np.asarray(constant, dtype=self._problem.X.dtype)
+        for bundle in self.owned:
+            self._core.put_bias(bundle, self._constant[self._bundle_of == bundle])
 
     def _alpha_sums(self) -> NDArray[np.float64]:
         n, parts = len(self._problem.y), {}
@@ -218,19 +250,35 @@ class RankWorkspace:
                 self._timed(
                     self._core.build, a, b, list(here[a]), list(here[b]), r == self._within_round
                 )
+        if self._intercept is not None:
+            self._intercept.arrange()
         self._passes += 1  # another order of visits than in the phase before
 
-    def run_pass(self, rule: _core.VisitRule, _settle: bool) -> PassSummary:
-        """Run all rounds, from the first one on. The intercept moves with the samples.
+    def run_pass(self, rule: _core.VisitRule, settle: bool) -> PassSummary:
+        """Move the intercept (``settle``) and run all rounds, from the first one on.
 
         Forwards and backwards in turn would spare the way from the last round to the first, but an
-        intercept, which all samples share, then settles slowly: 16 bundles and 1,139 classes took
+        intercept that moves with the samples then settles slowly: 16 bundles and 1,139 classes took
         174 passes instead of 89.
         """
+        self._move_to_round(0)
+        intercept = self._intercept
+        if intercept is None:
+            return self._run_rounds(rule)
+        if settle and intercept.heights:
+            self._hold(intercept.moved(rule, self._constant))
+        summary = self._run_rounds(rule)
+        intercept.passed(rule.everything and summary.complete)
+        if settle:
+            self._move_to_round(0)
+            rest = float(np.square(self._constant - intercept.made()).sum())
+            summary = summary._replace(gap=summary.gap + rest / 2)
+        return summary
+
+    def _run_rounds(self, rule: _core.VisitRule) -> PassSummary:
         last = len(self._placement.rounds) - 1
         # A sample is seen once per bundle that it meets: each time with a share of its gap.
         rule = rule.with_gaps_times(1.0 / min(4, self.bundles))
-        self._move_to_round(0)
         self._passes += 1
         seen: dict[tuple[int, int], tuple[float, float]] = {}
         complete = True
@@ -290,7 +338,7 @@ class RankWorkspace:
         for bundle in self.owned:
             self._core.unpack_alpha(bundle)
         self._collect()
-        self._make_bundle_states()
+        self._make_bundle_states(self._constant)
 
     def _collect(self) -> None:
         """Bring the dual variables that stay in meetings to the owners of their bundles."""
@@ -306,16 +354,16 @@ class RankWorkspace:
                 self._core.put_alpha(int(number[0]), pair, value)
 
     def scan(self, capacity: int, idle: float, exact: bool = False) -> Scan:
-        return self._scanner.scan(self._sums, self._norms, self._half_norm, capacity, idle, exact)
+        return self._scanner.scan(self._sums, self._norms, self._half_norms, capacity, idle, exact)
 
     def scale(self, factor: float) -> None:
         for bundle in self.owned:
             self._core.scale(bundle, np.full(len(self._problem.y), factor))
-        self._make_bundle_states()
+        self._make_bundle_states(self._constant * self._problem.X.dtype.type(factor))
 
-    def merge_found(self, _drawn: int) -> None:
-        self._scanner.merge_found()
-        self._settle()
+    def merge_found(self, drawn: int) -> None:
+        self._scanner.merge_found(drawn, self._seed)
+        self._make_weights(self._constant)
 
     @property
     def active_pairs(self) -> int:
@@ -334,21 +382,18 @@ class RankWorkspace:
         held = None if self._comm.size == 1 else classes[order]
         return Weights(stacked.coef[order], stacked.constant[order], held)
 
-    def snapshot(self) -> Columns:
-        return {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.owned}
+    def snapshot(self) -> Snapshot:
+        columns = {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.owned}
+        return Snapshot(columns, self._constant)
 
-    def restore(self, snapshot: Columns | Lists) -> None:
+    def restore(self, snapshot: Snapshot | Lists) -> None:
         """Come back to a snapshot, perhaps from before the classes were divided."""
         if isinstance(snapshot, Lists):
             self.begin(snapshot)
-            if snapshot.constant is not None:  # which its certificate has
-                for bundle in self.owned:
-                    constant = snapshot.constant[self._bundle_of == bundle]
-                    self._core.put_bias(bundle, constant)
             return
-        for bundle, parts in snapshot.items():
+        for bundle, parts in snapshot.columns.items():
             self._core.set_columns(bundle, *parts)
-        self._settle()
+        self._make_weights(snapshot.constant)
 
     def lists(self) -> Lists | None:
         """Return all dual variables, where this process has them all."""
@@ -364,7 +409,8 @@ class RankWorkspace:
         sample, cls, alpha, foreign = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.lexsort((cls, foreign, sample))
         slot_begin = np.concatenate([[0], np.cumsum(np.bincount(sample, minlength=n))])
-        return Lists(slot_begin.astype(np.int64), cls[order].astype(np.int32), alpha[order])
+        cls = cls[order].astype(np.int32)
+        return Lists(slot_begin.astype(np.int64), cls, alpha[order], self._constant)
 
     # Parts of checkpoints keep their first names: "luggage" for bundle states, "fixture" for
     # meetings, "league" for the partition.
@@ -379,11 +425,13 @@ class RankWorkspace:
         for a, b in self._placement.meetings():
             parts[f"fixture-{a}-{b}"] = _named(_MEETING_STATE, self._core.meeting_state(a, b))
         if self._comm.rank == 0:
-            parts["league"] = {"bundle_of": self._bundle_of}
-        return {"round": self._round, "passes": self._passes}, parts
+            parts["league"] = {"bundle_of": self._bundle_of, "constant": self._constant}
+        heights = self._intercept is not None and self._intercept.heights
+        return {"round": self._round, "passes": self._passes, "heights": heights}, parts
 
     def resume(self, position: Mapping[str, int], checkpoint: Checkpoint) -> None:
-        self._set_partition(np.array(checkpoint.part("league")["bundle_of"]))
+        league = checkpoint.part("league")
+        self._set_partition(np.array(league["bundle_of"]))
         for bundle in self.owned:
             part = checkpoint.part(f"columns-{bundle}")
             self._core.set_columns(bundle, *(part[name] for name in _COLUMNS))
@@ -391,18 +439,32 @@ class RankWorkspace:
         self.arrange()
         for a, b in self._placement.meetings():
             part = checkpoint.part(f"fixture-{a}-{b}")
-            self._core.restore_meeting(a, b, *(part[name] for name in _MEETING_STATE))
+            self._core.restore_meeting(a, b, *(part.get(name) for name in _MEETING_STATE))
         self._round, self._passes = position["round"], position["passes"]
         for bundle in self._placement.at(self._round):
             part = checkpoint.part(f"luggage-{bundle}")
             self._core.unpack(bundle, *(part[name] for name in _BUNDLE_STATE))
+        if self._intercept is None:
+            return
+        self._intercept.heights = position.get("heights", False)
+        if "constant" in league:
+            self._constant = np.array(league["constant"])
+        else:  # it moved with the samples
+            self._move_to_round(0)
+            self._hold(self._intercept.made())
 
-    def snapshot_parts(self, name: str, snapshot: Columns) -> dict[str, Part]:
-        return {f"{name}-{b}": _named(_COLUMNS, columns) for b, columns in snapshot.items()}
+    def snapshot_parts(self, name: str, snapshot: Snapshot) -> dict[str, Part]:
+        parts = {f"{name}-{b}": _named(_COLUMNS, kept) for b, kept in snapshot.columns.items()}
+        if self._comm.rank == 0 and snapshot.constant is not None:
+            parts[f"{name}-constant"] = {"constant": snapshot.constant}
+        return parts
 
-    def snapshot_from(self, name: str, checkpoint: Checkpoint) -> Columns:
+    def snapshot_from(self, name: str, checkpoint: Checkpoint) -> Snapshot:
         parts = {b: checkpoint.part(f"{name}-{b}") for b in self.owned}
-        return {b: tuple(np.array(part[k]) for k in _COLUMNS) for b, part in parts.items()}
+        columns = {b: tuple(np.array(part[k]) for k in _COLUMNS) for b, part in parts.items()}
+        if f"{name}-constant" not in checkpoint.names:  # the intercept moved with the samples
+            return Snapshot(columns, None)
+        return Snapshot(columns, np.array(checkpoint.part(f"{name}-constant")["constant"]))
 
 
 Workspace: TypeAlias = LocalWorkspace | RankWorkspace
