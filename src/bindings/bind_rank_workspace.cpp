@@ -324,6 +324,7 @@ class PyRankWorkspace {
 
   double empty_value() const { return workspace_->empty_value(); }
   bool budget_is_shared() const { return workspace_->budget_is_shared(); }
+  bool holds_bias() const { return workspace_->problem().holds_bias; }
 
  private:
   struct SideArrays {
@@ -443,7 +444,8 @@ void bind_one(nb::module_& m) {
       .def_prop_ro_static("parts", [](nb::handle) { return kParts; })
       .def_static("thresholds", &L::thresholds, "found"_a, "samples"_a, "capacity"_a)
       .def_prop_ro("empty_value", &L::empty_value)
-      .def_prop_ro("budget_is_shared", &L::budget_is_shared);
+      .def_prop_ro("budget_is_shared", &L::budget_is_shared)
+      .def_prop_ro("holds_bias", &L::holds_bias);
   m.def(
       "rank_workspace",
       [](const PySamples<T, I>& samples, const std::string& formulation, int threads,

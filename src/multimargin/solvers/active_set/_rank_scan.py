@@ -71,6 +71,8 @@ class RankScanner:
         self._problem, self._comm, self._core = problem, comm, core
         self._owned, self._timed = owned, timed
         self._shared: bool = core.budget_is_shared
+        # Passes do not see all of the gap of an intercept that is held.
+        self._divides_gap = not self._shared and not core.holds_bias
         self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
 
     def scan(
@@ -114,7 +116,7 @@ class RankScanner:
             rounding=total - losses.total(comm) + 2 * norm_error,
             found=int(comm.allreduce(np.array([found]), "sum")[0]),
             complete=bool(comm.allreduce(np.array([int(complete)]), "min")[0]),
-            outside=None if self._shared else sum_over_bundles(comm, lost),
+            outside=sum_over_bundles(comm, lost) if self._divides_gap else None,
         )
 
     def _gain(self, sums: NDArray[np.float64]) -> float:

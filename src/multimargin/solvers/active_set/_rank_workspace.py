@@ -97,7 +97,7 @@ class RankWorkspace:
         self._timed = StepClock()
         self._scanner = RankScanner(problem, comm, self._core, self.owned, self._timed)
         self._intercept: RankIntercept | None = None
-        if hold_intercept and problem.bias != 0:
+        if self._core.holds_bias:
             self._intercept = RankIntercept(problem.n_classes, comm, self._core, self._timed)
 
     @property
