@@ -26,14 +26,6 @@ namespace multimargin::bindings {
 
 namespace {
 
-template <class U>
-using InOut = nb::ndarray<U, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class U>
-std::vector<U> copy(const In<U>& array) {
-  return {array.data(), array.data() + array.size()};
-}
-
 template <class T, class I>
 class PyRankWorkspace {
  public:
@@ -248,17 +240,18 @@ class PyRankWorkspace {
                                          height ? copy(*height) : std::vector<T>()});
   }
 
-  // --- the intercept; ranks have parts [first, last) of the samples
+  // --- the intercept; a rank has a range of the parts of the samples
 
-  Tuple<Out<std::int32_t>, Out<std::int32_t>, std::int64_t> told_pairs(std::int64_t first,
-                                                                       std::int64_t last) {
-    ToldPairs told = workspace_->told_pairs(sample_of(first), sample_of(last));
+  using Range = typename RankWorkspace<T, I>::Range;
+  using Pairs = std::tuple<In<std::int32_t>, In<std::int32_t>, std::int64_t>;
+  using Values = std::tuple<In<T>, In<T>, In<std::uint8_t>>;
+
+  Tuple<Out<std::int32_t>, Out<std::int32_t>, std::int64_t> told_pairs(const Range& r) {
+    ToldPairs told = workspace_->told_pairs(r);
     return nb::make_tuple(to_numpy(std::move(told.sample)), to_numpy(std::move(told.cls)),
                           told.noted);
   }
-  void gather_pairs(
-      std::int64_t first, std::int64_t last,
-      const std::vector<std::tuple<In<std::int32_t>, In<std::int32_t>, std::int64_t>>& messages) {
+  void gather_pairs(const Range& r, const std::vector<Pairs>& messages) {
     std::vector<SlotPairs> pairs;
     for (const auto& [sample, cls, noted] : messages) {
       const auto count = static_cast<std::int64_t>(sample.size());
@@ -266,43 +259,38 @@ class PyRankWorkspace {
         throw nb::value_error("gather_pairs: lengths differ");
       pairs.push_back({sample.data(), cls.data(), noted, count});
     }
-    const std::int64_t from = sample_of(first), to = sample_of(last);
-    unlocked(interrupt_, [&] { workspace_->gather_pairs(from, to, pairs); });
+    unlocked(interrupt_, [&] { workspace_->gather_pairs(r, pairs); });
   }
-  Tuple<Out<T>, Out<T>, Out<std::uint8_t>> told_values(std::int64_t first, std::int64_t last) {
-    ToldValues<T> told = workspace_->told_values(sample_of(first), sample_of(last));
+  Tuple<Out<T>, Out<T>, Out<std::uint8_t>> told_values(const Range& r) {
+    ToldValues<T> told = workspace_->told_values(r);
     return nb::make_tuple(to_numpy(std::move(told.alpha)), to_numpy(std::move(told.height)),
                           to_numpy(std::move(told.resting)));
   }
-  void gather_values(const std::vector<std::tuple<In<T>, In<T>, In<std::uint8_t>>>& messages) {
+  void gather_values(const std::vector<Values>& messages) {
     std::vector<SlotValues<T>> values;
-    for (const auto& [alpha, height, resting] : messages)
-      values.push_back({alpha.data(), height.data(), resting.data(),
-                        static_cast<std::int64_t>(height.size()),
-                        static_cast<std::int64_t>(alpha.size())});
+    for (const auto& [alpha, height, resting] : messages) {
+      if (resting.size() != height.size()) throw nb::value_error("gather_values: lengths differ");
+      values.push_back({alpha.data(), height.data(), resting.data(), height.size(), alpha.size()});
+    }
     unlocked(interrupt_, [&] { workspace_->gather_values(values); });
   }
   // add_up(parts of this rank) returns the sum of all ranks' parts; None: this rank has them all.
-  Out<double> made_intercept(std::int64_t first, std::int64_t last, const nb::object& add_up) {
-    const PartSums shared = part_sums(first, last, add_up);
+  Out<double> made_intercept(const Range& range, const nb::object& add_up) {
+    const PartSums sums = part_sums(range, add_up);
     std::vector<double> made;
-    unlocked(interrupt_,
-             [&] { made = workspace_->made_intercept(add_up.is_none() ? nullptr : &shared); });
+    unlocked(interrupt_, [&] { made = workspace_->made_intercept(sums); });
     return to_numpy(std::move(made));
   }
   // Returns the new v, and which of the rank's samples have to answer to it.
   Tuple<Out<T>, Out<std::uint8_t>> move_intercept(const VisitRule<double>& rule, In<T> v,
-                                                  std::int64_t first, std::int64_t last,
-                                                  const nb::object& add_up) {
+                                                  const Range& range, const nb::object& add_up) {
     if (static_cast<std::int32_t>(v.size()) != workspace_->problem().n_classes)
       throw nb::value_error("move_intercept: one number per class is needed");
-    const PartSums shared = part_sums(first, last, add_up);
+    const PartSums sums = part_sums(range, add_up);
     std::vector<T> moved = copy(v);
     std::vector<std::uint8_t> awake;
-    unlocked(interrupt_, [&] {
-      awake =
-          workspace_->move_intercept(rule_in<T>(rule), add_up.is_none() ? nullptr : &shared, moved);
-    });
+    unlocked(interrupt_,
+             [&] { awake = workspace_->move_intercept(rule_in<T>(rule), sums, moved); });
     return nb::make_tuple(to_numpy(std::move(moved)), to_numpy(std::move(awake)));
   }
   void wake(In<std::uint8_t> samples) {
@@ -362,13 +350,9 @@ class PyRankWorkspace {
   }
 
   std::int64_t rows() const { return workspace_->problem().X.rows; }
-  // The first sample of a part.
-  std::int64_t sample_of(std::int64_t part) const {
-    if (part < 0 || part > kParts) throw nb::value_error("no such part of the samples");
-    return part_begin(rows(), part);
-  }
-  static PartSums part_sums(std::int64_t first, std::int64_t last, const nb::object& add_up) {
-    return {first, last, [&add_up](const std::vector<std::vector<double>>& parts) {
+  static PartSums part_sums(const Range& range, const nb::object& add_up) {
+    if (add_up.is_none()) return {range.first, range.second, {}};
+    return {range.first, range.second, [&add_up](const std::vector<std::vector<double>>& parts) {
               nb::gil_scoped_acquire lock;
               nb::list mine;
               for (const std::vector<double>& part : parts) mine.append(to_numpy(part));
@@ -433,12 +417,12 @@ void bind_one(nb::module_& m) {
       .def("restore_meeting", &L::restore_meeting, "a"_a, "b"_a, "alpha"_a.noconvert(),
            "resting"_a.noconvert(), "pauses"_a.noconvert(), "waits"_a.noconvert(),
            "height"_a.noconvert() = nb::none())
-      .def("told_pairs", &L::told_pairs, "first"_a, "last"_a)
-      .def("gather_pairs", &L::gather_pairs, "first"_a, "last"_a, "messages"_a)
-      .def("told_values", &L::told_values, "first"_a, "last"_a)
+      .def("told_pairs", &L::told_pairs, "range"_a)
+      .def("gather_pairs", &L::gather_pairs, "range"_a, "messages"_a)
+      .def("told_values", &L::told_values, "range"_a)
       .def("gather_values", &L::gather_values, "messages"_a)
-      .def("made_intercept", &L::made_intercept, "first"_a, "last"_a, "add_up"_a.none())
-      .def("move_intercept", &L::move_intercept, "rule"_a, "v"_a.noconvert(), "first"_a, "last"_a,
+      .def("made_intercept", &L::made_intercept, "range"_a, "add_up"_a.none())
+      .def("move_intercept", &L::move_intercept, "rule"_a, "v"_a.noconvert(), "range"_a,
            "add_up"_a.none())
       .def("wake", &L::wake, "samples"_a.noconvert())
       .def_prop_ro_static("parts", [](nb::handle) { return kParts; })

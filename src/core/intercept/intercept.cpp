@@ -25,19 +25,18 @@ class ClassSums {
   ClassSums(const InterceptView<T>& view, Team& team)
       : samples_(view.samples),
         classes_(view.n_classes),
-        shared_(view.shared),
-        first_(shared_ == nullptr ? 0 : shared_->first),
+        shared_(view.sums),
         team_(team),
-        parts_((shared_ == nullptr ? kParts : shared_->last) - first_) {}
+        parts_(shared_.last - shared_.first) {}
 
   template <class Add>
   std::vector<double> operator()(const Add& add) {
     team_.for_each(static_cast<std::int64_t>(parts_.size()), [&](int, std::int64_t k) {
-      const std::int64_t p = first_ + k;
+      const std::int64_t p = shared_.first + k;
       parts_[k].assign(classes_, 0.0);
       add(p, part_begin(samples_, p), part_begin(samples_, p + 1), parts_[k].data());
     });
-    if (shared_ != nullptr) return shared_->add_up(parts_);
+    if (shared_.add_up) return shared_.add_up(parts_);
     std::vector<double> sum(classes_, 0.0);
     for (const std::vector<double>& part : parts_)
       for (std::int32_t c = 0; c < classes_; ++c) sum[c] += part[c];
@@ -47,10 +46,9 @@ class ClassSums {
  private:
   std::int64_t samples_;
   std::int32_t classes_;
-  const PartSums* shared_;
-  std::int64_t first_;
+  const PartSums& shared_;
   Team& team_;
-  std::vector<std::vector<double>> parts_;  // from first_ on
+  std::vector<std::vector<double>> parts_;
 };
 
 // The classes G of some samples, one sample after the other.

@@ -35,11 +35,11 @@ inline std::int64_t part_begin(std::int64_t samples, std::int64_t part) {
   return samples * part / kParts;
 }
 
-// The parts of this rank, where others have the rest.
+// The parts of this rank; others have the rest.
 struct PartSums {
-  std::int64_t first, last;
-  // Adds up the parts of all ranks, in their order. All ranks call it at the same time, since what
-  // they compute from the sums is the same.
+  std::int64_t first = 0, last = kParts;
+  // Adds up the parts of all ranks, in their order; empty: all are here. All ranks call it at the
+  // same time, since what they compute from the sums is the same.
   std::function<std::vector<double>(const std::vector<std::vector<double>>& parts)> add_up;
 };
 
@@ -55,7 +55,7 @@ struct InterceptView {
   const T* box;    // [n]
   const T* norm2;  // [n] k_i
   std::int32_t n_classes;
-  const PartSums* shared = nullptr;  // nullptr: all samples are here
+  PartSums sums = {};
 };
 
 // B s, added up in double precision and in an order that does not depend on the threads.

@@ -143,7 +143,8 @@ std::vector<PassReport> RankWorkspace<T, I>::run_meetings(const std::vector<Pair
 // ---------------------------------------------------------------- the intercept
 
 template <class T, class I>
-ToldPairs RankWorkspace<T, I>::told_pairs(std::int64_t first, std::int64_t last) const {
+ToldPairs RankWorkspace<T, I>::told_pairs(const Range& parts) const {
+  const auto [first, last] = samples_of(parts);
   ToldPairs told;
   const auto tell = [&](std::int32_t i, std::int32_t c, std::int64_t) {
     told.sample.push_back(i);
@@ -156,7 +157,8 @@ ToldPairs RankWorkspace<T, I>::told_pairs(std::int64_t first, std::int64_t last)
 }
 
 template <class T, class I>
-ToldValues<T> RankWorkspace<T, I>::told_values(std::int64_t first, std::int64_t last) const {
+ToldValues<T> RankWorkspace<T, I>::told_values(const Range& parts) const {
+  const auto [first, last] = samples_of(parts);
   ToldValues<T> told;
   for (const auto& [pairing, meeting] : meetings_) {
     const Slots<T>& slots = meeting.slots();
@@ -176,19 +178,19 @@ ToldValues<T> RankWorkspace<T, I>::told_values(std::int64_t first, std::int64_t 
 }
 
 template <class T, class I>
-std::vector<double> RankWorkspace<T, I>::made_intercept(const PartSums* shared) {
+std::vector<double> RankWorkspace<T, I>::made_intercept(const PartSums& sums) {
   const auto view =
-      gathered_.view(problem_.box, problem_.curvature().data(), problem_.n_classes, shared);
+      gathered_.view(problem_.box, problem_.curvature().data(), problem_.n_classes, sums);
   return intercept_of(view, static_cast<double>(problem_.bias), team_);
 }
 
 template <class T, class I>
 std::vector<std::uint8_t> RankWorkspace<T, I>::move_intercept(const VisitRule<T>& rule,
-                                                              const PartSums* shared,
+                                                              const PartSums& sums,
                                                               std::vector<T>& v) {
   std::vector<T> gap(problem_.X.rows, T(0)), violation(problem_.X.rows, T(0));
   const auto view =
-      gathered_.view(problem_.box, problem_.curvature().data(), problem_.n_classes, shared);
+      gathered_.view(problem_.box, problem_.curvature().data(), problem_.n_classes, sums);
   multimargin::move_intercept(view, kernels_, static_cast<double>(problem_.bias), v, gap.data(),
                               violation.data(), team_);
   std::vector<std::uint8_t> awake;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -63,18 +64,20 @@ class RankWorkspace {
                                        const VisitRule<T>& rule, std::uint64_t seed);
 
   // --- the intercept, while bundle states are at their owners
-  // What this rank tells the one that has samples [first, last).
-  ToldPairs told_pairs(std::int64_t first, std::int64_t last) const;
-  ToldValues<T> told_values(std::int64_t first, std::int64_t last) const;
-  void gather_pairs(std::int64_t first, std::int64_t last, const std::vector<SlotPairs>& messages) {
-    gathered_.assign(problem_.y, problem_.X.rows, first, last, messages, team_);
+  using Range = std::pair<std::int64_t, std::int64_t>;  // of the parts of the samples
+  // What this rank tells the one that has them.
+  ToldPairs told_pairs(const Range& parts) const;
+  ToldValues<T> told_values(const Range& parts) const;
+  void gather_pairs(const Range& parts, const std::vector<SlotPairs>& messages) {
+    const Range samples = samples_of(parts);
+    gathered_.assign(problem_.y, problem_.X.rows, samples.first, samples.second, messages, team_);
   }
   void gather_values(const std::vector<SlotValues<T>>& messages) { gathered_.put(messages, team_); }
   const SampleSlots<T>& gathered() const { return gathered_; }
   // The weights of the constant feature that alpha makes.
-  std::vector<double> made_intercept(const PartSums* shared);
+  std::vector<double> made_intercept(const PartSums& sums);
   // Moves v. Returns which of the gathered samples have to answer to it, one byte for each.
-  std::vector<std::uint8_t> move_intercept(const VisitRule<T>& rule, const PartSums* shared,
+  std::vector<std::uint8_t> move_intercept(const VisitRule<T>& rule, const PartSums& sums,
                                            std::vector<T>& v);
   void wake(const std::uint8_t* samples) {
     for (auto& [pairing, meeting] : meetings_) meeting.wake(samples);
@@ -98,6 +101,12 @@ class RankWorkspace {
   Team& team() { return team_; }
 
  private:
+  Range samples_of(const Range& parts) const {
+    if (parts.first < 0 || parts.second < parts.first || parts.second > kParts)
+      throw std::invalid_argument("there are no such parts of the samples");
+    return {part_begin(problem_.X.rows, parts.first), part_begin(problem_.X.rows, parts.second)};
+  }
+
   PartitionedProblem<T, I> problem_;
   SolverKernels<T> kernels_;
   bool shared_;  // a sample's variables share a budget

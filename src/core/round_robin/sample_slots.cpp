@@ -47,7 +47,7 @@ void SampleSlots<T>::assign(const std::int32_t* y, std::int64_t samples, std::in
   places_.assign(messages.size(), {});
   for (std::size_t from = 0; from < messages.size(); ++from) {
     const SlotPairs& m = messages[from];
-    places_[from].noted = m.noted;
+    places_[from].noted = static_cast<std::size_t>(m.noted);
     std::vector<std::uint32_t>& slot = places_[from].slot;
     slot.resize(m.count);
     each(team, 0, m.count, [&](std::int64_t k) {
@@ -67,12 +67,12 @@ template <class T>
 void SampleSlots<T>::put(const std::vector<SlotValues<T>>& messages, Team& team) {
   for (std::size_t from = 0; from < std::max(messages.size(), places_.size()); ++from)
     if (messages.size() != places_.size() || messages[from].noted != places_[from].noted ||
-        messages[from].count != static_cast<std::int64_t>(places_[from].slot.size()))
+        messages[from].count != places_[from].slot.size())
       throw std::invalid_argument("gather_values: these belong to other pairs");
   for (std::size_t from = 0; from < messages.size(); ++from) {
     const std::vector<std::uint32_t>& slot = places_[from].slot;
     const SlotValues<T>& m = messages[from];
-    each(team, 0, places_[from].noted, [&](std::int64_t k) {
+    each(team, 0, static_cast<std::int64_t>(m.noted), [&](std::int64_t k) {
       alpha_[slot[k]] = m.alpha[k];
       height_[slot[k]] = m.height[k];
       resting_[slot[k]] = m.resting[k];
@@ -81,7 +81,8 @@ void SampleSlots<T>::put(const std::vector<SlotValues<T>>& messages, Team& team)
   // After all of them: a meeting does not know what its bundles have met since.
   for (std::size_t from = 0; from < messages.size(); ++from) {
     const std::vector<std::uint32_t>& slot = places_[from].slot;
-    each(team, places_[from].noted, static_cast<std::int64_t>(slot.size()),
+    each(team, static_cast<std::int64_t>(messages[from].noted),
+         static_cast<std::int64_t>(slot.size()),
          [&](std::int64_t k) { alpha_[slot[k]] = messages[from].alpha[k]; });
   }
   each(team, first_, last_, [&](std::int64_t i) {
@@ -102,7 +103,7 @@ void SampleSlots<T>::put(const std::vector<SlotValues<T>>& messages, Team& team)
 
 template <class T>
 InterceptView<T> SampleSlots<T>::view(const T* box, const T* curvature, std::int32_t n_classes,
-                                      const PartSums* shared) const {
+                                      const PartSums& sums) const {
   return {static_cast<std::int64_t>(begin_.size()) - 1,
           begin_.data(),
           cls_.data(),
@@ -112,7 +113,7 @@ InterceptView<T> SampleSlots<T>::view(const T* box, const T* curvature, std::int
           box,
           curvature,
           n_classes,
-          shared};
+          sums};
 }
 
 template class SampleSlots<float>;

@@ -40,7 +40,7 @@ struct SlotValues {
   const T* alpha;               // [count]
   const T* height;              // [noted]
   const std::uint8_t* resting;  // [noted]
-  std::int64_t noted, count;
+  std::size_t noted, count;
 };
 
 template <class T>
@@ -55,7 +55,7 @@ class SampleSlots {
   std::int64_t first() const { return first_; }
   std::int64_t last() const { return last_; }
   InterceptView<T> view(const T* box, const T* curvature, std::int32_t n_classes,
-                        const PartSums* shared) const;
+                        const PartSums& sums) const;
 
  private:
   std::int64_t first_ = 0, last_ = 0;
@@ -65,7 +65,7 @@ class SampleSlots {
   std::vector<std::uint8_t> resting_;
   struct Places {
     std::vector<std::uint32_t> slot;  // of each pair of a message
-    std::int64_t noted;
+    std::size_t noted;
   };
   std::vector<Places> places_;
 };

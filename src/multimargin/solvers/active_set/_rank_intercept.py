@@ -25,38 +25,40 @@ class RankIntercept:
 
     def __init__(self, classes: int, comm: Communicator, core: Any, timed: StepClock) -> None:
         self._classes, self._comm, self._core, self._timed = classes, comm, core, timed
+        self.holds: bool = core.holds_bias  # else it moves with the samples
         self._ranges = list(itertools.pairwise(divided(core.parts, comm.size)))
         self._mine = self._ranges[comm.rank]
         self._add_up = None if comm.size == 1 else self._add_up_all
-        # Whether all samples were visited in the present meetings: then all heights are noted.
-        self.heights = False
+        self.heights = False  # whether all are noted: all samples were visited in these meetings
         self._gathered = False  # since the last pass
 
     def arrange(self) -> None:
         """Tell the ranks of each part of the samples which pairs there are."""
         self.heights = self._gathered = False
+        if not self.holds:
+            return
         outgoing = []
         for some in self._ranges:
-            sample, cls, noted = self._timed(self._core.told_pairs, *some)
+            sample, cls, noted = self._timed(self._core.told_pairs, some)
             outgoing.append([sample, cls, np.array([noted])])
         pairs = [(s, c, int(noted[0])) for s, c, noted in self._comm.alltoall(outgoing)]
-        self._timed(self._core.gather_pairs, *self._mine, pairs)
+        self._timed(self._core.gather_pairs, self._mine, pairs)
 
     def passed(self, everything: bool) -> None:
         """Note that a pass has moved samples: all of them, or some."""
         self._gathered = False
-        self.heights = self.heights or everything
+        self.heights = self.heights or (self.holds and everything)
 
     def made(self) -> NDArray[np.float64]:
         """Return the weights of the constant feature that the dual variables make."""
         self._gather()
-        return self._timed(self._core.made_intercept, *self._mine, self._add_up)  # type: ignore[no-any-return]
+        return self._timed(self._core.made_intercept, self._mine, self._add_up)  # type: ignore[no-any-return]
 
     def moved(self, rule: _core.VisitRule, constant: NDArray[Any]) -> NDArray[Any]:
         """Return weights in better balance; samples that have to answer are due next."""
         self._gather()
         constant, awake = self._timed(
-            self._core.move_intercept, rule, constant, *self._mine, self._add_up
+            self._core.move_intercept, rule, constant, self._mine, self._add_up
         )
         self._core.wake(np.concatenate([part for (part,) in self._comm.allgather([awake])]))
         return constant
@@ -64,7 +66,7 @@ class RankIntercept:
     def _gather(self) -> None:
         if self._gathered:
             return
-        told = [list(self._timed(self._core.told_values, *some)) for some in self._ranges]
+        told = [list(self._timed(self._core.told_values, some)) for some in self._ranges]
         values = [tuple(message) for message in self._comm.alltoall(told)]
         self._timed(self._core.gather_values, values)
         self._gathered = True

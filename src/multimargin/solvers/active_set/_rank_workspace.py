@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,11 +42,9 @@ _BUNDLE_STATE = ("sizes", "mask", "values")
 _MEETING_STATE = ("alpha", "resting", "pauses", "waits", "height")
 
 
-class Snapshot(NamedTuple):
-    """The dual variables, class by class, of bundles that this rank owns; the intercept of all."""
-
-    columns: dict[int, tuple[NDArray[Any], ...]]
-    constant: NDArray[Any] | None  # None: made by alpha
+# By bundle that this rank owns: its dual variables, class by class. And the weights of the constant
+# feature of all classes; None: made by alpha.
+Snapshot: TypeAlias = tuple[dict[int, tuple[NDArray[Any], ...]], NDArray[Any] | None]
 
 
 class RankWorkspace:
@@ -69,9 +67,9 @@ class RankWorkspace:
         threads: int,
         seed: int,
         isa: int | None = None,
+        hold_intercept: bool = True,
         *,
         limited: bool = False,
-        hold_intercept: bool = True,
     ) -> None:
         self._problem, self._comm, self._seed, self._limited = problem, comm, seed, limited
         self.bundles = min(bundles, problem.n_classes)
@@ -82,23 +80,18 @@ class RankWorkspace:
             problem.samples, problem.formulation, threads, isa, hold_intercept
         )
         self._shared: bool = self._core.budget_is_shared
-        self._round = 0  # at whose matches the bundle states are
-        self._passes = 0
+        self._round = self._passes = 0  # bundle states are at the matches of that round
         self._sums = np.zeros(len(problem.y))
         self._bundle_of: NDArray[np.int32] = np.zeros(problem.n_classes, dtype=np.int32)
         self._partitioned = False  # whether classes have been divided
-        # Half the sum of |w_c|^2, with the intercept as it is held and as alpha makes it.
-        self._half_norms = (0.0, 0.0)
+        self._half_norms = (0.0, 0.0)  # with the intercept as held, as alpha makes it
         self._norms = np.zeros(problem.n_classes)  # |w_c|
-        # Weights of the constant feature, held while samples move or made by the dual variables.
-        self._constant: NDArray[Any] = np.zeros(problem.n_classes, dtype=problem.X.dtype)
+        self._constant: NDArray[Any] = np.zeros(0)  # feature: its weights, held or made by alpha
         self._deadline = float("inf")
         self._exchange = Exchange(comm)
         self._timed = StepClock()
         self._scanner = RankScanner(problem, comm, self._core, self.owned, self._timed)
-        self._intercept: RankIntercept | None = None
-        if self._core.holds_bias:
-            self._intercept = RankIntercept(problem.n_classes, comm, self._core, self._timed)
+        self._intercept = RankIntercept(problem.n_classes, comm, self._core, self._timed)
 
     @property
     def busy_seconds(self) -> float:
@@ -122,9 +115,8 @@ class RankWorkspace:
 
     def nearest_centroids(self, candidates: int, budget: int) -> None:
         """Begin with the classes of the nearest centroids; each rank looks at some samples."""
-        rank = self._comm.rank
-        cut = divided(len(self._problem.y), self._comm.size)
-        mine = self._timed(self._core.candidates, candidates, budget, cut[rank], cut[rank + 1])
+        cut = divided(len(self._problem.y), self._comm.size)[self._comm.rank :]
+        mine = self._timed(self._core.candidates, candidates, budget, *cut[:2])
         found = self._comm.allgather(mine)
         lengths = np.concatenate([np.diff(begin) for begin, _ in found])
         slot_begin = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -145,19 +137,13 @@ class RankWorkspace:
         problem = self._problem
         bundle_of = np.zeros(problem.n_classes, dtype=np.int32)
         if self._comm.rank == 0 and self.bundles > 1:
-            own = np.repeat(problem.y, np.diff(lists.slot_begin))
-            bundle_of = bundle_classes(own, lists.cls, self._expected_work(lists), self.bundles)
+            lengths = np.diff(lists.slot_begin)
+            row_length = np.repeat(row_entries(problem.X) + 1.0, lengths)
+            touched = np.bincount(lists.cls, weights=row_length, minlength=problem.n_classes)
+            # Half of all work are passes over pairs, half scans of classes.
+            work = touched / touched.sum() + 1 / problem.n_classes
+            bundle_of = bundle_classes(np.repeat(problem.y, lengths), lists.cls, work, self.bundles)
         return self._comm.broadcast([bundle_of])[0]
-
-    def _expected_work(self, lists: Lists) -> NDArray[np.float64]:
-        """Return the work per class: half of all are passes over pairs, half scans of classes."""
-        n_classes = self._problem.n_classes
-        row_length = row_entries(self._problem.X) + 1.0
-        touched: NDArray[Any] = np.bincount(
-            lists.cls, weights=np.repeat(row_length, np.diff(lists.slot_begin)), minlength=n_classes
-        )
-        work: NDArray[np.float64] = touched / touched.sum() + 1 / n_classes
-        return work
 
     def _set_partition(self, bundle_of: NDArray[np.int32]) -> None:
         self._bundle_of, self._partitioned = bundle_of, True
@@ -176,23 +162,16 @@ class RankWorkspace:
             self._keep_to_budgets()
         made = {b: self._timed(self._core.make_bundle_state, b, self._sums) for b in self.owned}
         features = sum_over_bundles(self._comm, {b: float(m[0].sum()) for b, m in made.items()})
-        squares = self._of_all_classes({b: m[0] for b, m in made.items()})
-        made_constant = self._of_all_classes({b: m[1] for b, m in made.items()})
-        if constant is None or self._intercept is None:
-            constant = made_constant
-        self._hold(constant)
+        mine = np.full((2, self._problem.n_classes), -np.inf)
+        for bundle, numbers in made.items():
+            mine[:, self._bundle_of == bundle] = numbers
+        squares, made_constant = self._comm.allreduce(mine, "max")
+        self._hold(constant if constant is not None and self._intercept.holds else made_constant)
         held = np.square(self._constant, dtype=np.float64)
         self._norms = np.sqrt(squares + held)
-        made_squares = float(np.square(made_constant).sum())
-        self._half_norms = (features + float(held.sum())) / 2, (features + made_squares) / 2
+        constants = float(held.sum()), float(np.square(made_constant).sum())
+        self._half_norms = (features + constants[0]) / 2, (features + constants[1]) / 2
         self._round = 0
-
-    def _of_all_classes(self, parts: Mapping[int, NDArray[Any]]) -> NDArray[np.float64]:
-        """Return one number per class from those of all ranks' bundles."""
-        numbers = np.full(self._problem.n_classes, -np.inf)
-        for bundle, part in parts.items():
-            numbers[self._bundle_of == bundle] = part
-        return self._comm.allreduce(numbers, "max")
 
     def _hold(self, constant: NDArray[Any]) -> None:
         """Put weights of the constant feature into the bundle states, which are at their owners."""
@@ -250,8 +229,7 @@ class RankWorkspace:
                 self._timed(
                     self._core.build, a, b, list(here[a]), list(here[b]), r == self._within_round
                 )
-        if self._intercept is not None:
-            self._intercept.arrange()
+        self._intercept.arrange()
         self._passes += 1  # another order of visits than in the phase before
 
     def run_pass(self, rule: _core.VisitRule, settle: bool) -> PassSummary:
@@ -261,15 +239,13 @@ class RankWorkspace:
         intercept that moves with the samples then settles slowly: 16 bundles and 1,139 classes took
         174 passes instead of 89.
         """
-        self._move_to_round(0)
         intercept = self._intercept
-        if intercept is None:
-            return self._run_rounds(rule)
+        self._move_to_round(0)
         if settle and intercept.heights:
             self._hold(intercept.moved(rule, self._constant))
         summary = self._run_rounds(rule)
         intercept.passed(rule.everything and summary.complete)
-        if settle:
+        if settle and intercept.holds:
             self._move_to_round(0)
             rest = float(np.square(self._constant - intercept.made()).sum())
             summary = summary._replace(gap=summary.gap + rest / 2)
@@ -384,16 +360,17 @@ class RankWorkspace:
 
     def snapshot(self) -> Snapshot:
         columns = {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.owned}
-        return Snapshot(columns, self._constant)
+        return columns, self._constant
 
     def restore(self, snapshot: Snapshot | Lists) -> None:
         """Come back to a snapshot, perhaps from before the classes were divided."""
         if isinstance(snapshot, Lists):
             self.begin(snapshot)
-            return
-        for bundle, parts in snapshot.columns.items():
-            self._core.set_columns(bundle, *parts)
-        self._make_weights(snapshot.constant)
+        else:
+            columns, constant = snapshot
+            for bundle, parts in columns.items():
+                self._core.set_columns(bundle, *parts)
+            self._make_weights(constant)
 
     def lists(self) -> Lists | None:
         """Return all dual variables, where this process has them all."""
@@ -409,8 +386,8 @@ class RankWorkspace:
         sample, cls, alpha, foreign = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.lexsort((cls, foreign, sample))
         slot_begin = np.concatenate([[0], np.cumsum(np.bincount(sample, minlength=n))])
-        cls = cls[order].astype(np.int32)
-        return Lists(slot_begin.astype(np.int64), cls, alpha[order], self._constant)
+        slots = slot_begin.astype(np.int64), cls[order].astype(np.int32), alpha[order]
+        return Lists(*slots, self._constant)
 
     # Parts of checkpoints keep their first names: "luggage" for bundle states, "fixture" for
     # meetings, "league" for the partition.
@@ -426,8 +403,8 @@ class RankWorkspace:
             parts[f"fixture-{a}-{b}"] = _named(_MEETING_STATE, self._core.meeting_state(a, b))
         if self._comm.rank == 0:
             parts["league"] = {"bundle_of": self._bundle_of, "constant": self._constant}
-        heights = self._intercept is not None and self._intercept.heights
-        return {"round": self._round, "passes": self._passes, "heights": heights}, parts
+        position = {"round": self._round, "passes": self._passes}
+        return position | {"heights": self._intercept.heights}, parts
 
     def resume(self, position: Mapping[str, int], checkpoint: Checkpoint) -> None:
         league = checkpoint.part("league")
@@ -444,27 +421,26 @@ class RankWorkspace:
         for bundle in self._placement.at(self._round):
             part = checkpoint.part(f"luggage-{bundle}")
             self._core.unpack(bundle, *(part[name] for name in _BUNDLE_STATE))
-        if self._intercept is None:
-            return
-        self._intercept.heights = position.get("heights", False)
+        self._intercept.heights = bool(position.get("heights"))
         if "constant" in league:
             self._constant = np.array(league["constant"])
-        else:  # it moved with the samples
+        elif self._intercept.holds:  # it moved with the samples
             self._move_to_round(0)
             self._hold(self._intercept.made())
 
     def snapshot_parts(self, name: str, snapshot: Snapshot) -> dict[str, Part]:
-        parts = {f"{name}-{b}": _named(_COLUMNS, kept) for b, kept in snapshot.columns.items()}
-        if self._comm.rank == 0 and snapshot.constant is not None:
-            parts[f"{name}-constant"] = {"constant": snapshot.constant}
+        columns, constant = snapshot
+        parts = {f"{name}-{b}": _named(_COLUMNS, kept) for b, kept in columns.items()}
+        if self._comm.rank == 0 and constant is not None:
+            parts[f"{name}-constant"] = {"constant": constant}
         return parts
 
     def snapshot_from(self, name: str, checkpoint: Checkpoint) -> Snapshot:
         parts = {b: checkpoint.part(f"{name}-{b}") for b in self.owned}
         columns = {b: tuple(np.array(part[k]) for k in _COLUMNS) for b, part in parts.items()}
         if f"{name}-constant" not in checkpoint.names:  # the intercept moved with the samples
-            return Snapshot(columns, None)
-        return Snapshot(columns, np.array(checkpoint.part(f"{name}-constant")["constant"]))
+            return columns, None
+        return columns, np.array(checkpoint.part(f"{name}-constant")["constant"])
 
 
 Workspace: TypeAlias = LocalWorkspace | RankWorkspace

@@ -96,15 +96,12 @@ class ActiveSetSolver(RowStart):
         self._mean_cosine: float | None = None
 
     def _new_workspace(self, bundles: int | None) -> Workspace:
-        options = (self._threads, self._seed, self._isa)
         # Without a duality gap, what an intercept that is held lacks could not be told.
-        held = self._stopping.by_gap
+        options = (self._threads, self._seed, self._isa, self._stopping.by_gap)
         if bundles is None:
-            return LocalWorkspace(self._problem, *options, held)
+            return LocalWorkspace(self._problem, *options)
         limited = self._limits.time_limit is not None
-        return RankWorkspace(
-            self._problem, self._comm, bundles, *options, limited=limited, hold_intercept=held
-        )
+        return RankWorkspace(self._problem, self._comm, bundles, *options, limited=limited)
 
     def _cosine(self) -> float:
         if self._mean_cosine is None:
