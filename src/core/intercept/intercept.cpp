@@ -151,6 +151,7 @@ class Answers {
       const T a = v_.alpha[p];
       const T m = v_.height[p] + static_cast<T>(b[v_.cls[p]] - b_own) - k * (total + a);
       if (v_.resting[p] && !(m > 0)) continue;
+      v_.resting[p] = 0;  // or its next visit would not do what is expected of it here
       margin[size] = m;
       alpha[size] = a;
       slot[size++] = static_cast<std::int32_t>(s);

@@ -103,7 +103,7 @@ void SampleSlots<T>::put(const std::vector<SlotValues<T>>& messages, Team& team)
 
 template <class T>
 InterceptView<T> SampleSlots<T>::view(const T* box, const T* curvature, std::int32_t n_classes,
-                                      const PartSums& sums) const {
+                                      const PartSums& sums) {
   return {static_cast<std::int64_t>(begin_.size()) - 1,
           begin_.data(),
           cls_.data(),

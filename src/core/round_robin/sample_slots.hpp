@@ -55,7 +55,7 @@ class SampleSlots {
   std::int64_t first() const { return first_; }
   std::int64_t last() const { return last_; }
   InterceptView<T> view(const T* box, const T* curvature, std::int32_t n_classes,
-                        const PartSums& sums) const;
+                        const PartSums& sums);
 
  private:
   std::int64_t first_ = 0, last_ = 0;
