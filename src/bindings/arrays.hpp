@@ -24,6 +24,14 @@ using Out = nanobind::ndarray<nanobind::numpy, U, nanobind::ndim<1>>;
 template <class U>
 using View = nanobind::ndarray<nanobind::numpy, const U, nanobind::ndim<1>>;
 
+template <class U>
+using InOut = nanobind::ndarray<U, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+
+template <class U>
+std::vector<U> copy(const In<U>& array) {
+  return {array.data(), array.data() + array.size()};
+}
+
 // A Python tuple with these entries, for the stubs.
 template <class... Entry>
 using Tuple = nanobind::typed<nanobind::tuple, Entry...>;

@@ -153,6 +153,7 @@ void bind_visit_rule(nb::module_& m) {
           nb::kw_only(), "everything"_a, "leave_below"_a, "idle"_a, "quiet_gap"_a,
           "quiet_violation"_a, "batch"_a = 1, "coupling"_a = 0.0)
       .def_ro("batch", &Rule::batch)
+      .def_ro("everything", &Rule::everything)
       // For visits that see but a share of a sample's gap.
       .def(
           "with_gaps_times",

@@ -13,11 +13,6 @@ namespace multimargin::bindings {
 
 namespace {
 
-template <class U>
-std::vector<U> copy(const In<U>& array) {
-  return {array.data(), array.data() + array.size()};
-}
-
 void check_classes(const In<std::int32_t>& classes, std::int32_t n_classes) {
   if (!std::all_of(classes.data(), classes.data() + classes.size(),
                    [&](std::int32_t c) { return c >= 0 && c < n_classes; }))

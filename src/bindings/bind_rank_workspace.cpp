@@ -2,10 +2,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -24,21 +26,15 @@ namespace multimargin::bindings {
 
 namespace {
 
-template <class U>
-using InOut = nb::ndarray<U, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class U>
-std::vector<U> copy(const In<U>& array) {
-  return {array.data(), array.data() + array.size()};
-}
-
 template <class T, class I>
 class PyRankWorkspace {
  public:
-  PyRankWorkspace(const PySamples<T, I>& samples, Formulation formulation, Isa isa, int threads)
+  PyRankWorkspace(const PySamples<T, I>& samples, Formulation formulation, Isa isa, int threads,
+                  bool hold_intercept)
       : samples_(samples) {
     nb::gil_scoped_release unlock;
-    workspace_ = std::make_unique<RankWorkspace<T, I>>(samples_.view(), formulation, isa, threads);
+    workspace_ = std::make_unique<RankWorkspace<T, I>>(samples_.view(), formulation, isa, threads,
+                                                       hold_intercept);
     workspace_->set_stop([this] { return interrupt_.stop(); });
     workspace_->set_abort([this] { return interrupt_.interrupted(); });
   }
@@ -115,12 +111,12 @@ class PyRankWorkspace {
   void lay_out(std::int32_t bundle) {
     unlocked(interrupt_, [&] { workspace_->owned(bundle).lay_out(workspace_->team()); });
   }
-  // Returns |w_c|^2 of its classes.
-  Out<double> make_bundle_state(std::int32_t bundle, In<double> sums) {
+  // Returns, of its classes, |w_c|^2 of the features and the weight of the constant feature.
+  Tuple<Out<double>, Out<double>> make_bundle_state(std::int32_t bundle, In<double> sums) {
     check_samples(sums.size());
-    std::vector<double> norm;
-    unlocked(interrupt_, [&] { norm = workspace_->make_bundle_state(bundle, sums.data()); });
-    return to_numpy(std::move(norm));
+    MadeWeights made;
+    unlocked(interrupt_, [&] { made = workspace_->make_bundle_state(bundle, sums.data()); });
+    return nb::make_tuple(to_numpy(std::move(made.norm2)), to_numpy(std::move(made.constant)));
   }
 
   // Puts other weights of the constant feature, until the bundle state is made anew.
@@ -166,10 +162,12 @@ class PyRankWorkspace {
     return nb::make_tuple(to_numpy(found.loss), to_numpy(found.bound), found.violation,
                           view(found.begin), view(found.margin), found.complete);
   }
-  void merge(std::int32_t bundle, In<T> least, In<T> threshold) {
+  void merge(std::int32_t bundle, In<T> least, In<T> threshold, std::int32_t drawn,
+             std::uint64_t seed) {
     check_samples(least.size());
     check_samples(threshold.size());
-    unlocked(interrupt_, [&] { workspace_->merge(bundle, least.data(), threshold.data()); });
+    unlocked(interrupt_,
+             [&] { workspace_->merge(bundle, least.data(), threshold.data(), drawn, seed); });
   }
   Rows<T> weights(std::int32_t bundle) {
     SparseRows<T> rows;
@@ -227,15 +225,77 @@ class PyRankWorkspace {
     workspace_->meeting({a, b}).collect(which, pair, value);
     return nb::make_tuple(to_numpy(std::move(pair)), to_numpy(std::move(value)));
   }
-  Tuple<Out<T>, Out<std::uint8_t>, Out<std::uint8_t>, Out<std::uint8_t>> meeting_state(
+  Tuple<Out<T>, Out<std::uint8_t>, Out<std::uint8_t>, Out<std::uint8_t>, Out<T>> meeting_state(
       std::int32_t a, std::int32_t b) {
     auto state = workspace_->meeting({a, b}).state();
     return nb::make_tuple(to_numpy(std::move(state.alpha)), to_numpy(std::move(state.resting)),
-                          to_numpy(std::move(state.pauses)), to_numpy(std::move(state.waits)));
+                          to_numpy(std::move(state.pauses)), to_numpy(std::move(state.waits)),
+                          to_numpy(std::move(state.height)));
   }
+  // Without heights: they are not known.
   void restore_meeting(std::int32_t a, std::int32_t b, In<T> alpha, In<std::uint8_t> resting,
-                       In<std::uint8_t> pauses, In<std::uint8_t> waits) {
-    workspace_->meeting({a, b}).restore({copy(alpha), copy(resting), copy(pauses), copy(waits)});
+                       In<std::uint8_t> pauses, In<std::uint8_t> waits,
+                       const std::optional<In<T>>& height) {
+    workspace_->meeting({a, b}).restore({copy(alpha), copy(resting), copy(pauses), copy(waits),
+                                         height ? copy(*height) : std::vector<T>()});
+  }
+
+  // --- the intercept; a rank has a range of the parts of the samples
+
+  using Range = typename RankWorkspace<T, I>::Range;
+  using Pairs = std::tuple<In<std::int32_t>, In<std::int32_t>, std::int64_t>;
+  using Values = std::tuple<In<T>, In<T>, In<std::uint8_t>>;
+
+  Tuple<Out<std::int32_t>, Out<std::int32_t>, std::int64_t> told_pairs(const Range& r) {
+    ToldPairs told = workspace_->told_pairs(r);
+    return nb::make_tuple(to_numpy(std::move(told.sample)), to_numpy(std::move(told.cls)),
+                          told.noted);
+  }
+  void gather_pairs(const Range& r, const std::vector<Pairs>& messages) {
+    std::vector<SlotPairs> pairs;
+    for (const auto& [sample, cls, noted] : messages) {
+      const auto count = static_cast<std::int64_t>(sample.size());
+      if (cls.size() != sample.size() || noted < 0 || noted > count)
+        throw nb::value_error("gather_pairs: lengths differ");
+      pairs.push_back({sample.data(), cls.data(), noted, count});
+    }
+    unlocked(interrupt_, [&] { workspace_->gather_pairs(r, pairs); });
+  }
+  Tuple<Out<T>, Out<T>, Out<std::uint8_t>> told_values(const Range& r) {
+    ToldValues<T> told = workspace_->told_values(r);
+    return nb::make_tuple(to_numpy(std::move(told.alpha)), to_numpy(std::move(told.height)),
+                          to_numpy(std::move(told.resting)));
+  }
+  void gather_values(const std::vector<Values>& messages) {
+    std::vector<SlotValues<T>> values;
+    for (const auto& [alpha, height, resting] : messages) {
+      if (resting.size() != height.size()) throw nb::value_error("gather_values: lengths differ");
+      values.push_back({alpha.data(), height.data(), resting.data(), height.size(), alpha.size()});
+    }
+    unlocked(interrupt_, [&] { workspace_->gather_values(values); });
+  }
+  // add_up(parts of this rank) returns the sum of all ranks' parts; None: this rank has them all.
+  Out<double> made_intercept(const Range& range, const nb::object& add_up) {
+    const PartSums sums = part_sums(range, add_up);
+    std::vector<double> made;
+    unlocked(interrupt_, [&] { made = workspace_->made_intercept(sums); });
+    return to_numpy(std::move(made));
+  }
+  // Returns the new v, and which of the rank's samples have to answer to it.
+  Tuple<Out<T>, Out<std::uint8_t>> move_intercept(const VisitRule<double>& rule, In<T> v,
+                                                  const Range& range, const nb::object& add_up) {
+    if (static_cast<std::int32_t>(v.size()) != workspace_->problem().n_classes)
+      throw nb::value_error("move_intercept: one number per class is needed");
+    const PartSums sums = part_sums(range, add_up);
+    std::vector<T> moved = copy(v);
+    std::vector<std::uint8_t> awake;
+    unlocked(interrupt_,
+             [&] { awake = workspace_->move_intercept(rule_in<T>(rule), sums, moved); });
+    return nb::make_tuple(to_numpy(std::move(moved)), to_numpy(std::move(awake)));
+  }
+  void wake(In<std::uint8_t> samples) {
+    check_samples(samples.size());
+    workspace_->wake(samples.data());
   }
 
   static Out<T> thresholds(const std::vector<std::pair<In<std::int64_t>, In<T>>>& found,
@@ -252,6 +312,7 @@ class PyRankWorkspace {
 
   double empty_value() const { return workspace_->empty_value(); }
   bool budget_is_shared() const { return workspace_->budget_is_shared(); }
+  bool holds_bias() const { return workspace_->problem().holds_bias; }
 
  private:
   struct SideArrays {
@@ -289,6 +350,15 @@ class PyRankWorkspace {
   }
 
   std::int64_t rows() const { return workspace_->problem().X.rows; }
+  static PartSums part_sums(const Range& range, const nb::object& add_up) {
+    if (add_up.is_none()) return {range.first, range.second, {}};
+    return {range.first, range.second, [&add_up](const std::vector<std::vector<double>>& parts) {
+              nb::gil_scoped_acquire lock;
+              nb::list mine;
+              for (const std::vector<double>& part : parts) mine.append(to_numpy(part));
+              return copy(nb::cast<In<double>>(add_up(mine), false));
+            }};
+  }
   void check_samples(std::size_t size) const {
     if (static_cast<std::int64_t>(size) != rows())
       throw nb::value_error("an array with one number per sample is needed");
@@ -331,7 +401,8 @@ void bind_one(nb::module_& m) {
            "violation"_a.noconvert(), "sums"_a.noconvert())
       .def("scan", &L::scan, "bundle"_a, "own"_a.noconvert(), "least"_a.noconvert(),
            "loss"_a.noconvert(), "norm"_a.noconvert(), "capacity"_a, "idle"_a, "exact"_a)
-      .def("merge", &L::merge, "bundle"_a, "least"_a.noconvert(), "threshold"_a.noconvert())
+      .def("merge", &L::merge, "bundle"_a, "least"_a.noconvert(), "threshold"_a.noconvert(),
+           "drawn"_a, "seed"_a)
       .def("weights", &L::weights, "bundle"_a)
       .def("pack", &L::pack, "bundle"_a)
       .def("unpack", &L::unpack, "bundle"_a, "sizes"_a.noconvert(), "mask"_a.noconvert(),
@@ -344,17 +415,28 @@ void bind_one(nb::module_& m) {
       .def("collect", &L::collect, "a"_a, "b"_a, "which"_a)
       .def("meeting_state", &L::meeting_state, "a"_a, "b"_a)
       .def("restore_meeting", &L::restore_meeting, "a"_a, "b"_a, "alpha"_a.noconvert(),
-           "resting"_a.noconvert(), "pauses"_a.noconvert(), "waits"_a.noconvert())
+           "resting"_a.noconvert(), "pauses"_a.noconvert(), "waits"_a.noconvert(),
+           "height"_a.noconvert() = nb::none())
+      .def("told_pairs", &L::told_pairs, "range"_a)
+      .def("gather_pairs", &L::gather_pairs, "range"_a, "messages"_a)
+      .def("told_values", &L::told_values, "range"_a)
+      .def("gather_values", &L::gather_values, "messages"_a)
+      .def("made_intercept", &L::made_intercept, "range"_a, "add_up"_a.none())
+      .def("move_intercept", &L::move_intercept, "rule"_a, "v"_a.noconvert(), "range"_a,
+           "add_up"_a.none())
+      .def("wake", &L::wake, "samples"_a.noconvert())
+      .def_prop_ro_static("parts", [](nb::handle) { return kParts; })
       .def_static("thresholds", &L::thresholds, "found"_a, "samples"_a, "capacity"_a)
       .def_prop_ro("empty_value", &L::empty_value)
-      .def_prop_ro("budget_is_shared", &L::budget_is_shared);
+      .def_prop_ro("budget_is_shared", &L::budget_is_shared)
+      .def_prop_ro("holds_bias", &L::holds_bias);
   m.def(
       "rank_workspace",
       [](const PySamples<T, I>& samples, const std::string& formulation, int threads,
-         std::optional<int> isa) {
-        return new L(samples, formulation_of(formulation), isa_of(isa), threads);
+         std::optional<int> isa, bool hold_intercept) {
+        return new L(samples, formulation_of(formulation), isa_of(isa), threads, hold_intercept);
       },
-      "samples"_a, "formulation"_a, "threads"_a, "isa"_a = nb::none());
+      "samples"_a, "formulation"_a, "threads"_a, "isa"_a = nb::none(), "hold_intercept"_a = false);
 }
 
 }  // namespace

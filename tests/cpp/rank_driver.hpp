@@ -41,11 +41,13 @@ struct Certificate {
 template <class T, class I>
 class Driver {
  public:
-  Driver(const Problem<T, I>& p, double bias, Isa isa, int threads, const Plan& plan)
+  Driver(const Problem<T, I>& p, double bias, Isa isa, int threads, const Plan& plan,
+         bool hold_intercept = false)
       : p_(p),
         plan_(plan),
         n_(static_cast<std::int64_t>(p.y.size())),
-        workspace_(p.samples(static_cast<T>(bias)), plan.formulation, isa, threads) {}
+        workspace_(p.samples(static_cast<T>(bias)), plan.formulation, isa, threads,
+                   hold_intercept) {}
 
   RankWorkspace<T, I>& workspace() { return workspace_; }
   const Plan& plan() const { return plan_; }
@@ -103,6 +105,24 @@ class Driver {
       if (plan_.packed) pack_and_unpack();
     }
     return whole;
+  }
+
+  // Moves an intercept that is held. Returns what alpha made of it before.
+  std::vector<double> move_intercept(std::vector<T>& v) {
+    const std::pair<std::int64_t, std::int64_t> all{0, kParts};
+    const ToldPairs pairs = workspace_.told_pairs(all);
+    const auto count = static_cast<std::int64_t>(pairs.sample.size());
+    workspace_.gather_pairs(all, {{pairs.sample.data(), pairs.cls.data(), pairs.noted, count}});
+    const ToldValues<T> values = workspace_.told_values(all);
+    workspace_.gather_values({{values.alpha.data(), values.height.data(), values.resting.data(),
+                               values.height.size(), values.alpha.size()}});
+    const std::vector<double> made = workspace_.made_intercept({});
+    const VisitRule<T> rule{plan_.batch, false, T(0), T(-1), T(1), T(0), T(-1)};
+    workspace_.wake(workspace_.move_intercept(rule, {}, v).data());
+    for (std::int32_t b = 0; b < plan_.bundles; ++b)
+      for (std::size_t k = 0; k < workspace_.problem().classes[b].size(); ++k)
+        workspace_.bundle_state(b).w_bias[k] = v[workspace_.problem().classes[b][k]];
+    return made;
   }
 
   // Gives dual variables back to the owned bundles and makes the weights anew.
@@ -171,7 +191,7 @@ class Driver {
       found.push_back({workspace_.found(b).begin.data(), workspace_.found(b).margin.data()});
     const std::vector<T> threshold = thresholds(found, n_, capacity_);
     for (std::int32_t b = 0; b < plan_.bundles; ++b)
-      workspace_.merge(b, least_.data(), threshold.data());
+      workspace_.merge(b, least_.data(), threshold.data(), 0, 0);
     settle();
     arrange();
   }
@@ -238,10 +258,12 @@ class Driver {
     norm_ = 0;
     norms_.assign(workspace_.problem().n_classes, 0.0);
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      const std::vector<double> squares = workspace_.make_bundle_state(b, sums_.data());
-      for (std::size_t k = 0; k < squares.size(); ++k) {
-        norm_ += squares[k];
-        norms_[workspace_.problem().classes[b][k]] = std::sqrt(squares[k]);
+      const MadeWeights made = workspace_.make_bundle_state(b, sums_.data());
+      for (std::size_t k = 0; k < made.norm2.size(); ++k) {
+        const auto constant = static_cast<double>(workspace_.bundle_state(b).w_bias[k]);
+        const double squares = made.norm2[k] + constant * constant;
+        norm_ += squares;
+        norms_[workspace_.problem().classes[b][k]] = std::sqrt(squares);
       }
     }
   }

@@ -143,6 +143,31 @@ void dual_rises(const Plan& plan) {
   CHECK(before > first);
 }
 
+// An intercept that is held comes to where alpha makes it, with the same bits for every team.
+template <class T, class I>
+void intercept_settles(const Plan& plan) {
+  const auto p = test::random_problem<T, I>(150, 20, 6);
+  std::vector<T> found[2];
+  for (int threads : {1, 3}) {
+    Driver<T, I> driver(p, 1.0, best_isa(), threads, plan, true);
+    driver.begin(6);
+    std::vector<T> v(p.n_classes, T(0));
+    std::vector<double> made;
+    for (int k = 0; k < 60; ++k) {
+      CHECK(driver.pass(true, 0).complete);
+      made = driver.move_intercept(v);
+    }
+    double off = 0, size = 0;
+    for (std::int32_t c = 0; c < p.n_classes; ++c) {
+      off = std::max(off, std::abs(made[c] - static_cast<double>(v[c])));
+      size = std::max(size, std::abs(made[c]));
+    }
+    CHECK(size > 0 && off < 0.01 * size);
+    found[threads > 1] = v;
+  }
+  CHECK(found[0] == found[1]);
+}
+
 // A meeting goes on from its state as from memory.
 template <class T, class I>
 void state_is_all_of_it(const Plan& plan) {
@@ -156,7 +181,8 @@ void state_is_all_of_it(const Plan& plan) {
   meeting.restore({std::vector<T>(state.alpha.size(), T(0)),
                    std::vector<std::uint8_t>(state.resting),
                    std::vector<std::uint8_t>(state.pauses.size(), 1),
-                   std::vector<std::uint8_t>(state.waits.size(), 0)});
+                   std::vector<std::uint8_t>(state.waits.size(), 0),
+                   {}});
   meeting.restore(state);
   for (int k = 0; k < 3; ++k) one.pass(k == 0, 1e-3), two.pass(k == 0, 1e-3);
   one.recompute();
@@ -204,6 +230,7 @@ void one_kind() {
     for (std::int32_t batch : {1, 7}) {
       dual_rises<T, I>({f, batch, 4, false});
       state_is_all_of_it<T, I>({f, batch, 4, false});
+      intercept_settles<T, I>({f, batch, 4, false});
       for (int threads : {1, 4}) stop_leaves_consistent_state<T, I>({f, batch, 4, true}, threads);
     }
     small_problems<T, I>(f);

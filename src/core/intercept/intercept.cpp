@@ -7,14 +7,10 @@ namespace multimargin {
 
 namespace {
 
-constexpr std::int64_t kParts = 16;  // of the samples, each with sums of its own
-constexpr int kMostGradients = 15;   // of a linear system
-constexpr double kAccuracy = 0.03;   // of its solution
+constexpr int kMostGradients = 15;  // of a linear system
+constexpr double kAccuracy = 0.03;  // of its solution
 constexpr int kMostSteps = 6;
 constexpr double kEnough = 0.1;  // of the first gradient, at which steps end
-
-// The samples of part p.
-std::int64_t part_begin(std::int64_t samples, std::int64_t p) { return samples * p / kParts; }
 
 double dot(const std::vector<double>& a, const std::vector<double>& b) {
   double sum = 0;
@@ -25,15 +21,22 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
 // Adds up K numbers over the samples: add(part, first, last, sums) does so for a part of them.
 class ClassSums {
  public:
-  ClassSums(std::int64_t samples, std::int32_t classes, Team& team)
-      : samples_(samples), classes_(classes), team_(team), parts_(kParts) {}
+  template <class T>
+  ClassSums(const InterceptView<T>& view, Team& team)
+      : samples_(view.samples),
+        classes_(view.n_classes),
+        shared_(view.sums),
+        team_(team),
+        parts_(shared_.last - shared_.first) {}
 
   template <class Add>
   std::vector<double> operator()(const Add& add) {
-    team_.for_each(kParts, [&](int, std::int64_t p) {
-      parts_[p].assign(classes_, 0.0);
-      add(p, part_begin(samples_, p), part_begin(samples_, p + 1), parts_[p].data());
+    team_.for_each(static_cast<std::int64_t>(parts_.size()), [&](int, std::int64_t k) {
+      const std::int64_t p = shared_.first + k;
+      parts_[k].assign(classes_, 0.0);
+      add(p, part_begin(samples_, p), part_begin(samples_, p + 1), parts_[k].data());
     });
+    if (shared_.add_up) return shared_.add_up(parts_);
     std::vector<double> sum(classes_, 0.0);
     for (const std::vector<double>& part : parts_)
       for (std::int32_t c = 0; c < classes_; ++c) sum[c] += part[c];
@@ -43,6 +46,7 @@ class ClassSums {
  private:
   std::int64_t samples_;
   std::int32_t classes_;
+  const PartSums& shared_;
   Team& team_;
   std::vector<std::vector<double>> parts_;
 };
@@ -90,7 +94,7 @@ class Answers {
         violation_(violation),
         groups_(kParts),
         work_(kParts),
-        sums_(view.samples, view.n_classes, team) {}
+        sums_(view, team) {}
 
   // s(alpha(b)); also finds the classes with free variables.
   std::vector<double> to(const std::vector<double>& b) {
@@ -191,7 +195,7 @@ class Answers {
 
 template <class T>
 std::vector<double> intercept_of(const InterceptView<T>& v, double bias, Team& team) {
-  ClassSums sums(v.samples, v.n_classes, team);
+  ClassSums sums(v, team);
   std::vector<double> made =
       sums([&](std::int64_t, std::int64_t first, std::int64_t last, double* out) {
         for (std::int64_t i = first; i < last; ++i) {

@@ -20,12 +20,28 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "active_set/kernels.hpp"
 #include "common/team.hpp"
 
 namespace multimargin {
+
+// Sums over the samples are made in this many parts, and the parts added up in their order: so bits
+// do not depend on the threads, nor on the ranks that share the parts.
+constexpr std::int64_t kParts = 16;
+inline std::int64_t part_begin(std::int64_t samples, std::int64_t part) {
+  return samples * part / kParts;
+}
+
+// The parts of this rank; others have the rest.
+struct PartSums {
+  std::int64_t first = 0, last = kParts;
+  // Adds up the parts of all ranks, in their order; empty: all are here. All ranks call it at the
+  // same time, since what they compute from the sums is the same.
+  std::function<std::vector<double>(const std::vector<std::vector<double>>& parts)> add_up;
+};
 
 // The dual variables that answer to an intercept.
 template <class T>
@@ -39,6 +55,7 @@ struct InterceptView {
   const T* box;                    // [n]
   const T* norm2;                  // [n] k_i
   std::int32_t n_classes;
+  PartSums sums = {};
 };
 
 // B s, added up in double precision and in an order that does not depend on the threads.
@@ -46,7 +63,7 @@ template <class T>
 std::vector<double> intercept_of(const InterceptView<T>& view, double bias, Team& team);
 
 // Moves the weights v of the constant feature. Afterwards gap and violation have what each sample's
-// next visit is expected to find.
+// next visit is expected to find, for samples that are here.
 template <class T>
 void move_intercept(const InterceptView<T>& view, const SolverKernels<T>& kernels, double bias,
                     std::vector<T>& v, T* gap, T* violation, Team& team);

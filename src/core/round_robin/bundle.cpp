@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "active_set/slots.hpp"
+#include "common/random.hpp"
 #include "common/types.hpp"
 
 namespace multimargin {
@@ -85,7 +86,7 @@ template <class T, class I>
 void Bundle<T, I>::pack_alpha(bool all, std::vector<T>& out) const {
   out = alpha_;
   for (std::size_t p = 0; p < out.size(); ++p)
-    if (!all && problem_.bundle_of[problem_.y[sample_[p]]] != bundle_) out[p] = 0;
+    if (!all && !moves(sample_[p])) out[p] = 0;
 }
 
 template <class T, class I>
@@ -140,16 +141,15 @@ void Bundle<T, I>::lay_out(Team& team) {
 }
 
 template <class T, class I>
-std::vector<double> Bundle<T, I>::make_bundle_state(const double* sums,
-                                                    const SolverKernels<T>& kernels,
-                                                    BundleState<T>& out, Team& team) const {
+MadeWeights Bundle<T, I>::make_bundle_state(const double* sums, const SolverKernels<T>& kernels,
+                                            BundleState<T>& out, Team& team) const {
   const Csr<T, I>& X = problem_.X;
   const std::vector<std::int32_t>& own = problem_.own[bundle_];
   out.w.reset(static_cast<std::size_t>(layout_.begin.back()));
   out.w_bias.resize(classes());
   out.sum.resize(own.size());
   for (std::size_t e = 0; e < own.size(); ++e) out.sum[e] = static_cast<T>(sums[own[e]]);
-  std::vector<double> norm(classes());
+  MadeWeights made{std::vector<double>(classes()), std::vector<double>(classes())};
   each_open_class(team, [&](const FeaturePlaces& places, std::int32_t k) {
     // Not the sums as they are rounded for the bundle state: the dual objective is that of alpha.
     const auto members = [&](const auto& take) {
@@ -163,15 +163,15 @@ std::vector<double> Bundle<T, I>::make_bundle_state(const double* sums,
     double squares = 0;
     std::vector<double> sum;
     T* w = out.w.data() + layout_.begin[k];
-    const double constant = add_up_weights(
+    made.constant[k] = add_up_weights(
         X, problem_.bias, layout_.count(k), members, [&](double w) { squares += w * w; },
         kernels.add_exact_row, sum, w);
     for (std::int64_t p = 0; p < layout_.count(k); ++p)
       squares += static_cast<double>(w[p]) * static_cast<double>(w[p]);
-    out.w_bias[k] = static_cast<T>(constant);
-    norm[k] = squares + static_cast<double>(out.w_bias[k]) * static_cast<double>(out.w_bias[k]);
+    made.norm2[k] = squares;
+    out.w_bias[k] = static_cast<T>(made.constant[k]);
   });
-  return norm;
+  return made;
 }
 
 template <class T, class I>
@@ -307,16 +307,27 @@ BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, OrderedRows<T, I>&
 }
 
 template <class T, class I>
-void Bundle<T, I>::merge(const BundleScan<T>& found, const T* least, const T* threshold) {
+void Bundle<T, I>::merge(const BundleScan<T>& found, const T* least, const T* threshold,
+                         std::int32_t drawn, std::uint64_t seed) {
   struct Pair {
     std::int32_t sample;
     T alpha;
   };
   std::vector<std::vector<Pair>> fresh(classes());
-  for (std::int64_t i = 0; i < problem_.X.rows; ++i)
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(problem_.X.rows); ++i) {
     for (std::int64_t f = found.begin[i]; f < found.begin[i + 1]; ++f)
-      if (found.margin[f] >= threshold[i])
-        fresh[found.cls[f]].push_back({static_cast<std::int32_t>(i), T(0)});
+      if (found.margin[f] >= threshold[i]) fresh[found.cls[f]].push_back({i, T(0)});
+    Random random(seed, static_cast<std::uint64_t>(i));
+    for (std::int32_t d = 0; d < drawn; ++d) {
+      const auto c = static_cast<std::int32_t>(random.below(problem_.n_classes));
+      if (c == problem_.y[i] || problem_.bundle_of[c] != bundle_) continue;
+      const std::int32_t k = problem_.place_of[c];
+      std::vector<Pair>& column = fresh[k];
+      if (!column.empty() && column.back().sample == i) continue;
+      const auto first = sample_.begin() + begin_[k], last = sample_.begin() + begin_[k + 1];
+      if (!std::binary_search(first, last, i)) column.push_back({i, T(0)});
+    }
+  }
   std::vector<std::int64_t> begin(1, 0);
   std::vector<std::int32_t> sample;
   std::vector<T> alpha;

@@ -5,6 +5,7 @@
 // share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -29,6 +30,12 @@ struct BundleScan {
   bool complete = true;
 };
 
+// Of the weights of a bundle's classes.
+struct MadeWeights {
+  std::vector<double> norm2;     // |w_c|^2 of the features
+  std::vector<double> constant;  // the weight of the constant feature that alpha makes
+};
+
 template <class T, class I>
 class Bundle {
  public:
@@ -51,6 +58,16 @@ class Bundle {
   // The dual variables of the bundle state: all, or only those of samples of the bundle's own
   // classes. The others, which stay where their bundles meet, are zero in `out`.
   void pack_alpha(bool all, std::vector<T>& out) const;
+  // Calls use(sample, class, pair) for those pairs of samples [first, last).
+  template <class Use>
+  void each_moving(bool all, std::int64_t first, std::int64_t last, const Use& use) const {
+    for (std::int32_t k = 0; k < classes(); ++k) {
+      const auto end = sample_.begin() + begin_[k + 1];
+      auto at = std::lower_bound(sample_.begin() + begin_[k], end, first);
+      for (; at != end && *at < last; ++at)
+        if (all || moves(*at)) use(*at, problem_.classes[bundle_][k], at - sample_.begin());
+    }
+  }
 
   // Adds the variables of this bundle to the sums over each sample's.
   void add_sums(double* sums) const;
@@ -64,9 +81,9 @@ class Bundle {
   const WeightLayout& layout() const { return layout_; }
 
   // Makes the bundle state that belongs to alpha and to the sums, with weights added up in double
-  // precision and in a fixed order. Returns |w_c|^2 of its classes.
-  std::vector<double> make_bundle_state(const double* sums, const SolverKernels<T>& kernels,
-                                        BundleState<T>& out, Team& team) const;
+  // precision and in a fixed order.
+  MadeWeights make_bundle_state(const double* sums, const SolverKernels<T>& kernels,
+                                BundleState<T>& out, Team& team) const;
 
   // --- looking, at weights that have just been made
   // Exact scores of the bundle's own samples in their own classes.
@@ -79,12 +96,16 @@ class Bundle {
   BundleScan<T> scan(const BundleState<T>& state, OrderedRows<T, I>& rows,
                      const ScanRequest<T>& request, const ScanKernels<T>& kernels, Team& team,
                      const std::function<bool()>& stop) const;
-  // Forgets pairs with alpha = 0 and no violation, adds violators with margins from `threshold` on.
-  void merge(const BundleScan<T>& found, const T* least, const T* threshold);
+  // Forgets pairs with alpha = 0 and no violation, adds violators with margins from `threshold` on,
+  // and those of `drawn` classes by lot that are in this bundle.
+  void merge(const BundleScan<T>& found, const T* least, const T* threshold, std::int32_t drawn,
+             std::uint64_t seed);
 
   SparseRows<T> weights(const BundleState<T>& state, Team& team) const;
 
  private:
+  // Whether the variables of sample i are in the bundle state where not all are.
+  bool moves(std::int32_t i) const { return problem_.bundle_of[problem_.y[i]] == bundle_; }
   // The margin that sample i asks of class k of the bundle.
   double asked(std::int32_t i, std::int32_t k) const {
     const LabelCosts* costs = problem_.costs;

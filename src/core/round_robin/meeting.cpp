@@ -15,7 +15,7 @@ constexpr std::int32_t kNone = -1;
 template <class T, class I>
 Meeting<T, I>::Meeting(const PartitionedProblem<T, I>& problem, const Side<T>& a, const Side<T>& b,
                        bool within, bool shared, Team& team)
-    : problem_(problem), shared_(shared) {
+    : problem_(problem), within_(within), shared_(shared) {
   const Side<T>* sides[2] = {&a, &b};
   for (int s = 0; s < 2; ++s) {
     bundle_[s] = sides[s]->bundle;
@@ -24,19 +24,20 @@ Meeting<T, I>::Meeting(const PartitionedProblem<T, I>& problem, const Side<T>& a
   }
   w_.resize(classes_[0] + classes_[1]);
   w_bias_.resize(w_.size());
-  choose(a, b, within);
+  choose(a, b);
   slots_.reserve_positions([&](std::int64_t e) { return is_dense<I> ? 0 : row_end_[e] - row_[e]; });
   if constexpr (!is_dense<I>) {
     place(a, 0, team);
     place(b, 1, team);
   }
   slots_.resting.assign(slots_.cls.size(), 0);
+  if (problem.holds_bias) slots_.height.assign(slots_.cls.size(), T(0));
   visits_.reset(sample_.size());
 }
 
 // Which samples take part, and with which of their classes.
 template <class T, class I>
-void Meeting<T, I>::choose(const Side<T>& a, const Side<T>& b, bool within) {
+void Meeting<T, I>::choose(const Side<T>& a, const Side<T>& b) {
   const Side<T>* sides[2] = {&a, &b};
   const std::int64_t n = problem_.X.rows;
   const auto takes_part = [&](std::int32_t i) {
@@ -60,12 +61,12 @@ void Meeting<T, I>::choose(const Side<T>& a, const Side<T>& b, bool within) {
     const bool crosses = own == bundle_[0]   ? count[1][i] > 0
                          : own == bundle_[1] ? count[0][i] > 0
                                              : count[0][i] > 0 && count[1][i] > 0;
-    if (!crosses && !(within && (here || both > 1))) continue;
+    if (!crosses && !(within_ && (here || both > 1))) continue;
     entry[i] = static_cast<std::int32_t>(sample_.size());
     sample_.push_back(static_cast<std::int32_t>(i));
     row_.push_back(problem_.X.begin(i));
     row_end_.push_back(problem_.X.end(i));
-    norm2_.push_back(problem_.norm2[i]);
+    norm2_.push_back(problem_.curvature()[i]);
     box_.push_back(problem_.box[i]);
     slots_.begin.push_back(slots_.begin.back() + 1 + both);
   }
@@ -93,10 +94,7 @@ void Meeting<T, I>::choose(const Side<T>& a, const Side<T>& b, bool within) {
       }
   slots_.ask(
       problem_.costs, [&](std::int64_t e) { return problem_.y[sample_[e]]; },
-      [&](std::int64_t slot) {
-        const int s = side_of(slots_.cls[slot]);
-        return problem_.classes[bundle_[s]][slots_.cls[slot] - first_class(s)];
-      });
+      [&](std::int64_t slot) { return class_of(slot); });
 }
 
 // Where the features of each slot lie in the weights of its class.
@@ -149,6 +147,7 @@ WorkView<T> Meeting<T, I>::enter(BundleState<T>& a, BundleState<T>& b) {
   slots_.fill(v);
   v.w = w_.data();
   v.w_bias = w_bias_.data();
+  v.holds_bias = problem_.holds_bias;
   v.outside = outside_.data();
   return v;
 }
@@ -212,17 +211,25 @@ void Meeting<T, I>::collect(int side, std::vector<std::int64_t>& pair,
 
 template <class T, class I>
 typename Meeting<T, I>::State Meeting<T, I>::state() const {
-  return {slots_.alpha, slots_.resting, visits_.pauses(), visits_.waits()};
+  return {slots_.alpha, slots_.resting, visits_.pauses(), visits_.waits(), slots_.height};
 }
 
 template <class T, class I>
 void Meeting<T, I>::restore(State state) {
   if (state.alpha.size() != slots_.alpha.size() || state.resting.size() != slots_.resting.size() ||
-      state.pauses.size() != sample_.size() || state.waits.size() != sample_.size())
+      state.pauses.size() != sample_.size() || state.waits.size() != sample_.size() ||
+      (!state.height.empty() && state.height.size() != slots_.height.size()))
     throw std::invalid_argument("restore: this state belongs to another meeting");
   slots_.alpha = std::move(state.alpha);
   slots_.resting = std::move(state.resting);
+  if (!state.height.empty()) slots_.height = std::move(state.height);
   visits_.restore(std::move(state.pauses), std::move(state.waits));
+}
+
+template <class T, class I>
+void Meeting<T, I>::wake(const std::uint8_t* samples) {
+  for (std::size_t e = 0; e < sample_.size(); ++e)
+    if (samples[sample_[e]] != 0) visits_.wake(static_cast<std::int32_t>(e));
 }
 
 #define MM_CLASS(T, I) template class Meeting<T, I>;

@@ -11,6 +11,7 @@
 // part, too, and all dual variables move with their class.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -58,12 +59,30 @@ class Meeting {
   struct State {
     std::vector<T> alpha;
     std::vector<std::uint8_t> resting, pauses, waits;
+    std::vector<T> height;  // see Slots; empty: there are none
   };
   State state() const;
   void restore(State state);
 
+  // --- the intercept, see sample_slots.hpp
+  // Calls use(sample, class, slot) for the pairs of samples [first, last) that are noted here:
+  // those of two bundles where these meet, those within one where they are worked on.
+  template <class Use>
+  void each_noted(std::int64_t first, std::int64_t last, const Use& use) const {
+    const auto from = std::lower_bound(sample_.begin(), sample_.end(), first);
+    for (std::size_t e = from - sample_.begin(); e < sample_.size() && sample_[e] < last; ++e) {
+      const std::int32_t own = slots_.cls[slots_.begin[e]];
+      if (own < 0) continue;
+      for (std::int64_t p = slots_.begin[e] + 1; p < slots_.begin[e + 1]; ++p)
+        if (within_ || side_of(slots_.cls[p]) != side_of(own)) use(sample_[e], class_of(p), p);
+    }
+  }
+  const Slots<T>& slots() const { return slots_; }
+  // Samples that are due at the next pass: one byte for each sample.
+  void wake(const std::uint8_t* samples);
+
  private:
-  void choose(const Side<T>& a, const Side<T>& b, bool within);
+  void choose(const Side<T>& a, const Side<T>& b);
   void place(const Side<T>& side, int which, Team& team);
   // Before and after a pass: between the bundle states and this meeting's own arrays.
   WorkView<T> enter(BundleState<T>& a, BundleState<T>& b);
@@ -79,8 +98,14 @@ class Meeting {
     return shared_ || side_of(slots_.cls[slot]) == side_of(slots_.cls[slots_.begin[entry]]);
   }
 
+  // The class of a slot that is not a sample's own.
+  std::int32_t class_of(std::int64_t slot) const {
+    const int s = side_of(slots_.cls[slot]);
+    return problem_.classes[bundle_[s]][slots_.cls[slot] - first_class(s)];
+  }
+
   const PartitionedProblem<T, I>& problem_;
-  bool shared_;
+  bool within_, shared_;
   std::int32_t bundle_[2];
   std::int32_t classes_[2];
   std::vector<std::int64_t> weight_[2];  // where each class's weights begin

@@ -17,6 +17,8 @@ struct PartitionedProblem : Samples<T, I> {
   using Samples<T, I>::y;
   using Samples<T, I>::n_classes;
   std::vector<T> norm2;
+  bool holds_bias;            // the intercept stays while samples move, see intercept.hpp
+  std::vector<T> curvatures;  // of visits then
 
   std::vector<std::int32_t> bundle_of;              // [K]
   std::vector<std::int32_t> place_of;               // [K] of a class within its bundle
@@ -25,8 +27,14 @@ struct PartitionedProblem : Samples<T, I> {
   std::vector<std::vector<std::int32_t>> own;       // of each bundle: its own samples, by class
   std::vector<std::int64_t> own_index;              // [n] of a sample within its bundle's own
 
-  explicit PartitionedProblem(const Samples<T, I>& samples)
-      : Samples<T, I>(samples), norm2(row_norms(samples.X, samples.bias)) {}
+  PartitionedProblem(const Samples<T, I>& samples, bool hold_intercept)
+      : Samples<T, I>(samples),
+        norm2(row_norms(samples.X, samples.bias)),
+        holds_bias(hold_intercept && samples.bias != 0) {
+    if (holds_bias) curvatures = held_curvatures(samples.X, samples.bias);
+  }
+
+  const std::vector<T>& curvature() const { return holds_bias ? curvatures : norm2; }
 
   // Throws std::invalid_argument where a class has no such bundle.
   void divide(std::vector<std::int32_t> bundle, std::int32_t bundles) {

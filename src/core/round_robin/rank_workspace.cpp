@@ -9,8 +9,8 @@ namespace multimargin {
 
 template <class T, class I>
 RankWorkspace<T, I>::RankWorkspace(const Samples<T, I>& samples, Formulation formulation, Isa isa,
-                                   int threads)
-    : problem_(samples),
+                                   int threads, bool hold_intercept)
+    : problem_(samples, hold_intercept),
       kernels_(solver_kernels<T>(formulation, isa, is_dense<I>)),
       shared_(!kernels_.separable),
       scan_kernels_(scan_kernels<T>(formulation, isa)),
@@ -60,12 +60,11 @@ Bundle<T, I>& RankWorkspace<T, I>::owned(std::int32_t bundle) {
 }
 
 template <class T, class I>
-std::vector<double> RankWorkspace<T, I>::make_bundle_state(std::int32_t bundle,
-                                                           const double* sums) {
+MadeWeights RankWorkspace<T, I>::make_bundle_state(std::int32_t bundle, const double* sums) {
   BundleState<T>& state = bundle_states_[bundle];
-  std::vector<double> norm = owned(bundle).make_bundle_state(sums, kernels_, state, team_);
+  MadeWeights made = owned(bundle).make_bundle_state(sums, kernels_, state, team_);
   owned(bundle).pack_alpha(shared_, state.alpha);
-  return norm;
+  return made;
 }
 
 template <class T, class I>
@@ -92,8 +91,9 @@ void RankWorkspace<T, I>::scan(std::int32_t bundle, const ScanRequest<T>& reques
 }
 
 template <class T, class I>
-void RankWorkspace<T, I>::merge(std::int32_t bundle, const T* least, const T* threshold) {
-  owned(bundle).merge(found_.at(bundle), least, threshold);
+void RankWorkspace<T, I>::merge(std::int32_t bundle, const T* least, const T* threshold,
+                                std::int32_t drawn, std::uint64_t seed) {
+  owned(bundle).merge(found_.at(bundle), least, threshold, drawn, seed);
   found_.erase(bundle);
 }
 
@@ -138,6 +138,65 @@ std::vector<PassReport> RankWorkspace<T, I>::run_meetings(const std::vector<Pair
                                   kernels_, stop);
   });
   return reports;
+}
+
+// ---------------------------------------------------------------- the intercept
+
+template <class T, class I>
+ToldPairs RankWorkspace<T, I>::told_pairs(const Range& parts) const {
+  const auto [first, last] = samples_of(parts);
+  ToldPairs told;
+  const auto tell = [&](std::int32_t i, std::int32_t c, std::int64_t) {
+    told.sample.push_back(i);
+    told.cls.push_back(c);
+  };
+  for (const auto& [pairing, meeting] : meetings_) meeting.each_noted(first, last, tell);
+  told.noted = static_cast<std::int64_t>(told.sample.size());
+  for (const auto& [bundle, owned] : owned_) owned.each_moving(shared_, first, last, tell);
+  return told;
+}
+
+template <class T, class I>
+ToldValues<T> RankWorkspace<T, I>::told_values(const Range& parts) const {
+  const auto [first, last] = samples_of(parts);
+  ToldValues<T> told;
+  for (const auto& [pairing, meeting] : meetings_) {
+    const Slots<T>& slots = meeting.slots();
+    meeting.each_noted(first, last, [&](std::int32_t, std::int32_t, std::int64_t p) {
+      told.alpha.push_back(slots.alpha[p]);
+      told.height.push_back(slots.height[p]);
+      told.resting.push_back(slots.resting[p]);
+    });
+  }
+  for (const auto& [bundle, owned] : owned_) {
+    const std::vector<T>& alpha = bundle_states_.at(bundle).alpha;
+    owned.each_moving(shared_, first, last, [&](std::int32_t, std::int32_t, std::int64_t p) {
+      told.alpha.push_back(alpha[p]);
+    });
+  }
+  return told;
+}
+
+template <class T, class I>
+std::vector<double> RankWorkspace<T, I>::made_intercept(const PartSums& sums) {
+  const auto view =
+      gathered_.view(problem_.box, problem_.curvature().data(), problem_.n_classes, sums);
+  return intercept_of(view, static_cast<double>(problem_.bias), team_);
+}
+
+template <class T, class I>
+std::vector<std::uint8_t> RankWorkspace<T, I>::move_intercept(const VisitRule<T>& rule,
+                                                              const PartSums& sums,
+                                                              std::vector<T>& v) {
+  std::vector<T> gap(problem_.X.rows, T(0)), violation(problem_.X.rows, T(0));
+  const auto view =
+      gathered_.view(problem_.box, problem_.curvature().data(), problem_.n_classes, sums);
+  multimargin::move_intercept(view, kernels_, static_cast<double>(problem_.bias), v, gap.data(),
+                              violation.data(), team_);
+  std::vector<std::uint8_t> awake;
+  for (std::int64_t i = gathered_.first(); i < gathered_.last(); ++i)
+    awake.push_back(!is_quiet(rule, gap[i], violation[i]));
+  return awake;
 }
 
 #define MM_CLASS(T, I) template class RankWorkspace<T, I>;

@@ -7,19 +7,22 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "active_set/centroids.hpp"
 #include "round_robin/bundle.hpp"
 #include "round_robin/meeting.hpp"
+#include "round_robin/sample_slots.hpp"
 
 namespace multimargin {
 
 template <class T, class I>
 class RankWorkspace {
  public:
-  RankWorkspace(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads);
+  RankWorkspace(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads,
+                bool hold_intercept = false);
 
   void set_stop(std::function<bool()> stop) { stop_ = Periodically(std::move(stop)); }
   void set_abort(std::function<bool()> abort) { team_.set_abort(Periodically(std::move(abort))); }
@@ -33,13 +36,14 @@ class RankWorkspace {
   // --- owned bundles
   Bundle<T, I>& add_owned(std::int32_t bundle);  // makes it, empty, if it is not there
   Bundle<T, I>& owned(std::int32_t bundle);
-  std::vector<double> make_bundle_state(std::int32_t bundle, const double* sums);
+  MadeWeights make_bundle_state(std::int32_t bundle, const double* sums);
   void own_scores(std::int32_t bundle, double* own);
   void look(std::int32_t bundle, const double* own, T* most, T* least, T* violation);
   // `exact`: scores in double precision, for about twice the time.
   void scan(std::int32_t bundle, const ScanRequest<T>& request, bool exact);
   const BundleScan<T>& found(std::int32_t bundle) const { return found_.at(bundle); }
-  void merge(std::int32_t bundle, const T* least, const T* threshold);
+  void merge(std::int32_t bundle, const T* least, const T* threshold, std::int32_t drawn,
+             std::uint64_t seed);
   SparseRows<T> weights(std::int32_t bundle);
 
   // --- bundle states
@@ -59,6 +63,26 @@ class RankWorkspace {
   std::vector<PassReport> run_meetings(const std::vector<Pairing>& meetings,
                                        const VisitRule<T>& rule, std::uint64_t seed);
 
+  // --- the intercept, while bundle states are at their owners
+  using Range = std::pair<std::int64_t, std::int64_t>;  // of the parts of the samples
+  // What this rank tells the one that has them.
+  ToldPairs told_pairs(const Range& parts) const;
+  ToldValues<T> told_values(const Range& parts) const;
+  void gather_pairs(const Range& parts, const std::vector<SlotPairs>& messages) {
+    const Range samples = samples_of(parts);
+    gathered_.assign(problem_.y, problem_.X.rows, samples.first, samples.second, messages, team_);
+  }
+  void gather_values(const std::vector<SlotValues<T>>& messages) { gathered_.put(messages, team_); }
+  const SampleSlots<T>& gathered() const { return gathered_; }
+  // The weights of the constant feature that alpha makes.
+  std::vector<double> made_intercept(const PartSums& sums);
+  // Moves v. Returns which of the gathered samples have to answer to it, one byte for each.
+  std::vector<std::uint8_t> move_intercept(const VisitRule<T>& rule, const PartSums& sums,
+                                           std::vector<T>& v);
+  void wake(const std::uint8_t* samples) {
+    for (auto& [pairing, meeting] : meetings_) meeting.wake(samples);
+  }
+
   // The report of a sample's active pairs, from their account over all bundles.
   Report<T> judge(std::int64_t i, const Account<T>& account, T sum) const {
     return kernels_.close_account(account, sum, problem_.box[i]);
@@ -77,6 +101,12 @@ class RankWorkspace {
   Team& team() { return team_; }
 
  private:
+  Range samples_of(const Range& parts) const {
+    if (parts.first < 0 || parts.second < parts.first || parts.second > kParts)
+      throw std::invalid_argument("there are no such parts of the samples");
+    return {part_begin(problem_.X.rows, parts.first), part_begin(problem_.X.rows, parts.second)};
+  }
+
   PartitionedProblem<T, I> problem_;
   SolverKernels<T> kernels_;
   bool shared_;  // a sample's variables share a budget
@@ -91,6 +121,7 @@ class RankWorkspace {
   std::map<std::int32_t, BundleScan<T>> found_;
   std::map<std::int32_t, BundleState<T>> bundle_states_;
   std::map<Pairing, Meeting<T, I>> meetings_;
+  SampleSlots<T> gathered_;
 };
 
 }  // namespace multimargin

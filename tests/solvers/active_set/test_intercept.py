@@ -6,10 +6,13 @@ import scipy.sparse as sp
 
 from multimargin import _core
 from multimargin.datasets import make_hierarchical_text
+from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.solvers._layout import as_core_csr
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Limits
 from multimargin.solvers._stopping import GapStopping, ViolationStopping
+from multimargin.solvers.active_set._pass_plan import Plan
+from multimargin.solvers.active_set._rank_workspace import RankWorkspace
 from multimargin.solvers.active_set._solver import ActiveSetSolver
 from multimargin.solvers.active_set._workspace import Lists, LocalWorkspace
 from tests.solvers.active_set.test_solver import bits
@@ -25,8 +28,15 @@ def problem_of(formulation, C=1.0, bias=1.0, empty=0, dtype=np.float64):
     return Problem(as_core_csr(X), y.astype(np.int32), box, len(classes), bias, formulation)
 
 
-def solve(problem, stopping, **options):
-    return ActiveSetSolver(problem, stopping, Limits(20_000), **options).run()
+def solve(problem, stopping, kind=ActiveSetSolver, **options):
+    return kind(problem, stopping, Limits(20_000), **options).run()
+
+
+class Moving(ActiveSetSolver):
+    """The intercept moves with the samples, as it does where there is no gap to stop at."""
+
+    def _new_workspace(self, bundles):
+        return LocalWorkspace(self._problem, self._threads, self._seed, self._isa, False)
 
 
 @pytest.mark.parametrize("formulation", ["ww", "cs"])
@@ -35,29 +45,32 @@ def test_the_optimum_is_that_of_an_intercept_that_moves_with_the_samples(
     formulation, C, bias, empty
 ):
     problem = problem_of(formulation, C, bias, empty)
-    held = solve(problem, GapStopping(1e-5))
-    assert held.converged
-    moving = solve(problem, GapStopping(1e-5), bundles=1)  # bundles do not hold it
+    moving = solve(problem, GapStopping(1e-5), Moving, plan=Plan())
     assert moving.converged
-    assert held.primal == pytest.approx(moving.primal, rel=2e-5)
-    # Weights whose primal exceeds the optimum by e are within sqrt(2 e) of the best ones.
-    reach = sum(np.sqrt(2 * (each.primal - each.dual)) for each in (held, moving))
-    assert np.linalg.norm(held.weights.constant - moving.weights.constant) <= reach
+    for bundles in (None, 5):
+        held = solve(problem, GapStopping(1e-5), bundles=bundles)
+        assert held.converged
+        assert held.primal == pytest.approx(moving.primal, rel=2e-5)
+        # Weights whose primal exceeds the optimum by e are within sqrt(2 e) of the best ones.
+        reach = sum(np.sqrt(2 * (each.primal - each.dual)) for each in (held, moving))
+        assert np.linalg.norm(held.weights.constant - moving.weights.constant) <= reach
 
 
+@pytest.mark.parametrize("bundles", [None, 5])
 @pytest.mark.parametrize("formulation", ["ww", "cs"])
-def test_classes_that_rest_answer_to_the_intercept(formulation):
+def test_classes_that_rest_answer_to_the_intercept(formulation, bundles):
     """Classes with many samples: passes over those that are due must do what the step expects."""
     X, y = make_hierarchical_text(6000, 600, 100, words_per_sample=12, random_state=1)
     X, y = as_core_csr(X.astype(np.float32)), np.unique(y, return_inverse=True)[1].astype(np.int32)
     problem = Problem(X, y, np.ones(len(y), np.float32), int(y.max()) + 1, 1.0, formulation)
-    found = solve(problem, GapStopping(0.01))
+    found = solve(problem, GapStopping(0.01), bundles=bundles)
     assert found.converged and found.passes < 150  # 250 and more if they go on resting
 
 
+@pytest.mark.parametrize("bundles", [None, 5])
 @pytest.mark.parametrize("formulation", ["ww", "cs"])
-def test_a_run_without_a_gap_does_not_hold_it(formulation):
-    found = solve(problem_of(formulation), ViolationStopping(0.01))
+def test_a_run_without_a_gap_does_not_hold_it(formulation, bundles):
+    found = solve(problem_of(formulation), ViolationStopping(0.01), bundles=bundles)
     assert found.converged
     assert found.violation <= 0.01
 
@@ -79,11 +92,19 @@ def test_bits_do_not_depend_on_threads(formulation):
         assert bits(other.weights) == bits(one.weights)
 
 
+def workspace_of(problem, bundles):
+    if bundles is None:
+        return LocalWorkspace(problem, 1, 0, None)
+    return RankWorkspace(problem, SerialCommunicator(), bundles, 1, 0)
+
+
+@pytest.mark.parametrize("bundles", [None, 1, 5])
 @pytest.mark.parametrize("formulation", ["ww", "cs"])
-def test_certificates_have_the_intercept_as_it_is_held(formulation):
+def test_certificates_have_the_intercept_as_it_is_held(formulation, bundles):
     problem = problem_of(formulation)
-    workspace = LocalWorkspace(problem, 1, 0, None)
+    workspace = workspace_of(problem, bundles)
     workspace.nearest_centroids(5, 1000)
+    workspace.arrange()
     rule = _core.VisitRule(
         everything=True, leave_below=0.0, idle=-1.0, quiet_gap=-1.0, quiet_violation=-1.0
     )
@@ -106,6 +127,41 @@ def test_certificates_have_the_intercept_as_it_is_held(formulation):
     assert workspace.scan(1, np.inf).primal == scan.primal
     workspace.restore(lists._replace(constant=None))
     np.testing.assert_allclose(workspace.lists().constant, made, atol=1e-9)
+
+
+@pytest.mark.parametrize("formulation", ["ww", "cs"])
+def test_bundles_draw_the_same_classes(formulation):
+    problem, pairs = problem_of(formulation), []
+    start = solve(problem, GapStopping(0.1), keep_alpha=True).alpha
+    for bundles in (None, 1, 5):
+        workspace = workspace_of(problem, bundles)
+        for drawn in (0, 6):
+            workspace.begin(Lists(start.slot_begin, start.cls, start.value))
+            workspace.scan(problem.n_classes, 0.0)  # no choice among equals
+            workspace.merge_found(drawn)
+            slot_begin, cls, _, _ = workspace.lists()
+            of = np.repeat(np.arange(len(problem.y)), np.diff(slot_begin))
+            pairs.append(set(zip(of.tolist(), cls.tolist(), strict=True)))
+    few, many = pairs[:2]
+    assert few < many
+    assert pairs == [few, many] * 3
+
+
+@pytest.mark.parametrize("formulation", ["ww", "cs"])
+def test_bundles_move_it_as_whole_samples_do(formulation):
+    problem, found = problem_of(formulation), []
+    rule = _core.VisitRule(
+        everything=True, leave_below=0.0, idle=-1.0, quiet_gap=-1.0, quiet_violation=-1.0
+    )
+    for bundles in (None, 1, 2, 5):
+        workspace = workspace_of(problem, bundles)
+        workspace.nearest_centroids(5, 1000)
+        workspace.arrange()
+        first, *gaps = [workspace.run_pass(rule, True).gap for _ in range(60)]
+        assert gaps[-1] < 1e-4 * first
+        found.append(workspace.lists().constant)
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], atol=1e-2)
 
 
 def slot_sums(problem: Problem, lists: Lists) -> np.ndarray:

@@ -131,7 +131,7 @@ def test_a_rank_holds_its_part(name):
 def test_messages_of_a_pass(name, ranks):
     """Numbers of moving bundles that are not zero, a bit for each number, and reports."""
     X, y = many_classes_problem(n=600, d=300, n_classes=64)
-    problem = problem_of(X, y, name, dtype=np.float32)
+    problem = problem_of(X, y, name, dtype=np.float32, bias=0.0)
 
     def work(comm):
         solver = ActiveSetSolver(problem, GapStopping(0.01), Limits(30), comm=comm, bundles=8)

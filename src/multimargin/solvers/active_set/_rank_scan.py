@@ -71,13 +71,15 @@ class RankScanner:
         self._problem, self._comm, self._core = problem, comm, core
         self._owned, self._timed = owned, timed
         self._shared: bool = core.budget_is_shared
+        # Passes do not see all of the gap of an intercept that is held.
+        self._divides_gap = not self._shared and not core.holds_bias
         self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
 
     def scan(
         self,
         sums: NDArray[np.float64],
         norms: NDArray[np.float64],
-        half_norm: float,
+        half_norms: tuple[float, float],
         capacity: int,
         idle: float,
         exact: bool,
@@ -85,7 +87,7 @@ class RankScanner:
         """Return the certificate at the present weights; see `LocalWorkspace.scan`.
 
         It needs the sums of each sample's dual variables, the norms of each class's weights, and
-        half the sum of their squares.
+        half the sum of their squares, with the intercept as it is held and as alpha makes it.
         """
         problem, core, comm = self._problem, self._core, self._comm
         n = len(problem.y)
@@ -105,16 +107,16 @@ class RankScanner:
             worst = max(worst, outside)
             complete, found = complete and whole, found + len(margin)
         self._capacity = capacity
-        norm_error = 2 * float(np.finfo(problem.X.dtype).eps) * half_norm
+        norm_error = 2 * float(np.finfo(problem.X.dtype).eps) * half_norms[0]
         total = bounds.total(comm)
         return Scan(
-            primal=half_norm + norm_error + total + core.empty_value,
-            dual=self._gain(sums) - half_norm - norm_error + core.empty_value,
+            primal=half_norms[0] + norm_error + total + core.empty_value,
+            dual=self._gain(sums) - half_norms[1] - norm_error + core.empty_value,
             violation=float(comm.allreduce(np.array([worst], dtype=np.float64), "max")[0]),
             rounding=total - losses.total(comm) + 2 * norm_error,
             found=int(comm.allreduce(np.array([found]), "sum")[0]),
             complete=bool(comm.allreduce(np.array([int(complete)]), "min")[0]),
-            outside=None if self._shared else sum_over_bundles(comm, lost),
+            outside=sum_over_bundles(comm, lost) if self._divides_gap else None,
         )
 
     def _gain(self, sums: NDArray[np.float64]) -> float:
@@ -146,10 +148,10 @@ class RankScanner:
         self._least, first_loss, worst = self._core.judge(most, least, violation, sums)
         return own, first_loss, worst
 
-    def merge_found(self) -> None:
+    def merge_found(self, drawn: int, seed: int) -> None:
         threshold = self._thresholds()
         for bundle in self._owned:
-            self._timed(self._core.merge, bundle, self._least, threshold)
+            self._timed(self._core.merge, bundle, self._least, threshold, drawn, seed)
         self._violators = {}
 
     def _thresholds(self) -> NDArray[Any]:

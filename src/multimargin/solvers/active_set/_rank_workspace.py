@@ -32,16 +32,19 @@ from multimargin.solvers._records import Weights
 from multimargin.solvers._solution import csr_weights, stacked_weights
 from multimargin.solvers._stopping import PassSummary
 from multimargin.solvers.active_set._placement import Exchange, Placement
+from multimargin.solvers.active_set._rank_intercept import RankIntercept
 from multimargin.solvers.active_set._rank_scan import RankScanner, StepClock, sum_over_bundles
 from multimargin.solvers.active_set._round_robin import bundle_classes
 from multimargin.solvers.active_set._workspace import Lists, Load, LocalWorkspace, Scan
 
 _COLUMNS = ("begin", "sample", "alpha")
 _BUNDLE_STATE = ("sizes", "mask", "values")
-_MEETING_STATE = ("alpha", "resting", "pauses", "waits")
+_MEETING_STATE = ("alpha", "resting", "pauses", "waits", "height")
 
-# By bundle that this rank owns: its dual variables, class by class.
-Columns: TypeAlias = dict[int, tuple[NDArray[Any], ...]]
+
+# By bundle that this rank owns: its dual variables, class by class. And the weights of the constant
+# feature of all classes; None: made by alpha.
+Snapshot: TypeAlias = tuple[dict[int, tuple[NDArray[Any], ...]], NDArray[Any] | None]
 
 
 class RankWorkspace:
@@ -64,6 +67,7 @@ class RankWorkspace:
         threads: int,
         seed: int,
         isa: int | None = None,
+        hold_intercept: bool = True,
         *,
         limited: bool = False,
     ) -> None:
@@ -72,19 +76,22 @@ class RankWorkspace:
         self._placement = Placement(self.bundles, comm.rank, comm.size)
         self.owned = self._placement.owned
         self._within_round = len(self._placement.rounds) // 2
-        self._core: Any = _core.rank_workspace(problem.samples, problem.formulation, threads, isa)
+        self._core: Any = _core.rank_workspace(
+            problem.samples, problem.formulation, threads, isa, hold_intercept
+        )
         self._shared: bool = self._core.budget_is_shared
-        self._round = 0  # at whose matches the bundle states are
-        self._passes = 0
+        self._round = self._passes = 0  # bundle states are at the matches of that round
         self._sums = np.zeros(len(problem.y))
         self._bundle_of: NDArray[np.int32] = np.zeros(problem.n_classes, dtype=np.int32)
         self._partitioned = False  # whether classes have been divided
-        self._half_norm = 0.0  # half the sum of |w_c|^2
+        self._half_norms = (0.0, 0.0)  # with the intercept as held, as alpha makes it
         self._norms = np.zeros(problem.n_classes)  # |w_c|
+        self._constant: NDArray[Any] = np.zeros(0)  # feature: its weights, held or made by alpha
         self._deadline = float("inf")
         self._exchange = Exchange(comm)
         self._timed = StepClock()
         self._scanner = RankScanner(problem, comm, self._core, self.owned, self._timed)
+        self._intercept = RankIntercept(problem.n_classes, comm, self._core, self._timed)
 
     @property
     def busy_seconds(self) -> float:
@@ -108,9 +115,8 @@ class RankWorkspace:
 
     def nearest_centroids(self, candidates: int, budget: int) -> None:
         """Begin with the classes of the nearest centroids; each rank looks at some samples."""
-        rank = self._comm.rank
-        cut = divided(len(self._problem.y), self._comm.size)
-        mine = self._timed(self._core.candidates, candidates, budget, cut[rank], cut[rank + 1])
+        cut = divided(len(self._problem.y), self._comm.size)[self._comm.rank :]
+        mine = self._timed(self._core.candidates, candidates, budget, *cut[:2])
         found = self._comm.allgather(mine)
         lengths = np.concatenate([np.diff(begin) for begin, _ in found])
         slot_begin = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -125,48 +131,53 @@ class RankWorkspace:
         self._set_partition(self._bundle_of if self._partitioned else self._partition(lists))
         for bundle in self.owned:
             self._timed(self._core.take, bundle, *lists[:3])
-        self._settle()
+        self._make_weights(lists.constant)
 
     def _partition(self, lists: Lists) -> NDArray[np.int32]:
         problem = self._problem
         bundle_of = np.zeros(problem.n_classes, dtype=np.int32)
         if self._comm.rank == 0 and self.bundles > 1:
-            own = np.repeat(problem.y, np.diff(lists.slot_begin))
-            bundle_of = bundle_classes(own, lists.cls, self._expected_work(lists), self.bundles)
+            lengths = np.diff(lists.slot_begin)
+            row_length = np.repeat(row_entries(problem.X) + 1.0, lengths)
+            touched = np.bincount(lists.cls, weights=row_length, minlength=problem.n_classes)
+            # Half of all work are passes over pairs, half scans of classes.
+            work = touched / touched.sum() + 1 / problem.n_classes
+            bundle_of = bundle_classes(np.repeat(problem.y, lengths), lists.cls, work, self.bundles)
         return self._comm.broadcast([bundle_of])[0]
-
-    def _expected_work(self, lists: Lists) -> NDArray[np.float64]:
-        """Return the work per class: half of all are passes over pairs, half scans of classes."""
-        n_classes = self._problem.n_classes
-        row_length = row_entries(self._problem.X) + 1.0
-        touched: NDArray[Any] = np.bincount(
-            lists.cls, weights=np.repeat(row_length, np.diff(lists.slot_begin)), minlength=n_classes
-        )
-        work: NDArray[np.float64] = touched / touched.sum() + 1 / n_classes
-        return work
 
     def _set_partition(self, bundle_of: NDArray[np.int32]) -> None:
         self._bundle_of, self._partitioned = bundle_of, True
         self._core.divide(bundle_of, self._placement.bundles)
 
-    def _settle(self) -> None:
+    def _make_weights(self, constant: NDArray[Any] | None) -> None:
         """Lay out and compute the weights after the pairs of the bundles have changed."""
         for bundle in self.owned:
             self._timed(self._core.lay_out, bundle)
-        self._make_bundle_states()
+        self._make_bundle_states(constant)
 
-    def _make_bundle_states(self) -> None:
+    def _make_bundle_states(self, constant: NDArray[Any] | None) -> None:
+        """Compute the weights; those of the constant feature are given if they are held."""
         self._sums = self._alpha_sums()
         if self._shared:
             self._keep_to_budgets()
-        norms = {b: self._timed(self._core.make_bundle_state, b, self._sums) for b in self.owned}
-        squared = {b: float(squares.sum()) for b, squares in norms.items()}
-        self._half_norm = sum_over_bundles(self._comm, squared) / 2
-        own = np.zeros(self._problem.n_classes)
-        for bundle, squares in norms.items():
-            own[self._bundle_of == bundle] = np.sqrt(squares)
-        self._norms = self._comm.allreduce(own, "max")
+        made = {b: self._timed(self._core.make_bundle_state, b, self._sums) for b in self.owned}
+        features = sum_over_bundles(self._comm, {b: float(m[0].sum()) for b, m in made.items()})
+        mine = np.full((2, self._problem.n_classes), -np.inf)
+        for bundle, numbers in made.items():
+            mine[:, self._bundle_of == bundle] = numbers
+        squares, made_constant = self._comm.allreduce(mine, "max")
+        self._hold(constant if constant is not None and self._intercept.holds else made_constant)
+        held = np.square(self._constant, dtype=np.float64)
+        self._norms = np.sqrt(squares + held)
+        constants = float(held.sum()), float(np.square(made_constant).sum())
+        self._half_norms = (features + constants[0]) / 2, (features + constants[1]) / 2
         self._round = 0
+
+    def _hold(self, constant: NDArray[Any]) -> None:
+        """Put weights of the constant feature into the bundle states, which are at their owners."""
+        self._constant = np.asarray(constant, dtype=self._problem.X.dtype)
+        for bundle in self.owned:
+            self._core.put_bias(bundle, self._constant[self._bundle_of == bundle])
 
     def _alpha_sums(self) -> NDArray[np.float64]:
         n, parts = len(self._problem.y), {}
@@ -218,19 +229,32 @@ class RankWorkspace:
                 self._timed(
                     self._core.build, a, b, list(here[a]), list(here[b]), r == self._within_round
                 )
+        self._intercept.arrange()
         self._passes += 1  # another order of visits than in the phase before
 
-    def run_pass(self, rule: _core.VisitRule, _settle: bool) -> PassSummary:
-        """Run all rounds, from the first one on. The intercept moves with the samples.
+    def run_pass(self, rule: _core.VisitRule, settle: bool) -> PassSummary:
+        """Move the intercept (``settle``) and run all rounds, from the first one on.
 
         Forwards and backwards in turn would spare the way from the last round to the first, but an
-        intercept, which all samples share, then settles slowly: 16 bundles and 1,139 classes took
+        intercept that moves with the samples then settles slowly: 16 bundles and 1,139 classes took
         174 passes instead of 89.
         """
+        intercept = self._intercept
+        self._move_to_round(0)
+        if settle and intercept.heights:
+            self._hold(intercept.moved(rule, self._constant))
+        summary = self._run_rounds(rule)
+        intercept.passed(rule.everything and summary.complete)
+        if settle and intercept.holds:
+            self._move_to_round(0)
+            rest = float(np.square(self._constant - intercept.made()).sum())
+            summary = summary._replace(gap=summary.gap + rest / 2)
+        return summary
+
+    def _run_rounds(self, rule: _core.VisitRule) -> PassSummary:
         last = len(self._placement.rounds) - 1
         # A sample is seen once per bundle that it meets: each time with a share of its gap.
         rule = rule.with_gaps_times(1.0 / min(4, self.bundles))
-        self._move_to_round(0)
         self._passes += 1
         seen: dict[tuple[int, int], tuple[float, float]] = {}
         complete = True
@@ -290,7 +314,7 @@ class RankWorkspace:
         for bundle in self.owned:
             self._core.unpack_alpha(bundle)
         self._collect()
-        self._make_bundle_states()
+        self._make_bundle_states(self._constant)
 
     def _collect(self) -> None:
         """Bring the dual variables that stay in meetings to the owners of their bundles."""
@@ -306,16 +330,16 @@ class RankWorkspace:
                 self._core.put_alpha(int(number[0]), pair, value)
 
     def scan(self, capacity: int, idle: float, exact: bool = False) -> Scan:
-        return self._scanner.scan(self._sums, self._norms, self._half_norm, capacity, idle, exact)
+        return self._scanner.scan(self._sums, self._norms, self._half_norms, capacity, idle, exact)
 
     def scale(self, factor: float) -> None:
         for bundle in self.owned:
             self._core.scale(bundle, np.full(len(self._problem.y), factor))
-        self._make_bundle_states()
+        self._make_bundle_states(self._constant * self._problem.X.dtype.type(factor))
 
-    def merge_found(self, _drawn: int) -> None:
-        self._scanner.merge_found()
-        self._settle()
+    def merge_found(self, drawn: int) -> None:
+        self._scanner.merge_found(drawn, self._seed)
+        self._make_weights(self._constant)
 
     @property
     def active_pairs(self) -> int:
@@ -334,21 +358,19 @@ class RankWorkspace:
         held = None if self._comm.size == 1 else classes[order]
         return Weights(stacked.coef[order], stacked.constant[order], held)
 
-    def snapshot(self) -> Columns:
-        return {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.owned}
+    def snapshot(self) -> Snapshot:
+        columns = {b: tuple(np.array(part) for part in self._core.columns(b)) for b in self.owned}
+        return columns, self._constant
 
-    def restore(self, snapshot: Columns | Lists) -> None:
+    def restore(self, snapshot: Snapshot | Lists) -> None:
         """Come back to a snapshot, perhaps from before the classes were divided."""
         if isinstance(snapshot, Lists):
             self.begin(snapshot)
-            if snapshot.constant is not None:  # which its certificate has
-                for bundle in self.owned:
-                    constant = snapshot.constant[self._bundle_of == bundle]
-                    self._core.put_bias(bundle, constant)
-            return
-        for bundle, parts in snapshot.items():
-            self._core.set_columns(bundle, *parts)
-        self._settle()
+        else:
+            columns, constant = snapshot
+            for bundle, parts in columns.items():
+                self._core.set_columns(bundle, *parts)
+            self._make_weights(constant)
 
     def lists(self) -> Lists | None:
         """Return all dual variables, where this process has them all."""
@@ -364,7 +386,8 @@ class RankWorkspace:
         sample, cls, alpha, foreign = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.lexsort((cls, foreign, sample))
         slot_begin = np.concatenate([[0], np.cumsum(np.bincount(sample, minlength=n))])
-        return Lists(slot_begin.astype(np.int64), cls[order].astype(np.int32), alpha[order])
+        slots = slot_begin.astype(np.int64), cls[order].astype(np.int32), alpha[order]
+        return Lists(*slots, self._constant)
 
     # Parts of checkpoints keep their first names: "luggage" for bundle states, "fixture" for
     # meetings, "league" for the partition.
@@ -379,11 +402,13 @@ class RankWorkspace:
         for a, b in self._placement.meetings():
             parts[f"fixture-{a}-{b}"] = _named(_MEETING_STATE, self._core.meeting_state(a, b))
         if self._comm.rank == 0:
-            parts["league"] = {"bundle_of": self._bundle_of}
-        return {"round": self._round, "passes": self._passes}, parts
+            parts["league"] = {"bundle_of": self._bundle_of, "constant": self._constant}
+        position = {"round": self._round, "passes": self._passes}
+        return position | {"heights": self._intercept.heights}, parts
 
     def resume(self, position: Mapping[str, int], checkpoint: Checkpoint) -> None:
-        self._set_partition(np.array(checkpoint.part("league")["bundle_of"]))
+        league = checkpoint.part("league")
+        self._set_partition(np.array(league["bundle_of"]))
         for bundle in self.owned:
             part = checkpoint.part(f"columns-{bundle}")
             self._core.set_columns(bundle, *(part[name] for name in _COLUMNS))
@@ -391,18 +416,31 @@ class RankWorkspace:
         self.arrange()
         for a, b in self._placement.meetings():
             part = checkpoint.part(f"fixture-{a}-{b}")
-            self._core.restore_meeting(a, b, *(part[name] for name in _MEETING_STATE))
+            self._core.restore_meeting(a, b, *(part.get(name) for name in _MEETING_STATE))
         self._round, self._passes = position["round"], position["passes"]
         for bundle in self._placement.at(self._round):
             part = checkpoint.part(f"luggage-{bundle}")
             self._core.unpack(bundle, *(part[name] for name in _BUNDLE_STATE))
+        self._intercept.heights = bool(position.get("heights"))
+        if "constant" in league:
+            self._constant = np.array(league["constant"])
+        elif self._intercept.holds:  # it moved with the samples
+            self._move_to_round(0)
+            self._hold(self._intercept.made())
 
-    def snapshot_parts(self, name: str, snapshot: Columns) -> dict[str, Part]:
-        return {f"{name}-{b}": _named(_COLUMNS, columns) for b, columns in snapshot.items()}
+    def snapshot_parts(self, name: str, snapshot: Snapshot) -> dict[str, Part]:
+        columns, constant = snapshot
+        parts = {f"{name}-{b}": _named(_COLUMNS, kept) for b, kept in columns.items()}
+        if self._comm.rank == 0 and constant is not None:
+            parts[f"{name}-constant"] = {"constant": constant}
+        return parts
 
-    def snapshot_from(self, name: str, checkpoint: Checkpoint) -> Columns:
+    def snapshot_from(self, name: str, checkpoint: Checkpoint) -> Snapshot:
         parts = {b: checkpoint.part(f"{name}-{b}") for b in self.owned}
-        return {b: tuple(np.array(part[k]) for k in _COLUMNS) for b, part in parts.items()}
+        columns = {b: tuple(np.array(part[k]) for k in _COLUMNS) for b, part in parts.items()}
+        if f"{name}-constant" not in checkpoint.names:  # the intercept moved with the samples
+            return columns, None
+        return columns, np.array(checkpoint.part(f"{name}-constant")["constant"])
 
 
 Workspace: TypeAlias = LocalWorkspace | RankWorkspace

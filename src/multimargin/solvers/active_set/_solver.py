@@ -95,28 +95,23 @@ class ActiveSetSolver(RowStart):
         if bundles is None:
             bundles = default_bundles(self._comm.size, self._checkpoints is not None)
         self._workspace = self._new_workspace(bundles)
+        # The constant feature by which samples couple: none where the intercept is held.
+        self._shared_bias = 0.0 if self._stopping.by_gap else problem.bias
         self._classes_needed = _classes_needed(problem, self._shared_bias)
-        self._cosines: dict[float, float] = {}  # by the constant feature
+        self._mean_cosine: float | None = None
 
     def _new_workspace(self, bundles: int | None) -> Workspace:
-        options = (self._threads, self._seed, self._isa)
+        # Without a duality gap, what an intercept that is held lacks could not be told.
+        options = (self._threads, self._seed, self._isa, self._stopping.by_gap)
         if bundles is None:
-            # Without a duality gap, what an intercept that is held lacks could not be told.
-            return LocalWorkspace(self._problem, *options, self._stopping.by_gap)
+            return LocalWorkspace(self._problem, *options)
         limited = self._limits.time_limit is not None
         return RankWorkspace(self._problem, self._comm, bundles, *options, limited=limited)
 
     def _cosine(self) -> float:
-        bias = self._shared_bias
-        if bias not in self._cosines:
-            self._cosines[bias] = mean_cosine(self._problem.X, bias, self._seed)
-        return self._cosines[bias]
-
-    @property
-    def _shared_bias(self) -> float:
-        """The constant feature by which samples couple; 0 where the intercept is held."""
-        held = not self._workspace.divided and self._stopping.by_gap
-        return 0.0 if held else self._problem.bias
+        if self._mean_cosine is None:
+            self._mean_cosine = mean_cosine(self._problem.X, self._shared_bias, self._seed)
+        return self._mean_cosine
 
     def _run(self, start: Start | None) -> Solution:
         assert start is None or isinstance(start, Alpha)
@@ -241,7 +236,7 @@ class ActiveSetSolver(RowStart):
             present = self._workspace.lists()
             assert present is not None
             self._workspace = self._new_workspace(plan.bundles)
-            self._workspace.begin(present._replace(constant=None))
+            self._workspace.begin(present)
             plan = self._planned()
         self._plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
         self._workspace.arrange()
