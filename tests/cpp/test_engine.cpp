@@ -34,9 +34,9 @@ constexpr Quiet kNever{-std::numeric_limits<double>::infinity(), -1};
 template <class T, class I>
 std::unique_ptr<Engine<T, I>> make_engine(const Problem<T, I>& p, double bias, Isa isa, int threads,
                                           Formulation formulation = Formulation::weston_watkins,
-                                          bool hold_intercept = true) {
+                                          Intercept intercept = Intercept::held) {
   return std::make_unique<Engine<T, I>>(p.samples(static_cast<T>(bias)), formulation, isa, threads,
-                                        42, hold_intercept);
+                                        42, intercept);
 }
 
 template <class T, class I>
@@ -172,7 +172,7 @@ void converges(double bias, Isa isa, const Plan& plan) {
 template <class T, class I>
 void dual_rises(double bias, const Plan& plan, int threads) {
   const auto p = test::random_problem<T, I>(150, 30, 6);
-  const auto engine = make_engine(p, bias, best_isa(), threads, plan.formulation, false);
+  const auto engine = make_engine(p, bias, best_isa(), threads, plan.formulation, Intercept::moves);
   engine->start_from_centroids(6, 500);
   double before = engine->scan(3, T(0)).dual;
   const double first = before;

@@ -166,7 +166,9 @@ class ActiveSetSolver(RowStart):
         lists, problem = self._workspace.lists(), self._problem
         if lists is None:
             return None
-        return Alpha(problem.formulation, *lists[:3], problem.box, constant=lists.constant)
+        value = lists.alpha if lists.balanced is None else lists.balanced
+        kept = (lists.slot_begin, lists.cls, value, problem.box)
+        return Alpha(problem.formulation, *kept, constant=lists.constant)
 
     def _snapshot(self) -> Any:
         return self._workspace.snapshot()
@@ -193,8 +195,9 @@ class ActiveSetSolver(RowStart):
         n, k = len(problem.y), problem.n_classes
         if start is not None:
             start = start.without_zeros(problem)
-            # For another C the variables move, and the intercept with them.
-            held = start.constant if np.array_equal(start.box, problem.box) else None
+            # For another C the variables move, and the intercept with them, if they make it.
+            same = problem.free_intercept or np.array_equal(start.box, problem.box)
+            held = start.constant if same else None
             lists = Lists(start.slot_begin, start.cls, start.scaled_to(problem), held)
             self._workspace.begin(lists)
         elif k <= _FEW_CLASSES and k * pair_bytes(problem.X) <= _ALL_ACTIVE_BYTES:
@@ -251,7 +254,8 @@ class ActiveSetSolver(RowStart):
             max(1, round(share * len(problem.y))),
             load.work,
             dense=self._dense,
-            may_divide=problem.facts.separable and not self._workspace.divided,
+            may_divide=problem.facts.separable
+            and not (self._workspace.divided or problem.free_intercept),
         )
 
     def _work_inside(self, phase: Phase) -> str:

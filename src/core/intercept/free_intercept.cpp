@@ -1,0 +1,94 @@
+#include "intercept/free_intercept.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <cstdlib>
+
+#include "common/rounding.hpp"
+#include "common/types.hpp"
+#include "intercept/balance.hpp"
+
+namespace multimargin {
+
+namespace {
+
+// B^2 of proximal steps, over the mean curvature of samples.
+const double kSquare = getenv("FS")?atof(getenv("FS")):100;
+// The same for balancing, which needs less caution: it solves a convex problem to the end.
+const double kBalanceSquare = 1e6;
+// The share of the passes' gap that may be charged.
+constexpr double kCharged = 0.01;
+// The least imbalance asked for, over the sum of alpha, in units of rounding.
+constexpr double kLeast = 0.2;
+
+double total_of(const std::vector<double>& s) {
+  double sum = 0;
+  for (const double each : s) sum += std::abs(each);
+  return sum;
+}
+
+}  // namespace
+
+template <class T>
+template <class I>
+FreeIntercept<T>::FreeIntercept(const Samples<T, I>& samples, const SolverKernels<double>& kernels,
+                                const std::vector<T>& norm2, const std::vector<T>& curvature)
+    : kernels_(kernels), terms_(static_cast<double>(samples.X.rows + samples.n_classes) + 16) {
+  std::vector<double> boxes(samples.n_classes, 0.0);
+  for (std::int64_t i = 0; i < samples.X.rows; ++i) {
+    const auto box = static_cast<double>(samples.box[i]);
+    boxes[samples.y[i]] += box;
+    norm_ = std::max(norm_, std::sqrt(static_cast<double>(norm2[i])));
+    square_ += static_cast<double>(curvature[i]);
+    // At first that of zero weights.
+    primal_ += box * kernels.empty_loss(samples.most_asked(i), samples.total_asked(i));
+  }
+  square_ *= kSquare / static_cast<double>(samples.X.rows);
+  least_box_ = *std::min_element(boxes.begin(), boxes.end());
+}
+
+template <class T>
+double FreeIntercept<T>::gap(const std::vector<double>& s) const {
+  double sum = 0;
+  for (std::size_t c = 0; c < s.size(); ++c)
+    sum += s[c] * s[c] / (1 / square_ + (diagonal_.empty() ? 0 : diagonal_[c]));
+  return sum / 2;
+}
+
+template <class T>
+bool FreeIntercept<T>::balance(const InterceptView<T>& view, const std::vector<T>& b, double gap,
+                               T* alpha, Team& team) const {
+  double sum = 0;
+  for (std::int64_t i = 0; i < view.samples; ++i)
+    sum += static_cast<double>(alpha[view.slot_begin[i]]);
+  const double enough =
+      std::max(kCharged * gap / half_spread(), kLeast * unit_roundoff<T>() * sum);
+  return multimargin::balance(view, kernels_, b, kBalanceSquare / kSquare * square_, enough, alpha,
+                              team);
+}
+
+template <class T>
+double FreeIntercept<T>::half_spread() const {
+  const double part =
+      least_box_ > 0 ? primal_ / least_box_ : std::numeric_limits<double>::infinity();
+  return 0.5 * (1 + 1e-6) * (part + 2 * std::sqrt(primal_) * norm_);  // the factor: for rounding
+}
+
+template <class T>
+double FreeIntercept<T>::charge(double primal, const std::vector<double>& s, double alpha_sum) {
+  primal_ = std::min(primal_, primal);
+  // Each term of alpha is added up twice, with so many others.
+  const double imbalance = total_of(s) + 2 * terms_ * unit_roundoff<double>() * alpha_sum;
+  return imbalance > 0 ? half_spread() * imbalance : 0;
+}
+
+template class FreeIntercept<float>;
+template class FreeIntercept<double>;
+#define MM_INSTANTIATE(T, I)                                                                  \
+  template FreeIntercept<T>::FreeIntercept(const Samples<T, I>&, const SolverKernels<double>&, \
+                                           const std::vector<T>&, const std::vector<T>&);
+MM_FOR_TYPES(MM_INSTANTIATE)
+#undef MM_INSTANTIATE
+
+}  // namespace multimargin
