@@ -29,8 +29,8 @@ class PyEngine {
            std::uint64_t seed, Intercept intercept)
       : samples_(samples) {
     nb::gil_scoped_release unlock;
-    engine_ = std::make_unique<Engine<T, I>>(samples_.view(), formulation, isa, threads, seed,
-                                             intercept);
+    engine_ =
+        std::make_unique<Engine<T, I>>(samples_.view(), formulation, isa, threads, seed, intercept);
     engine_->set_stop([this] { return interrupt_.stop(); });
     engine_->set_abort([this] { return interrupt_.interrupted(); });
   }

@@ -71,8 +71,8 @@ class Engine {
   // Forgets pairs with alpha = 0 and no violation, adds the violators of the last scan, and to each
   // sample up to `drawn` classes by lot.
   void merge_found(std::int32_t drawn);
-  // Recomputes the weights of all features from alpha. With a free intercept the next scan certifies
-  // the primal of these weights, and the dual of balanced() variables near alpha.
+  // Recomputes the weights of all features from alpha. With a free intercept the next scan
+  // certifies the primal of these weights, and the dual of balanced() variables near alpha.
   void recompute();
 
   // --- moving
@@ -145,7 +145,7 @@ class Engine {
   std::optional<FreeIntercept<T>> free_;
   std::optional<DualPoint<T>> balanced_;
   double pass_gap_ = std::numeric_limits<double>::infinity();  // of the last pass
-  double empty_value_ = 0;    // primal = dual contribution of samples without entries
+  double empty_value_ = 0;  // primal = dual contribution of samples without entries
   ActiveSet<T> active_;
   bool heights_ = false;  // whether all samples were visited since the last assign()
   Visits visits_;

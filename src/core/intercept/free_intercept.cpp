@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <cstdlib>
 
 #include "common/rounding.hpp"
 #include "common/types.hpp"
@@ -14,9 +13,9 @@ namespace multimargin {
 namespace {
 
 // B^2 of proximal steps, over the mean curvature of samples.
-const double kSquare = getenv("FS")?atof(getenv("FS")):100;
+constexpr double kSquare = 10;
 // The same for balancing, which needs less caution: it solves a convex problem to the end.
-const double kBalanceSquare = 1e6;
+constexpr double kBalanceSquare = 1e6;
 // The share of the passes' gap that may be charged.
 constexpr double kCharged = 0.01;
 // The least imbalance asked for, over the sum of alpha, in units of rounding.
@@ -62,8 +61,7 @@ bool FreeIntercept<T>::balance(const InterceptView<T>& view, const std::vector<T
   double sum = 0;
   for (std::int64_t i = 0; i < view.samples; ++i)
     sum += static_cast<double>(alpha[view.slot_begin[i]]);
-  const double enough =
-      std::max(kCharged * gap / half_spread(), kLeast * unit_roundoff<T>() * sum);
+  const double enough = std::max(kCharged * gap / half_spread(), kLeast * unit_roundoff<T>() * sum);
   return multimargin::balance(view, kernels_, b, kBalanceSquare / kSquare * square_, enough, alpha,
                               team);
 }
@@ -85,7 +83,7 @@ double FreeIntercept<T>::charge(double primal, const std::vector<double>& s, dou
 
 template class FreeIntercept<float>;
 template class FreeIntercept<double>;
-#define MM_INSTANTIATE(T, I)                                                                  \
+#define MM_INSTANTIATE(T, I)                                                                   \
   template FreeIntercept<T>::FreeIntercept(const Samples<T, I>&, const SolverKernels<double>&, \
                                            const std::vector<T>&, const std::vector<T>&);
 MM_FOR_TYPES(MM_INSTANTIATE)

@@ -72,11 +72,10 @@ std::vector<double> move_intercept(const InterceptView<T>& view, const SolverKer
   return term.free ? responses.diagonal() : std::vector<double>();
 }
 
-#define MM_INTERCEPT(T)                                                                       \
-  template std::vector<double> intercept_of<T>(const InterceptView<T>&, double, Team&);       \
-  template std::vector<double> move_intercept<T>(const InterceptView<T>&,                     \
-                                                 const SolverKernels<T>&,                     \
-                                                 const InterceptTerm&, std::vector<T>&, T*, T*, \
+#define MM_INTERCEPT(T)                                                                            \
+  template std::vector<double> intercept_of<T>(const InterceptView<T>&, double, Team&);            \
+  template std::vector<double> move_intercept<T>(const InterceptView<T>&, const SolverKernels<T>&, \
+                                                 const InterceptTerm&, std::vector<T>&, T*, T*,    \
                                                  Team&);
 MM_INTERCEPT(float)
 MM_INTERCEPT(double)

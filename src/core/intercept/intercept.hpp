@@ -17,8 +17,9 @@
 //   (I + B^2 L) step = B^2 s - b,
 // by conjugate gradients, and as far along the step as the slope of psi is negative.
 //
-// A free intercept (free_intercept.hpp) is in no term of the primal. Moving it is then a step of the
-// proximal point method: the present b is the centre of |b|^2 / (2 B^2) in psi, and B a constant.
+// A free intercept (free_intercept.hpp) is in no term of the primal. Moving it is then a step of
+// the proximal point method: the present b is the centre of |b|^2 / (2 B^2) in psi, and B a
+// constant.
 #pragma once
 
 #include <cstdint>

@@ -53,9 +53,8 @@ void FreeClasses::add_diagonal(double* out) const {
 }
 
 std::vector<double> Responses::diagonal() {
-  return sums_([&](std::int64_t p, std::int64_t, std::int64_t, double* out) {
-    free_[p].add_diagonal(out);
-  });
+  return sums_(
+      [&](std::int64_t p, std::int64_t, std::int64_t, double* out) { free_[p].add_diagonal(out); });
 }
 
 std::vector<double> Responses::newton_step(std::vector<double> r, double square) {

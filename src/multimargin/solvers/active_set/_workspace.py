@@ -132,6 +132,7 @@ class LocalWorkspace:
     def lists(self) -> Lists:
         balanced = self._engine.balanced()
         kept = balanced if len(balanced) else self._balanced
-        return Lists(*self._engine.alpha(), self._engine.w_bias(), kept)
+        slot_begin, cls, alpha = self._engine.alpha()
+        return Lists(slot_begin, cls, alpha, self._engine.w_bias(), kept)
 
     restore, snapshot = begin, lists
