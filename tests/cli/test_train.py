@@ -61,8 +61,8 @@ def test_a_free_intercept_reaches_the_estimator(folder, capfd):
     assert main(["train", "train.svm", "m", "--quiet", "--free-intercept"]) == 0
     model = load_model("m")
     assert model.fit_intercept == "free" and np.any(model.intercept_)
-    assert main(["train", "train.svm", "m", "--free-intercept", "--no-intercept"]) == 2
-    assert main(["train", "train.svm", "m", "--free-intercept", "--checkpoint", "c"]) == 2
+    assert main(["train", "train.svm", "m", "--free-intercept", "--no-intercept"]) == 1
+    assert main(["train", "train.svm", "m", "--free-intercept", "--checkpoint", "c"]) == 1
     assert "--free-intercept does not work with --checkpoint" in capfd.readouterr().err
 
 
