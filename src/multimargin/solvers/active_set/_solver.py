@@ -195,11 +195,11 @@ class ActiveSetSolver(RowStart):
         n, k = len(problem.y), problem.n_classes
         if start is not None:
             start = start.without_zeros(problem)
-            # For another C the variables move, and the intercept with them, if they make it.
-            same = problem.free_intercept or np.array_equal(start.box, problem.box)
-            held = start.constant if same else None
-            lists = Lists(start.slot_begin, start.cls, start.scaled_to(problem), held)
-            self._workspace.begin(lists)
+            # For another C the variables move, the intercept hardly: with that which they make, C up
+            # and down took 13 and 3.5 s instead of 6.8 and 2.7 (Crammer-Singer, 1,139 classes), and
+            # 26 and 131 instead of 29 and 17 (Weston-Watkins).
+            scaled = start.scaled_to(problem)
+            self._workspace.begin(Lists(start.slot_begin, start.cls, scaled, start.constant))
         elif k <= _FEW_CLASSES and k * pair_bytes(problem.X) <= _ALL_ACTIVE_BYTES:
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
             others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
