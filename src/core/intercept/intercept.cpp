@@ -51,7 +51,9 @@ std::vector<double> move_intercept(const InterceptView<T>& view, const SolverKer
       ResponseBlock<T> block(work[part], slots, view.cls[own], view.box[i], view.norm2[i]);
       for (std::int64_t p = own + 1; p < own + slots; ++p) {
         const T m = view.margin(p, own, at[view.cls[p]] - at[block.own], block.k);
-        if (!view.resting[p] || m > 0) block.add(view.cls[p], m, view.alpha[p]);
+        if (view.resting[p] && !(m > 0)) continue;
+        view.resting[p] = 0;  // or its next visit would not do what is expected of it here
+        block.add(view.cls[p], m, view.alpha[p]);
       }
       if (block.size == 0) return;
       const Report<T> report = block.solve(kernels, free, out);

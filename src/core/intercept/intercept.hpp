@@ -38,9 +38,9 @@ struct InterceptView {
   const std::int32_t* cls;         // slot 0 of each sample: its own class
   const T* alpha;                  // slot 0: the sum of the others
   const T* height;                 // see Slots
-  const std::uint8_t* resting;
-  const T* box;    // [n]
-  const T* norm2;  // [n] k_i
+  std::uint8_t* resting;           // slots that must answer wake
+  const T* box;                    // [n]
+  const T* norm2;                  // [n] k_i
   std::int32_t n_classes;
 
   // Of slot p of the sample whose slots begin at `own`; more: b of its class less b of the own one.

@@ -48,6 +48,16 @@ def test_the_optimum_is_that_of_an_intercept_that_moves_with_the_samples(
 
 
 @pytest.mark.parametrize("formulation", ["ww", "cs"])
+def test_classes_that_rest_answer_to_the_intercept(formulation):
+    """Classes with many samples: passes over those that are due must do what the step expects."""
+    X, y = make_hierarchical_text(6000, 600, 100, words_per_sample=12, random_state=1)
+    X, y = as_core_csr(X.astype(np.float32)), np.unique(y, return_inverse=True)[1].astype(np.int32)
+    problem = Problem(X, y, np.ones(len(y), np.float32), int(y.max()) + 1, 1.0, formulation)
+    found = solve(problem, GapStopping(0.01))
+    assert found.converged and found.passes < 150  # 250 and more if they go on resting
+
+
+@pytest.mark.parametrize("formulation", ["ww", "cs"])
 def test_a_run_without_a_gap_does_not_hold_it(formulation):
     found = solve(problem_of(formulation), ViolationStopping(0.01))
     assert found.converged
