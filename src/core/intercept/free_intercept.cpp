@@ -12,7 +12,8 @@ namespace multimargin {
 
 namespace {
 
-// B^2 of proximal steps, over the mean curvature of samples.
+// B^2 of proximal steps, over the mean curvature of samples. With 0.2, 1, 10 and 100 Weston-Watkins
+// took 37, 38, 35 and 37 s on 12,582 classes, and 1.1 s each on 1,139.
 constexpr double kSquare = 10;
 // The same for balancing, which needs less caution: it solves a convex problem to the end.
 constexpr double kBalanceSquare = 1e6;
@@ -39,19 +40,23 @@ FreeIntercept<T>::FreeIntercept(const Samples<T, I>& samples, const SolverKernel
     const auto box = static_cast<double>(samples.box[i]);
     boxes[samples.y[i]] += box;
     norm_ = std::max(norm_, std::sqrt(static_cast<double>(norm2[i])));
-    square_ += static_cast<double>(curvature[i]);
+    curvature_ += static_cast<double>(curvature[i]) / static_cast<double>(samples.X.rows);
     // At first that of zero weights.
     primal_ += box * kernels.empty_loss(samples.most_asked(i), samples.total_asked(i));
   }
-  square_ *= kSquare / static_cast<double>(samples.X.rows);
   least_box_ = *std::min_element(boxes.begin(), boxes.end());
+}
+
+template <class T>
+InterceptTerm FreeIntercept<T>::term() const {
+  return {1, kSquare * curvature_, true};
 }
 
 template <class T>
 double FreeIntercept<T>::gap(const std::vector<double>& s) const {
   double sum = 0;
   for (std::size_t c = 0; c < s.size(); ++c)
-    sum += s[c] * s[c] / (1 / square_ + (diagonal_.empty() ? 0 : diagonal_[c]));
+    sum += s[c] * s[c] / (1 / term().square + (diagonal_.empty() ? 0 : diagonal_[c]));
   return sum / 2;
 }
 
@@ -62,8 +67,7 @@ bool FreeIntercept<T>::balance(const InterceptView<T>& view, const std::vector<T
   for (std::int64_t i = 0; i < view.samples; ++i)
     sum += static_cast<double>(alpha[view.slot_begin[i]]);
   const double enough = std::max(kCharged * gap / half_spread(), kLeast * unit_roundoff<T>() * sum);
-  return multimargin::balance(view, kernels_, b, kBalanceSquare / kSquare * square_, enough, alpha,
-                              team);
+  return multimargin::balance(view, kernels_, b, kBalanceSquare * curvature_, enough, alpha, team);
 }
 
 template <class T>

@@ -1,9 +1,8 @@
 // An intercept that is not regularised:
 //   primal  min over W, b   1/2 |W|^2 + sum_i U_i loss_i(W x_i + b)
-//   dual    max over alpha  sum_ic D_ic a_ic - 1/2 |W(alpha)|^2,  alpha in its bounds,  s(alpha) =
-//   0
-// with s from intercept.hpp, whose entries always add up to zero. b is held and moved as any
-// intercept is; before a certificate alpha is balanced, see balance.hpp.
+//   dual    max over alpha  sum_ic D_ic a_ic - 1/2 |W(alpha)|^2,  s(alpha) = 0,
+// alpha in its bounds, with s from intercept.hpp, whose entries always add up to zero. b is held
+// and moved as any intercept is; before a certificate alpha is balanced, see balance.hpp.
 //
 // What rounding leaves of s is charged to the dual. For any alpha in its bounds and any W, b
 //   primal(W, b) >= sum D a - 1/2 |W(alpha)|^2 - b.s(alpha),
@@ -16,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "active_set/kernels.hpp"
@@ -35,7 +35,7 @@ class FreeIntercept {
                 const std::vector<T>& norm2, const std::vector<T>& curvature);
 
   // For move_intercept().
-  InterceptTerm term() const { return {1, square_, true}; }
+  InterceptTerm term() const;
   // Takes the diagonal of L when the intercept has moved.
   void moved(std::vector<double> diagonal) { diagonal_ = std::move(diagonal); }
   // About what it costs to balance alpha, from its s.
@@ -53,7 +53,7 @@ class FreeIntercept {
   double half_spread() const;  // of b at the optimum, at most
 
   SolverKernels<double> kernels_;
-  double square_ = 0;     // of proximal steps
+  double curvature_ = 0;  // mean
   double terms_;          // in a sum over samples
   double least_box_ = 0;  // of the sums of U_i over classes
   double norm_ = 0;       // max |x_i|

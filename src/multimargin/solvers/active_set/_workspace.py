@@ -101,7 +101,8 @@ class LocalWorkspace:
         """Multiply all dual variables, and so the weights, by a number between 0 and 1."""
         lists, by = self.lists(), self._problem.X.dtype.type(factor)
         assert lists.constant is not None
-        self.begin(lists._replace(alpha=lists.alpha * by, constant=lists.constant * by))
+        value = lists.alpha if lists.balanced is None else lists.balanced
+        self.begin(Lists(*lists[:2], value * by, lists.constant * by))
 
     def load(self) -> Load:
         problem = self._problem
