@@ -44,7 +44,12 @@ FreeIntercept<T>::FreeIntercept(const Samples<T, I>& samples, const SolverKernel
     // At first that of zero weights.
     primal_ += box * kernels.empty_loss(samples.most_asked(i), samples.total_asked(i));
   }
-  least_box_ = *std::min_element(boxes.begin(), boxes.end());
+  least_box_ = std::numeric_limits<double>::infinity();
+  for (std::int32_t c = 0; c < samples.n_classes; ++c)
+    if (boxes[c] > 0)
+      least_box_ = std::min(least_box_, boxes[c]);
+    else
+      without_.push_back(c);
 }
 
 template <class T>
@@ -72,17 +77,18 @@ bool FreeIntercept<T>::balance(const InterceptView<T>& view, const std::vector<T
 
 template <class T>
 double FreeIntercept<T>::half_spread() const {
-  const double part =
-      least_box_ > 0 ? primal_ / least_box_ : std::numeric_limits<double>::infinity();
-  return 0.5 * (1 + 1e-6) * (part + 2 * std::sqrt(primal_) * norm_);  // the factor: for rounding
+  return 0.5 * (1 + 1e-6) *
+         (primal_ / least_box_ + 2 * std::sqrt(primal_) * norm_);  // the factor: for rounding
 }
 
 template <class T>
 double FreeIntercept<T>::charge(double primal, const std::vector<double>& s, double alpha_sum) {
   primal_ = std::min(primal_, primal);
+  for (const std::int32_t c : without_)
+    if (s[c] != 0) return std::numeric_limits<double>::infinity();
   // Each term of alpha is added up twice, with so many others.
   const double imbalance = total_of(s) + 2 * terms_ * unit_roundoff<double>() * alpha_sum;
-  return imbalance > 0 ? half_spread() * imbalance : 0;
+  return half_spread() * imbalance;
 }
 
 template class FreeIntercept<float>;

@@ -11,7 +11,8 @@
 // margin, and D >= 0, so that U_i (b_c - b_y - (w_y - w_c).x_i), summed over the samples of y, is
 // at most P; and |w_y - w_c| <= sqrt(2 |W|^2) <= 2 sqrt(P). Hence
 //   max b - min b <= P / (sum of U_i over class y) + 2 sqrt(P) max_i |x_i|.
-// Should that say nothing (a class without samples), alpha = 0 still has the dual value 0.
+// The b of a class without samples may be as small as it likes: it is left out where all its
+// variables are zero. Where they are not, the dual is that of alpha = 0, which is 0.
 #pragma once
 
 #include <cstdint>
@@ -53,11 +54,12 @@ class FreeIntercept {
   double half_spread() const;  // of b at the optimum, at most
 
   SolverKernels<double> kernels_;
-  double curvature_ = 0;  // mean
-  double terms_;          // in a sum over samples
-  double least_box_ = 0;  // of the sums of U_i over classes
-  double norm_ = 0;       // max |x_i|
-  double primal_ = 0;     // the least that was reached
+  double curvature_ = 0;               // mean
+  double terms_;                       // in a sum over samples
+  double least_box_;                   // of the sums of U_i over classes with samples
+  std::vector<std::int32_t> without_;  // classes without samples
+  double norm_ = 0;                    // max |x_i|
+  double primal_ = 0;                  // the least that was reached
   std::vector<double> diagonal_;
 };
 
