@@ -195,8 +195,8 @@ class ActiveSetSolver(RowStart):
         n, k = len(problem.y), problem.n_classes
         if start is not None:
             start = start.without_zeros(problem)
-            # For another C the variables move, the intercept less. With the one that they make, four
-            # rising C took 8.3 s instead of 5.7, and 3.8 instead of 1.9 (ww and cs, 1,139 classes).
+            # For another C the variables move, the intercept less. With the one that they make,
+            # four rising C took 8.3 s instead of 5.7, and cs 3.8 instead of 1.9 (1,139 classes).
             scaled = start.scaled_to(problem)
             self._workspace.begin(Lists(start.slot_begin, start.cls, scaled, start.constant))
         elif k <= _FEW_CLASSES and k * pair_bytes(problem.X) <= _ALL_ACTIVE_BYTES:
