@@ -26,11 +26,11 @@ template <class T, class I>
 class PyEngine {
  public:
   PyEngine(const PySamples<T, I>& samples, Formulation formulation, Isa isa, int threads,
-           std::uint64_t seed, bool hold_intercept)
+           std::uint64_t seed, Intercept intercept)
       : samples_(samples) {
     nb::gil_scoped_release unlock;
-    engine_ = std::make_unique<Engine<T, I>>(samples_.view(), formulation, isa, threads, seed,
-                                             hold_intercept);
+    engine_ =
+        std::make_unique<Engine<T, I>>(samples_.view(), formulation, isa, threads, seed, intercept);
     engine_->set_stop([this] { return interrupt_.stop(); });
     engine_->set_abort([this] { return interrupt_.interrupted(); });
   }
@@ -92,6 +92,9 @@ class PyEngine {
     return nb::make_tuple(to_numpy(a.slot_begin()), to_numpy(a.cls()), to_numpy(a.alpha()));
   }
 
+  // Variables of the certified dual point, where these are not alpha; else empty.
+  Out<T> balanced() const { return to_numpy(engine_->balanced()); }
+
   // Weights of the constant feature.
   Out<T> w_bias() const { return to_numpy(engine_->active().w_bias()); }
 
@@ -126,18 +129,20 @@ void bind_one(nb::module_& m) {
       .def("extrapolate", &E::extrapolate)
       .def("scan", &E::scan, "capacity"_a, "idle"_a, "exact"_a = false)
       .def("alpha", &E::alpha)
+      .def("balanced", &E::balanced)
       .def("w_bias", &E::w_bias)
       .def("weights", &E::weights)
       .def_prop_ro("active_pairs", &E::active_pairs);
   m.def(
       "engine",
       [](const PySamples<T, I>& samples, const std::string& formulation, int threads,
-         std::uint64_t seed, std::optional<int> isa, bool hold_intercept) {
+         std::uint64_t seed, std::optional<int> isa, bool hold_intercept, bool free_intercept) {
+        const Intercept held = hold_intercept ? Intercept::held : Intercept::moves;
         return new E(samples, formulation_of(formulation), isa_of(isa), threads, seed,
-                     hold_intercept);
+                     free_intercept ? Intercept::free : held);
       },
       "samples"_a, "formulation"_a, "threads"_a, "seed"_a, "isa"_a = nb::none(),
-      "hold_intercept"_a = false);
+      "hold_intercept"_a = false, "free_intercept"_a = false);
 }
 
 void bind_visit_rule(nb::module_& m) {

@@ -57,6 +57,15 @@ def test_train_options_reach_the_estimator(folder):
     assert model.preprocessing_ == {"normalize": "l2", "zero_based": False, "dtype": "float64"}
 
 
+def test_a_free_intercept_reaches_the_estimator(folder, capfd):
+    assert main(["train", "train.svm", "m", "--quiet", "--free-intercept"]) == 0
+    model = load_model("m")
+    assert model.fit_intercept == "free" and np.any(model.intercept_)
+    assert main(["train", "train.svm", "m", "--free-intercept", "--no-intercept"]) == 1
+    assert main(["train", "train.svm", "m", "--free-intercept", "--checkpoint", "c"]) == 1
+    assert "--free-intercept does not work with --checkpoint" in capfd.readouterr().err
+
+
 def test_options_of_some_formulations_reach_the_estimator(folder):
     options = "--formulation ovr --loss squared_hinge --quiet"
     assert main(["train", "train.svm", "m", *options.split()]) == 0

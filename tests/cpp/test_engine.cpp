@@ -21,6 +21,7 @@ struct Plan {
   std::int32_t batch = 1;
   double coupling = 1;
   Formulation formulation = Formulation::weston_watkins;
+  Intercept intercept = Intercept::held;
 };
 
 // When a sample may wait for its next visit.
@@ -34,9 +35,9 @@ constexpr Quiet kNever{-std::numeric_limits<double>::infinity(), -1};
 template <class T, class I>
 std::unique_ptr<Engine<T, I>> make_engine(const Problem<T, I>& p, double bias, Isa isa, int threads,
                                           Formulation formulation = Formulation::weston_watkins,
-                                          bool hold_intercept = true) {
+                                          Intercept intercept = Intercept::held) {
   return std::make_unique<Engine<T, I>>(p.samples(static_cast<T>(bias)), formulation, isa, threads,
-                                        42, hold_intercept);
+                                        42, intercept);
 }
 
 template <class T, class I>
@@ -74,14 +75,14 @@ void check_alpha(const Problem<T, I>& p, const ActiveSet<T>& active, Formulation
 // The primal objective of the exported weights, by definition and in double precision.
 template <class T, class I>
 double naive_primal(const Problem<T, I>& p, Engine<T, I>& engine, double bias,
-                    Formulation formulation) {
+                    Formulation formulation, bool free) {
   const Csr<T, I> X = p.X.view();
   const SparseRows<T> rows = engine.weights();
   const std::vector<T>& constant = engine.active().w_bias();
   std::vector<double> W(p.n_classes * p.X.cols, 0.0);
   double value = 0;
   for (std::int32_t c = 0; c < p.n_classes; ++c) {
-    value += static_cast<double>(constant[c]) * static_cast<double>(constant[c]) / 2;
+    if (!free) value += static_cast<double>(constant[c]) * static_cast<double>(constant[c]) / 2;
     for (std::int64_t k = rows.begin[c]; k < rows.begin[c + 1]; ++k) {
       const double w = static_cast<double>(rows.value[k]);
       CHECK(k == rows.begin[c] || rows.index[k - 1] < rows.index[k]);
@@ -125,7 +126,7 @@ struct Solved {
 template <class T, class I>
 Solved<T> solve(const Problem<T, I>& p, double bias, Isa isa, int threads, const Plan& plan,
                 double target) {
-  const auto engine = make_engine(p, bias, isa, threads, plan.formulation);
+  const auto engine = make_engine(p, bias, isa, threads, plan.formulation, plan.intercept);
   engine->start_from_centroids(4, 200);
   Solved<T> result;
   const Quiet quiet{1e-7, 0};
@@ -146,10 +147,13 @@ Solved<T> solve(const Problem<T, I>& p, double bias, Isa isa, int threads, const
     engine->merge_found(0);
   }
   CHECK(relative_gap(scan) <= target);
-  const double primal = naive_primal(p, *engine, bias, plan.formulation);
+  result.alpha = engine->balanced();
+  const bool free = plan.intercept == Intercept::free;
+  const double primal = naive_primal(p, *engine, bias, plan.formulation, free);
   CHECK(scan.primal >= primal - 4 * slack<T>(primal));  // a bound
   CHECK(scan.primal <= primal + scan.rounding + 4 * slack<T>(primal));
-  result.alpha = engine->active().alpha();
+  const std::vector<T>& alpha = engine->active().alpha();
+  result.alpha.insert(result.alpha.end(), alpha.begin(), alpha.end());
   result.cls = engine->active().cls();
   return result;
 }
@@ -172,7 +176,7 @@ void converges(double bias, Isa isa, const Plan& plan) {
 template <class T, class I>
 void dual_rises(double bias, const Plan& plan, int threads) {
   const auto p = test::random_problem<T, I>(150, 30, 6);
-  const auto engine = make_engine(p, bias, best_isa(), threads, plan.formulation, false);
+  const auto engine = make_engine(p, bias, best_isa(), threads, plan.formulation, Intercept::moves);
   engine->start_from_centroids(6, 500);
   double before = engine->scan(3, T(0)).dual;
   const double first = before;
@@ -306,6 +310,8 @@ void one_kind() {
   converges<T, I>(0.5, best_isa(), {3, 1.0});
   converges<T, I>(0.0, best_isa(), {64, 0.3});
   converges<T, I>(0.0, best_isa(), {1, 1.0, Formulation::crammer_singer});
+  converges<T, I>(1.0, best_isa(), {3, 1.0, Formulation::weston_watkins, Intercept::free});
+  converges<T, I>(1.0, best_isa(), {16, 0.3, Formulation::crammer_singer, Intercept::free});
   for (double bias : {0.0, 1.0})
     for (const Plan& plan :
          {Plan{1, 1.0}, Plan{7, 1.0}, Plan{1000, 1.0}, Plan{7, 1.0, Formulation::crammer_singer}})

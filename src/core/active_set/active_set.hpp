@@ -43,6 +43,7 @@ class ActiveSet {
   const std::vector<std::int64_t>& slot_begin() const { return slots_.begin; }
   const std::vector<std::int32_t>& cls() const { return slots_.cls; }
   const std::vector<T>& alpha() const { return slots_.alpha; }
+  std::vector<T>& alpha() { return slots_.alpha; }
   // Makes room for the heights that visits note.
   void keep_heights() { slots_.height.assign(slots_.cls.size(), T(0)); }
   // The variables, for the intercept.

@@ -20,14 +20,14 @@ constexpr std::int64_t kSamplesPerTask = 512;
 
 template <class T, class I>
 Engine<T, I>::Engine(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads,
-                     std::uint64_t seed, bool hold_intercept)
+                     std::uint64_t seed, Intercept intercept)
     : samples_(samples),
       X_(samples.X),
       y_(samples.y),
       box_(samples.box),
       n_classes_(samples.n_classes),
       bias_(samples.bias),
-      holds_(hold_intercept && samples.bias != 0),
+      holds_(intercept != Intercept::moves && samples.bias != 0),
       seed_(seed),
       isa_(isa),
       solver_(solver_kernels<T>(formulation, isa, is_dense<I>)),
@@ -36,6 +36,10 @@ Engine<T, I>::Engine(const Samples<T, I>& samples, Formulation formulation, Isa 
       norm2_(row_norms(X_, bias_)),
       rows_(X_, frequent_from(n_classes_)) {
   if (holds_) curvature_ = held_curvatures(X_, bias_);
+  if (intercept == Intercept::free) {
+    if (bias_ != 1) throw std::invalid_argument("a free intercept needs the constant feature 1");
+    free_.emplace(samples_, solver_kernels<double>(formulation, isa), norm2_, curvature_);
+  }
   row_.resize(X_.rows + 1);
   for (std::int64_t i = 0; i <= X_.rows; ++i) row_[i] = X_.begin(i);
   empty_value_ = empty_value(solver_, samples_, norm2_);
@@ -51,7 +55,7 @@ void Engine<T, I>::each_task(const Use& use) {
 
 template <class T, class I>
 WorkView<T> Engine<T, I>::view() {
-  if (!active_.has_positions()) recompute();
+  if (!active_.has_positions()) add_up_weights();
   WorkView<T> v{};
   v.x = X_.data;
   v.row = row_.data();
@@ -78,7 +82,7 @@ template <class T, class I>
 void Engine<T, I>::assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
                           std::vector<T> alpha, std::vector<T> w_bias) {
   replace_pairs(std::move(slot_begin), std::move(cls), std::move(alpha));
-  recompute();
+  add_up_weights();
   hold_intercept(std::move(w_bias));
 }
 
@@ -87,7 +91,9 @@ void Engine<T, I>::hold_intercept(std::vector<T> w_bias) {
   if (!holds_) return;
   heights_ = false;
   active_.keep_heights();
-  if (w_bias.empty()) {
+  if (w_bias.empty() && free_) {
+    w_bias.assign(n_classes_, T(0));
+  } else if (w_bias.empty()) {
     const std::vector<double> made = made_intercept();
     w_bias.assign(made.begin(), made.end());
   }
@@ -103,6 +109,7 @@ std::vector<double> Engine<T, I>::made_intercept() {
 template <class T, class I>
 double Engine<T, I>::intercept_gap() {
   const std::vector<double> made = made_intercept();
+  if (free_) return free_->gap(made);
   double sum = 0;
   for (std::size_t c = 0; c < made.size(); ++c) {
     const double rest = static_cast<double>(active_.w_bias()[c]) - made[c];
@@ -118,11 +125,40 @@ void Engine<T, I>::replace_pairs(std::vector<std::int64_t> slot_begin,
   visits_.reset(static_cast<std::size_t>(X_.rows));
   marked_ = std::vector<T>();
   scanned_ = false;
+  balanced_.reset();
   active_.lay_out(rows_.numbered(team_), n_classes_, team_);
 }
 
 template <class T, class I>
 void Engine<T, I>::recompute() {
+  if (free_) balance_alpha();
+  add_up_weights();
+}
+
+template <class T, class I>
+void Engine<T, I>::balance_alpha() {
+  balanced_.reset();
+  std::vector<T> alpha = active_.alpha();
+  if (!free_->balance(intercept_view(), heights_ ? active_.w_bias() : std::vector<T>(), pass_gap_,
+                      active_.alpha().data(), team_))
+    return;
+  add_up_weights();
+  const std::vector<double> norm = active_.squared_norms(team_);
+  balanced_ = dual_point(std::accumulate(norm.begin(), norm.end(), 0.0) / 2);
+  balanced_->alpha = active_.alpha();
+  active_.alpha() = std::move(alpha);
+}
+
+template <class T, class I>
+DualPoint<T> Engine<T, I>::dual_point(double half_norm) {
+  return {{},
+          active_.alpha_sum(samples_.costs) - (1 + norm_rounding<T>()) * half_norm,
+          made_intercept(),
+          active_.alpha_sum(nullptr)};
+}
+
+template <class T, class I>
+void Engine<T, I>::add_up_weights() {
   if (!active_.has_positions()) active_.lay_out(rows_.numbered(team_), n_classes_, team_);
   active_.recompute(rows_.numbered(team_), solver_, team_);
   if (holds_) return;
@@ -192,7 +228,7 @@ void Engine<T, I>::merge_found(std::int32_t drawn) {
   std::vector<T> w_bias = active_.w_bias();
   replace_pairs(std::move(new_begin), std::move(new_cls), std::move(new_alpha));
   // No alpha has changed. Weights of dense rows lie where they lay.
-  if constexpr (!is_dense<I>) recompute();
+  if constexpr (!is_dense<I>) add_up_weights();
   hold_intercept(std::move(w_bias));
 }
 
@@ -201,8 +237,11 @@ void Engine<T, I>::merge_found(std::int32_t drawn) {
 template <class T, class I>
 void Engine<T, I>::settle_intercept(const VisitRule<T>& rule) {
   std::vector<T> gap(X_.rows, T(0)), violation(X_.rows, T(0));
-  move_intercept(intercept_view(), solver_, static_cast<double>(bias_), active_.w_bias(),
-                 gap.data(), violation.data(), team_);
+  const double bias = static_cast<double>(bias_);
+  const InterceptTerm term = free_ ? free_->term() : InterceptTerm{bias, bias * bias, false};
+  std::vector<double> diagonal = move_intercept(intercept_view(), solver_, term, active_.w_bias(),
+                                                gap.data(), violation.data(), team_);
+  if (free_) free_->moved(std::move(diagonal));
   // A sample that was quiet may have to answer.
   for (std::int64_t i = 0; i < X_.rows; ++i)
     if (!is_quiet(rule, gap[i], violation[i])) visits_.wake(static_cast<std::int32_t>(i));
@@ -211,6 +250,7 @@ void Engine<T, I>::settle_intercept(const VisitRule<T>& rule) {
 template <class T, class I>
 PassReport Engine<T, I>::run_pass(const VisitRule<T>& rule, bool settle) {
   settle = settle && holds_;
+  balanced_.reset();
   if (settle && heights_) settle_intercept(rule);
   std::vector<std::int32_t> due;
   visits_.due(rule.everything, Random(seed_, passes_++), due);
@@ -226,6 +266,7 @@ PassReport Engine<T, I>::run_pass(const VisitRule<T>& rule, bool settle) {
                           : pass.alone(v, due, visits_, rule, [this] { return stop_(); });
   if (settle) report.gap += intercept_gap();
   heights_ = heights_ || (rule.everything && report.complete);
+  pass_gap_ = report.gap;
   return report;
 }
 
@@ -278,8 +319,8 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
   double half_held = 0, half_made = 0;  // of the constant feature: in the primal, in the dual
   for (std::int32_t c = 0; c < n_classes_; ++c) {
     const double held = static_cast<double>(active_.w_bias()[c]);
-    half_held += held * held / 2;
-    half_made += made[c] * made[c] / 2;
+    half_held += free_ ? 0 : held * held / 2;
+    half_made += free_ ? 0 : made[c] * made[c] / 2;
     norm[c] = std::sqrt(norm[c] + held * held);
   }
   std::vector<T> least(X_.rows), first_loss(X_.rows);
@@ -316,6 +357,11 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
   report.primal = half_norm + half_held + norm_error + total + empty_value_;
   report.dual =
       active_.alpha_sum(samples_.costs) - half_norm - half_made - norm_error + empty_value_;
+  if (free_ && report.complete) {
+    const DualPoint<T> point = balanced_ ? *balanced_ : dual_point(half_norm);
+    const double charge = free_->charge(report.primal, point.s, point.alpha_sum);
+    report.dual = std::max(0.0, point.value - charge);
+  }
   report.rounding += 2 * norm_error;
   report.inside += intercept_gap();
   found_ = {};

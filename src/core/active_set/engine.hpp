@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "common/samples.hpp"
 #include "common/sparse_rows.hpp"
 #include "common/team.hpp"
+#include "intercept/free_intercept.hpp"
 #include "intercept/intercept.hpp"
 #include "scans/class_scan.hpp"
 #include "scans/scan.hpp"
@@ -36,11 +39,24 @@ struct ScanReport {
   bool complete = true;
 };
 
+// A point of a free intercept's dual.
+template <class T>
+struct DualPoint {
+  std::vector<T> alpha;
+  double value;           // no more than the dual objective, but for the imbalance
+  std::vector<double> s;  // see intercept.hpp
+  double alpha_sum;
+};
+
+// What becomes of the constant feature's weights: they move with the samples; they are held while
+// these move, see intercept.hpp; they are held, and not regularised.
+enum class Intercept { moves, held, free };
+
 template <class T, class I>
 class Engine {
  public:
   Engine(const Samples<T, I>& samples, Formulation formulation, Isa isa, int threads,
-         std::uint64_t seed, bool hold_intercept);
+         std::uint64_t seed, Intercept intercept);
 
   // Both are asked about every 10 ms by the calling thread, and must not throw.
   // stop: true ends a pass or a scan early; the state stays whole.
@@ -50,13 +66,15 @@ class Engine {
 
   // --- the active set
   void start_from_centroids(std::int32_t candidates, std::int64_t budget);
-  // `w_bias`: weights of the constant feature to hold; empty: those that alpha makes.
+  // `w_bias`: weights of the constant feature to hold; empty: those that alpha makes, or zero if
+  // the intercept is free.
   void assign(std::vector<std::int64_t> slot_begin, std::vector<std::int32_t> cls,
               std::vector<T> alpha, std::vector<T> w_bias);
   // Forgets pairs with alpha = 0 and no violation, adds the violators of the last scan, and to each
   // sample up to `drawn` classes by lot.
   void merge_found(std::int32_t drawn);
-  // Recomputes the weights of all features from alpha.
+  // Recomputes the weights of all features from alpha. With a free intercept the next scan
+  // certifies the primal of these weights, and the dual of balanced() variables near alpha.
   void recompute();
 
   // --- moving
@@ -76,6 +94,8 @@ class Engine {
   SparseRows<T> weights();
 
   const ActiveSet<T>& active() const { return active_; }
+  // Slot by slot, as alpha; empty where there are none, or alpha itself is balanced.
+  std::vector<T> balanced() const { return balanced_ ? balanced_->alpha : std::vector<T>(); }
   std::int32_t n_classes() const { return n_classes_; }
   const Csr<T, I>& X() const { return X_; }
 
@@ -92,8 +112,12 @@ class Engine {
   void settle_intercept(const VisitRule<T>& rule);
   // B s of the present alpha, see intercept.hpp.
   std::vector<double> made_intercept();
-  // 1/2 |v - B s|^2.
+  // 1/2 |v - B s|^2, or what a free intercept has instead.
   double intercept_gap();
+  // Finds the dual point near alpha that a free intercept allows.
+  void balance_alpha();
+  DualPoint<T> dual_point(double half_norm);  // of the present alpha
+  void add_up_weights();
   // Calls use(c) for up to `drawn` classes by lot that sample i has not and the scan has not found.
   template <class Use>
   void each_drawn(std::int64_t i, std::int32_t drawn, const Use& use) const;
@@ -123,7 +147,10 @@ class Engine {
   std::vector<std::int64_t> row_;
   std::vector<T> norm2_;
   std::vector<T> curvature_;  // of visits while the intercept is held
-  double empty_value_ = 0;    // primal = dual contribution of samples without entries
+  std::optional<FreeIntercept<T>> free_;
+  std::optional<DualPoint<T>> balanced_;
+  double pass_gap_ = std::numeric_limits<double>::infinity();  // of the last pass
+  double empty_value_ = 0;  // primal = dual contribution of samples without entries
   ActiveSet<T> active_;
   bool heights_ = false;   // whether all samples were visited since the last assign()
   std::vector<T> marked_;  // alpha of mark(), empty: none

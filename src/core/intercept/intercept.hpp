@@ -13,10 +13,13 @@
 // sample has answered to it by itself. Each answers as if it were alone, so together they answer
 // less than psi says, and b moves rather too little than too far.
 //
-// Newton's method: a sample whose classes with free variables, own class included, are G answers to
-// a small change of b by -(1/k_i) (I - 11'/|G|) on G, k_i = x_i.x_i. With L the sum of these,
+// Newton's method: with L from responses.hpp,
 //   (I + B^2 L) step = B^2 s - b,
 // by conjugate gradients, and as far along the step as the slope of psi is negative.
+//
+// A free intercept (free_intercept.hpp) is in no term of the primal. Moving it is then a step of
+// the proximal point method: the present b is the centre of |b|^2 / (2 B^2) in psi, and B a
+// constant.
 #pragma once
 
 #include <cstdint>
@@ -56,16 +59,30 @@ struct InterceptView {
   const T* norm2;                  // [n] k_i
   std::int32_t n_classes;
   PartSums sums = {};
+
+  // Of slot p of the sample whose slots begin at `own`; more: b of its class less b of the own one.
+  T margin(std::int64_t p, std::int64_t own, double more, T k) const {
+    return height[p] + static_cast<T>(more) - k * (alpha[own] + alpha[p]);
+  }
+};
+
+// What psi has of b.
+struct InterceptTerm {
+  double bias;    // b = bias v
+  double square;  // B^2
+  bool free;      // whether the present b is the centre, and not zero
 };
 
 // B s, added up in double precision and in an order that does not depend on the threads.
 template <class T>
 std::vector<double> intercept_of(const InterceptView<T>& view, double bias, Team& team);
 
-// Moves the weights v of the constant feature. Afterwards gap and violation have what each sample's
-// next visit is expected to find, for samples that are here.
+// Moves the weights v of the constant feature; those of a free intercept then add up to zero.
+// Afterwards gap and violation have what each sample's next visit is expected to find, for samples
+// that are here. Returns the diagonal of L if the intercept is free.
 template <class T>
-void move_intercept(const InterceptView<T>& view, const SolverKernels<T>& kernels, double bias,
-                    std::vector<T>& v, T* gap, T* violation, Team& team);
+std::vector<double> move_intercept(const InterceptView<T>& view, const SolverKernels<T>& kernels,
+                                   const InterceptTerm& term, std::vector<T>& v, T* gap,
+                                   T* violation, Team& team);
 
 }  // namespace multimargin

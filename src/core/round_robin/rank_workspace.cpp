@@ -191,7 +191,8 @@ std::vector<std::uint8_t> RankWorkspace<T, I>::move_intercept(const VisitRule<T>
   std::vector<T> gap(problem_.X.rows, T(0)), violation(problem_.X.rows, T(0));
   const auto view =
       gathered_.view(problem_.box, problem_.curvature().data(), problem_.n_classes, sums);
-  multimargin::move_intercept(view, kernels_, static_cast<double>(problem_.bias), v, gap.data(),
+  const auto bias = static_cast<double>(problem_.bias);
+  multimargin::move_intercept(view, kernels_, {bias, bias * bias, false}, v, gap.data(),
                               violation.data(), team_);
   std::vector<std::uint8_t> awake;
   for (std::int64_t i = gathered_.first(); i < gathered_.last(); ++i)

@@ -158,7 +158,12 @@ def _start_from(model: MulticlassSVC, args: argparse.Namespace) -> None:
 
 def _check_alone(args: argparse.Namespace, comm: Communicator) -> None:
     """Refuse options that need one process, where there are several or checkpoints."""
-    for option, given in (("--keep-dual", args.keep_dual), ("--start", args.start is not None)):
+    options = {
+        "--keep-dual": args.keep_dual,
+        "--start": args.start is not None,
+        "--free-intercept": args.free_intercept,
+    }
+    for option, given in options.items():
         if given and (comm.size > 1 or args.checkpoint is not None):
             other = "--checkpoint" if comm.size == 1 else f"{comm.size} processes"
             raise ValueError(

@@ -33,7 +33,8 @@ _TYPES: dict[str, type] = {
 class FitOptions:
     """Parameters of one fit, made by `checked_options`.
 
-    Named as in `MulticlassSVC`, but for `bias`: the value of the constant feature, 0 for none.
+    Named as in `MulticlassSVC`, but for `bias`: the value of the constant feature, 0 for none, and
+    `free_intercept`: whether its weights are not regularised.
     """
 
     formulation: str
@@ -45,6 +46,7 @@ class FitOptions:
     stopping: str
     max_iter: int
     bias: float
+    free_intercept: bool
     class_weight: Mapping[Any, float] | str | None
     label_cost: Any
     n_jobs: int | None
@@ -62,13 +64,16 @@ def checked_options(estimator: Any) -> FitOptions:
     _check_formulation(estimator)
     _check_numbers(estimator)
     _check_choices(estimator)
+    if _is_free(estimator):
+        _check_free_intercept(estimator)
     estimator._check_more()
     bias = float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0
-    names = [each.name for each in fields(FitOptions) if each.name != "bias"]
+    own = ("bias", "free_intercept")
+    names = [each.name for each in fields(FitOptions) if each.name not in own]
     given = {name: getattr(estimator, name) for name in names}
     for name, kind in _TYPES.items():
         given[name] = None if given[name] is None else kind(given[name])
-    return FitOptions(bias=bias, **given)
+    return FitOptions(bias=bias, free_intercept=_is_free(estimator), **given)
 
 
 def _check_formulation(estimator: Any) -> None:
@@ -108,8 +113,24 @@ def _check_numbers(estimator: Any) -> None:
     require(estimator, ok, "time_limit", "None or a positive number of seconds")
 
 
+def _is_free(estimator: Any) -> bool:
+    return isinstance(estimator.fit_intercept, str) and estimator.fit_intercept == "free"
+
+
+def _check_free_intercept(estimator: Any) -> None:
+    where = " with fit_intercept='free'; or use fit_intercept=True and a large intercept_scaling"
+    able = [name for name, formulation in FORMULATIONS.items() if formulation.sparse_dual]
+    require_one_of(estimator, "formulation", able, where)
+    require_one_of(estimator, "stopping", ["gap"], where)
+    require(estimator, estimator.n_bundles is None, "n_bundles", "None" + where)
+    ok = estimator.intercept_scaling == 1
+    require(estimator, ok, "intercept_scaling", "1 with fit_intercept='free', which has no scale")
+
+
 def _check_choices(estimator: Any) -> None:
-    require_flags(estimator, "fit_intercept", "warm_start", "shrinking")
+    require_flags(estimator, "warm_start", "shrinking")
+    ok = isinstance(estimator.fit_intercept, bool | np.bool_) or _is_free(estimator)
+    require(estimator, ok, "fit_intercept", "True, False or 'free'")
     ok = isinstance(estimator.verbose, Integral | np.bool_)
     require(estimator, ok, "verbose", "an integer: 0 for silence")
     require_one_of(estimator, "stopping", STOPPINGS)

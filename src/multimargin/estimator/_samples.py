@@ -86,7 +86,7 @@ def problem_of(
             f"contains only one class: {classes.tolist()[0]!r}"
         )
     many = FORMULATIONS[options.formulation].sparse_dual and len(classes) > FEW_CLASSES
-    X = as_core_rows(X, many_classes=many)
+    X = as_core_rows(X, many_classes=many or options.free_intercept)
     weight = _check_sample_weight(
         sample_weight, X, dtype=np.float64, ensure_non_negative=True, copy=True
     )
@@ -119,6 +119,7 @@ def problem_of(
         dtype=dtype,
         rows=used,
         costs=label_costs(options.label_cost, classes),
+        free_intercept=options.free_intercept,
     )
 
 

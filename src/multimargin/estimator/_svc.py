@@ -74,10 +74,12 @@ class MulticlassSVC(
         in the literature; leaves coordinates within `tol` alone and says little about the gap).
     max_iter : int, default=10000
         Most passes over the training samples.
-    fit_intercept : bool, default=True
-        Whether to add a constant feature. Its weights are regularised like the others.
+    fit_intercept : bool or "free", default=True
+        Whether to add a constant feature. Its weights are regularised like the others. "free", for
+        "ww" and "cs": they are not, so that moving all samples alike moves no score; they add up to
+        zero. In one process, without bundles and checkpoints, and with ``stopping="gap"``.
     intercept_scaling : float, default=1.0
-        Value of the constant feature; larger regularises the intercept less.
+        Value of the constant feature; larger regularises the intercept less. 1 for "free".
     class_weight : dict, "balanced" or None, default=None
         Weight of each class's samples.
     label_cost : array, sparse matrix, tree or None, default=None
@@ -186,7 +188,7 @@ class MulticlassSVC(
         tol: float = 0.01,
         stopping: str = "gap",
         max_iter: int = 10_000,
-        fit_intercept: bool = True,
+        fit_intercept: bool | Literal["free"] = True,
         intercept_scaling: float = 1.0,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         label_cost: Any = None,

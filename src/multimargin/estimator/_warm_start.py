@@ -71,7 +71,12 @@ def _ragged(start: Alpha, origin: Any, renumbered: Any, problem: Problem) -> Alp
     count = np.add.reduceat(kept.astype(np.int64), first)
     slot_begin = np.concatenate([[0], np.cumsum(count)]).astype(np.int64)
     box = np.where(known, start.box[at], problem.box)
-    return Alpha(start.formulation, slot_begin, cls[kept], value[kept], box)
+    constant = None
+    if problem.free_intercept and start.constant is not None:
+        constant = np.zeros(problem.n_classes, dtype=start.constant.dtype)
+        left = renumbered >= 0
+        constant[renumbered[left]] = start.constant[left]
+    return Alpha(start.formulation, slot_begin, cls[kept], value[kept], box, constant=constant)
 
 
 def _dense(start: DenseAlpha, origin: Any, renumbered: Any, problem: Problem) -> DenseAlpha:

@@ -55,7 +55,7 @@ def certified(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None)
     if alpha is not None:
         samples = Samples.of(problem, classes, model._raw_keys(X))
         origin = _origin(alpha, model._warm_samples, samples, problem)
-        dual = dual_objective(alpha, origin, problem)
+        dual = dual_objective(alpha, origin, problem, primal)
     elif hasattr(model, "dual_objective_"):
         dual = float(model.dual_objective_)
     else:

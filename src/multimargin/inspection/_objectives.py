@@ -39,7 +39,9 @@ def primal_objective(coef: Any, intercept: NDArray[Any], problem: Problem) -> fl
     norm2, lost = 0.0, np.zeros(len(problem.y))
     for some in _blocks(problem):
         W, constant = weights.of(some)
-        norm2 += float(np.vdot(W, W) + constant @ constant)
+        norm2 += float(np.vdot(W, W))
+        if not problem.free_intercept:
+            norm2 += float(constant @ constant)
         scores = _scores(problem.X, W, constant, problem)
         own_class, asked = _own_class(some, problem, own), problem.asked(some.start, some.stop)
         margins = facts.margins_to(scores, own_class, problem.n_classes, asked)
@@ -55,19 +57,31 @@ def primal_objective(coef: Any, intercept: NDArray[Any], problem: Problem) -> fl
     return 0.5 * norm2 + float(problem.box @ lost)
 
 
-def dual_objective(alpha: Alpha | DenseAlpha, origin: NDArray[np.int64], problem: Problem) -> float:
+def dual_objective(
+    alpha: Alpha | DenseAlpha, origin: NDArray[np.int64], problem: Problem, primal: float
+) -> float:
     """Return the dual objective of dual variables; all in double precision.
 
     ``origin`` has, for each sample of the problem, its place among the samples of ``alpha``.
     Values that exceed their bounds, by rounding or because the bounds are others, are cut off.
+    ``primal``: no less than the optimum. A free intercept needs it for a bound.
     """
     empty = _empty_rows(problem)
+    imbalance = 0.0
     if isinstance(alpha, Alpha):
-        gain, norm2 = _ragged(alpha, origin, empty, problem)
+        gain, norm2, imbalance = _ragged(alpha, origin, empty, problem)
     else:
         gain, norm2 = _dense(alpha, origin, empty, problem)
     # No weights change the loss of these: their variables are as large as they may be.
-    return gain + problem.zero_loss(empty) - 0.5 * norm2
+    dual = gain + problem.zero_loss(empty) - 0.5 * norm2
+    if not problem.free_intercept:
+        return dual
+    # The proof stands in src/core/intercept/free_intercept.hpp.
+    boxes = np.bincount(problem.y, problem.box, minlength=problem.n_classes)
+    X: Any = problem.X
+    longest = np.max((X * X if isinstance(X, np.ndarray) else X.multiply(X)).sum(axis=1))
+    spread = primal / boxes.min() + 2 * np.sqrt(primal * longest)
+    return max(0.0, dual - float(spread) / 2 * imbalance)
 
 
 class _Weights:
@@ -130,8 +144,8 @@ def _empty_rows(problem: Problem) -> NDArray[np.bool_]:
 
 def _ragged(
     alpha: Alpha, origin: NDArray[np.int64], empty: NDArray[np.bool_], problem: Problem
-) -> tuple[float, float]:
-    """Return the sum of sparse dual variables, and the squared norm of their weights."""
+) -> tuple[float, float, float]:
+    """Return the sum of sparse dual variables, the squared norm of their weights, and sum |s|."""
     shape = (len(origin), problem.n_classes)
     kept: Any = sp.csr_matrix((alpha.value.astype(np.float64), alpha.cls, alpha.slot_begin), shape)
     kept = kept[origin]
@@ -149,7 +163,7 @@ def _ragged(
     if problem.costs is not None:
         value = value * problem.costs.between(problem.y[row], kept.indices)
     gain = float((total if problem.costs is None else value).sum())
-    return gain, norm2
+    return gain, norm2, float(np.abs(share.sum(axis=0)).sum())
 
 
 def _fitting(total: Floats, box: Any) -> Floats:
@@ -192,5 +206,6 @@ def _squared_norm(share: Any, problem: Problem) -> float:
     """Return the squared norm of the weights with these shares (n_samples, classes)."""
     W: Any = problem.X.T @ share
     values = W if isinstance(W, np.ndarray) else W.data
-    constant = problem.bias * np.asarray(share.sum(axis=0)).reshape(-1)
+    bias = 0.0 if problem.free_intercept else problem.bias
+    constant = bias * np.asarray(share.sum(axis=0)).reshape(-1)
     return float(np.vdot(values, values) + constant @ constant)

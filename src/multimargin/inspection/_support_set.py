@@ -117,7 +117,7 @@ class SupportSet:
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The training samples, as features.
         bias : float, default=0.0
-            `intercept_scaling` of a model with an intercept.
+            `intercept_scaling` of a model with an intercept. Dual variables make no free one.
 
         Returns
         -------

@@ -28,6 +28,8 @@ def choose_engine(problem: Problem) -> EngineChoice:
     facts, rows = problem.facts, problem.weight_rows
     size = 8 * rows * sum(problem.X.shape)
     dense = f"weights and dual variables take {size / 2**20:,.0f} MB"
+    if problem.free_intercept:
+        return EngineChoice(False, "rows have no free intercept")
     if facts.centred:
         return EngineChoice(True, f"the solution is dense: {dense}")
     if rows > FEW_CLASSES:

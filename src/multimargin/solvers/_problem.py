@@ -34,6 +34,7 @@ class Problem:
     dtype: Any = None  # of the model, where it is not the dtype of `X`
     rows: NDArray[np.intp] | None = None  # which of the given samples these are; None: all
     costs: LabelCosts | None = None  # margins asked of other classes; None: 1
+    free_intercept: bool = False  # whether it is not regularised; the constant feature is then 1
 
     @property
     def facts(self) -> type[Formulation]:

@@ -70,6 +70,11 @@ def choose(
     With `checkpoints` any number of ranks must be able to go on with the run.
     """
     divided = ranks > 1 or bundles is not None or checkpoints
+    if divided and problem is not None and problem.free_intercept:
+        raise ValueError(
+            "fit_intercept='free' needs one process without bundles and checkpoints: use that, or "
+            "fit_intercept=True with a large intercept_scaling"
+        )
     if not divided and problem is not None:
         return choose_for(problem, solver)
     if solver == "auto" and divided:

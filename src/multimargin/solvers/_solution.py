@@ -94,7 +94,10 @@ class Alpha:
 
     def measured(self, weights: Weights, problem: Problem) -> Alpha:
         """Return them with the norm of their weights, which other boxes need."""
-        return replace(self, norm2=float(np.sum(squared_norms(weights))))
+        norm2 = float(np.sum(squared_norms(weights)))
+        if problem.free_intercept:  # the variables do not make it
+            norm2 -= float(np.sum(np.square(weights.constant, dtype=np.float64)))
+        return replace(self, norm2=norm2)
 
     def scaled_to(self, problem: Problem) -> NDArray[Any]:
         """Return feasible values for another box.

@@ -122,7 +122,7 @@ violation_, converged_, n_bundles_, history_, model_density_
         tol: float = 0.01,
         stopping: str = "gap",
         max_iter: int = 10_000,
-        fit_intercept: bool = True,
+        fit_intercept: bool | Literal["free"] = True,
         intercept_scaling: float = 1.0,
         class_weight: Mapping[Any, float] | Literal["balanced"] | None = None,
         label_cost: Any = None,

@@ -9,7 +9,7 @@ from multimargin.datasets import make_hierarchical_text
 from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.solvers._layout import as_core_csr
 from multimargin.solvers._problem import Problem
-from multimargin.solvers._solution import Limits
+from multimargin.solvers._solution import Alpha, Limits
 from multimargin.solvers._stopping import GapStopping, ViolationStopping
 from multimargin.solvers.active_set._pass_plan import Plan
 from multimargin.solvers.active_set._rank_workspace import RankWorkspace
@@ -18,14 +18,16 @@ from multimargin.solvers.active_set._workspace import Lists, LocalWorkspace
 from tests.solvers.active_set.test_solver import bits
 
 
-def problem_of(formulation, C=1.0, bias=1.0, empty=0, dtype=np.float64):
+def problem_of(formulation, C=1.0, bias=1.0, empty=0, dtype=np.float64, free=False):
     """A problem of 200 classes whose sizes differ, so that intercepts do."""
     X, y = make_hierarchical_text(1200, 900, 200, words_per_sample=12, random_state=3)
     X = sp.vstack([X[:empty] * 0, X[empty:]], format="csr").astype(dtype)
     X.eliminate_zeros()
     classes, y = np.unique(y, return_inverse=True)
     box = np.full(len(y), C, dtype=dtype)
-    return Problem(as_core_csr(X), y.astype(np.int32), box, len(classes), bias, formulation)
+    y = y.astype(np.int32)
+    data = (as_core_csr(X), y, box, len(classes), bias, formulation)
+    return Problem(*data, free_intercept=free)
 
 
 def solve(problem, stopping, kind=ActiveSetSolver, **options):
@@ -164,9 +166,9 @@ def test_bundles_move_it_as_whole_samples_do(formulation):
         np.testing.assert_allclose(other, found[0], atol=1e-2)
 
 
-def slot_sums(problem: Problem, lists: Lists) -> np.ndarray:
+def slot_sums(problem: Problem, lists: Lists | Alpha) -> np.ndarray:
     """s of the optimisation problem at the head of intercept.hpp."""
-    alpha = lists.alpha.astype(np.float64).copy()
+    alpha = (lists.alpha if isinstance(lists, Lists) else lists.value).astype(np.float64)
     own = lists.slot_begin[:-1]
     alpha[own] = 0
     sums = -np.bincount(lists.cls, weights=alpha, minlength=problem.n_classes)

@@ -27,6 +27,7 @@ DATA                     LIBSVM text; or, with --text and --label, a table: CSV,
                          all of these plain or compressed, or Parquet
 --tol T = 0.01           tolerance
 --no-intercept           scores without a constant term
+--free-intercept         a constant term that is not regularised (ww and cs)
 --class-weight balanced  weigh classes by their inverse frequency
 {LABEL_COSTS}"""
 DATA_OPTIONS = f"""\
@@ -131,9 +132,11 @@ def takes_table(args: argparse.Namespace) -> bool:
 
 def unfitted(args: argparse.Namespace) -> MulticlassSVC:
     """Return an estimator for the data, with the parameters that the shared options give."""
+    if args.free_intercept and args.no_intercept:
+        raise ValueError("--free-intercept and --no-intercept exclude each other: give one of them")
     shared = {
         "tol": args.tol,
-        "fit_intercept": not args.no_intercept,
+        "fit_intercept": "free" if args.free_intercept else not args.no_intercept,
         "class_weight": args.class_weight,
         "label_cost": tree_of(args),
         "n_jobs": arguments.n_jobs(args),

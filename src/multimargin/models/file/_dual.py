@@ -57,7 +57,11 @@ def unpack_dual(path: StrPath, model: Any, about: dict[str, Any], arrays: Arrays
         places = np.repeat(np.arange(n), np.diff(pair)) * n_classes + cls
         if len(np.unique(places)) != len(places):
             _damaged(path, "a class that a sample has twice")
-        alpha = Alpha(str(about["formulation"]), pair, cls, value, box)
+        constant = None
+        if getattr(model, "fit_intercept", None) == "free":  # not made by the variables
+            b = model.intercept_.astype(value.dtype)
+            constant = b if len(b) > 1 else np.concatenate([-b, b]) / 2
+        alpha = Alpha(str(about["formulation"]), pair, cls, value, box, constant=constant)
     else:
         y, formulation = arrays["dual.y"], FORMULATIONS.get(str(about["formulation"]))
         if formulation is None:

@@ -166,7 +166,9 @@ class ActiveSetSolver(RowStart):
         lists, problem = self._workspace.lists(), self._problem
         if lists is None:
             return None
-        return Alpha(problem.formulation, *lists[:3], problem.box, constant=lists.constant)
+        value = lists.alpha if lists.balanced is None else lists.balanced
+        kept = (lists.slot_begin, lists.cls, value, problem.box)
+        return Alpha(problem.formulation, *kept, constant=lists.constant)
 
     def _snapshot(self) -> Any:
         return self._workspace.snapshot()
@@ -193,10 +195,10 @@ class ActiveSetSolver(RowStart):
         n, k = len(problem.y), problem.n_classes
         if start is not None:
             start = start.without_zeros(problem)
-            # For another C the variables move, and the intercept with them.
-            held = start.constant if np.array_equal(start.box, problem.box) else None
-            lists = Lists(start.slot_begin, start.cls, start.scaled_to(problem), held)
-            self._workspace.begin(lists)
+            # For another C the variables move, the intercept less. With the one that they make,
+            # four rising C took 8.3 s instead of 5.7, and cs 3.8 instead of 1.9 (1,139 classes).
+            scaled = start.scaled_to(problem)
+            self._workspace.begin(Lists(start.slot_begin, start.cls, scaled, start.constant))
         elif k <= _FEW_CLASSES and k * pair_bytes(problem.X) <= _ALL_ACTIVE_BYTES:
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
             others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
@@ -251,7 +253,8 @@ class ActiveSetSolver(RowStart):
             max(1, round(share * len(problem.y))),
             load.work,
             dense=self._dense,
-            may_divide=problem.facts.separable and not self._workspace.divided,
+            may_divide=problem.facts.separable
+            and not (self._workspace.divided or problem.free_intercept),
         )
 
     def _work_inside(self, phase: Phase) -> str:

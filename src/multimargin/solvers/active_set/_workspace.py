@@ -24,6 +24,7 @@ class Lists(NamedTuple):
     cls: NDArray[np.int32]
     alpha: NDArray[Any]
     constant: NDArray[Any] | None = None  # weights of the constant feature; None: made by alpha
+    balanced: NDArray[Any] | None = None  # variables of the certified dual point; None: alpha
 
 
 class Load(NamedTuple):
@@ -68,6 +69,7 @@ class LocalWorkspace:
         hold_intercept: bool = True,  # while samples move; see src/core/intercept/intercept.hpp
     ) -> None:
         self._problem = problem
+        self._balanced: NDArray[Any] | None = None
         if isinstance(problem.X, np.ndarray):
             # Scans of dense rows cost as much as five passes, and passes see little of the gap: 1.3
             # million visits and 6 scans instead of 3.2 and 10 (28,630 x 256, 1,000 classes). With
@@ -75,7 +77,13 @@ class LocalWorkspace:
             self.first_share, self.phase_share = 0.1, 0.3
             self.scan_share = 0.3 if problem.n_classes < _MANY_CLASSES else 0.1
         self._engine = _core.engine(
-            problem.samples, problem.formulation, threads, seed, isa, hold_intercept
+            problem.samples,
+            problem.formulation,
+            threads,
+            seed,
+            isa,
+            hold_intercept,
+            problem.free_intercept,
         )
         self.nearest_centroids = self._engine.start_from_centroids
         self.run_pass = self._engine.run_pass
@@ -89,13 +97,15 @@ class LocalWorkspace:
         self.merge_found = self._engine.merge_found
 
     def begin(self, lists: Lists) -> None:
-        self._engine.assign(*lists)
+        self._engine.assign(*lists[:4])
+        self._balanced = lists.balanced
 
     def scale(self, factor: float) -> None:
         """Multiply all dual variables, and so the weights, by a number between 0 and 1."""
         lists, by = self.lists(), self._problem.X.dtype.type(factor)
         assert lists.constant is not None
-        self.begin(lists._replace(alpha=lists.alpha * by, constant=lists.constant * by))
+        value = lists.alpha if lists.balanced is None else lists.balanced
+        self.begin(Lists(*lists[:2], value * by, lists.constant * by))
 
     def load(self) -> Load:
         problem = self._problem
@@ -131,7 +141,9 @@ class LocalWorkspace:
         return csr_weights(self._engine.weights(), self._problem.X.shape[1])
 
     def lists(self) -> Lists:
+        balanced = self._engine.balanced()
+        kept = balanced if len(balanced) else self._balanced
         slot_begin, cls, alpha = self._engine.alpha()
-        return Lists(slot_begin, cls, alpha, self._engine.w_bias())
+        return Lists(slot_begin, cls, alpha, self._engine.w_bias(), kept)
 
     restore, snapshot = begin, lists
