@@ -212,7 +212,6 @@ void bind_engine(nb::module_& m) {
       .def_ro("primal", &ScanReport::primal)
       .def_ro("dual", &ScanReport::dual)
       .def_ro("rounding", &ScanReport::rounding)
-      .def_ro("inside", &ScanReport::inside)
       .def_ro("violation", &ScanReport::violation)
       .def_ro("found", &ScanReport::found)
       .def_ro("complete", &ScanReport::complete);

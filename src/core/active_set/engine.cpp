@@ -349,7 +349,6 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
     report.rounding += static_cast<double>(box_[i]) * (found.bound[i] - found.loss[i]);
     report.found += found.count[i];
     if (!(norm2_[i] > 0)) continue;
-    report.inside += static_cast<double>(report_[i].gap);
     report.violation = std::max(report.violation, static_cast<double>(report_[i].violation));
     report.violation = std::max(report.violation, static_cast<double>(found.violation[i]));
   }
@@ -363,7 +362,6 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
     report.dual = std::max(0.0, point.value - charge);
   }
   report.rounding += 2 * norm_error;
-  report.inside += intercept_gap();
   found_ = {};
   found_.capacity = capacity;
   found_.cls = std::move(found.cls);

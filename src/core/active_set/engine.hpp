@@ -33,7 +33,6 @@ struct ScanReport {
   double primal = 0;    // no less than the objective of the weights
   double dual = 0;      // no more than the dual objective of alpha
   double rounding = 0;  // the part of primal - dual that makes both of them bounds
-  double inside = 0;    // the part that active classes and the intercept have
   double violation = 0;
   std::int64_t found = 0;  // violators that were not active
   bool complete = true;

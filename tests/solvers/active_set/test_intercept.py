@@ -141,7 +141,7 @@ def test_bundles_draw_the_same_classes(formulation):
             workspace.begin(Lists(start.slot_begin, start.cls, start.value))
             workspace.scan(problem.n_classes, 0.0)  # no choice among equals
             workspace.merge_found(drawn)
-            slot_begin, cls, _, _ = workspace.lists()
+            slot_begin, cls = workspace.lists()[:2]
             of = np.repeat(np.arange(len(problem.y)), np.diff(slot_begin))
             pairs.append(set(zip(of.tolist(), cls.tolist(), strict=True)))
     few, many = pairs[:2]

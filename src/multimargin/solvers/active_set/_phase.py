@@ -19,7 +19,6 @@ class Phase:
     first: bool = True
     best: float = np.inf
     stale: int = 0  # passes since the best
-    measure: float = np.inf  # of the last pass over all samples
     since: int = 0  # passes since the last extrapolation
     wait: int = 8  # passes until the next; 4 and 16 took longer (12,582 classes, C = 100)
 
@@ -47,11 +46,8 @@ class Phase:
 
     def extrapolated(self, worth_it: bool) -> None:
         """Wait as long for the next extrapolation, or twice as long."""
-        self.since = 0
-        if worth_it:
-            self.stale = 0
-        else:
-            self.wait *= 2
+        self.since, self.wait = 0, self.wait if worth_it else 2 * self.wait
+        self.stale = 0 if worth_it else self.stale
 
     def to_json(self) -> dict[str, Any]:
         """Return the fields; JSON has no infinity."""
@@ -59,5 +55,5 @@ class Phase:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Phase:
-        values: dict[str, Any] = {k: np.inf if v == "inf" else v for k, v in fields.items()}
-        return cls(**values)
+        known = cls.__dataclass_fields__  # others are of earlier versions
+        return cls(**{k: np.inf if v == "inf" else v for k, v in fields.items() if k in known})

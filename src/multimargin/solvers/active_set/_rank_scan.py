@@ -72,7 +72,6 @@ class RankScanner:
         self._owned, self._timed = owned, timed
         self._shared: bool = core.budget_is_shared
         # Passes do not see all of the gap of an intercept that is held.
-        self._divides_gap = not self._shared and not core.holds_bias
         self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
 
     def scan(
@@ -93,18 +92,16 @@ class RankScanner:
         n = len(problem.y)
         own, first_loss, worst = self._look_at_active(sums)
         losses, bounds = Losses(n, self._shared), Losses(n, self._shared)
-        lost: dict[int, float] = {}
         self._violators = {}
         complete, found = True, 0
         for bundle in self._owned:
-            loss, bound, outside, begin, margin, whole = self._timed(
+            loss, bound, violation, begin, margin, whole = self._timed(
                 core.scan, bundle, own, self._least, first_loss, norms, capacity, idle, exact
             )
             losses.add(bundle, self._timed(np.multiply, loss, problem.box))
             bounds.add(bundle, self._timed(np.multiply, bound, problem.box))
             self._violators[bundle] = (begin, margin)
-            lost[bundle] = float((np.repeat(problem.box, np.diff(begin)) * margin).sum())
-            worst = max(worst, outside)
+            worst = max(worst, violation)
             complete, found = complete and whole, found + len(margin)
         self._capacity = capacity
         norm_error = 2 * float(np.finfo(problem.X.dtype).eps) * half_norms[0]
@@ -116,7 +113,6 @@ class RankScanner:
             rounding=total - losses.total(comm) + 2 * norm_error,
             found=int(comm.allreduce(np.array([found]), "sum")[0]),
             complete=bool(comm.allreduce(np.array([int(complete)]), "min")[0]),
-            outside=sum_over_bundles(comm, lost) if self._divides_gap else None,
         )
 
     def _gain(self, sums: NDArray[np.float64]) -> float:

@@ -29,8 +29,8 @@ from multimargin.solvers.active_set._rank_workspace import RankWorkspace, Worksp
 from multimargin.solvers.active_set._workspace import Lists, LocalWorkspace, Scan
 from multimargin.solvers.rows._start import RowStart
 
-# Nearest centroids to start from. 8 is a few per cent faster on 1,139 classes, but its first scans
-# find more violators: on one of two machines they took half as long again with 12,582 classes.
+# Nearest centroids to start from. 8 is a few per cent faster on 1,139 classes, but first scans find
+# more violators then: with 12,582 classes they took half as long again.
 _CANDIDATES = 12
 _CENTROID_BUDGET = 1000  # list entries read per sample; 3 times more changed only the time
 _FOUND_PER_SCAN = 64  # violators that become active per sample and scan
@@ -40,15 +40,14 @@ _PAIR_BYTES = 2**32
 _FOUND_AT_LEAST = 8
 _FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
 # Classes drawn by lot that each sample gets after the first scan, if there is an intercept. Without
-# them nothing holds up a sample whose class's intercept falls: all classes that share no feature
-# with it violate at once, and it takes 7 scans instead of 5 (12,582 classes).
+# them all classes that share no feature with a sample violate at once when its intercept falls: 7
+# scans instead of 5 (12,582 classes).
 _DRAWN = 6
 # With dense rows pairs are small and candidates cost one product: both numbers are larger from the
 # start: 5 scans instead of 6, and 3 instead of 4 for Crammer-Singer (28,630 x 256, 1,000 classes).
 _DENSE_CANDIDATES = 24
 _FEW_CLASSES = 64  # up to here all classes are active from the start
 _ALL_ACTIVE_BYTES = 2**29  # ... as long as their positions take no more than this
-_MOST_MISSED = 100.0
 _STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
 _MARKED_PASSES = 4  # whose direction is gone on in
 # The least gain of that, relative to what these passes gained and to the target of the phase. With
@@ -56,8 +55,7 @@ _MARKED_PASSES = 4  # whose direction is gone on in
 _WORTH_PASSES, _WORTH_TARGET = 0.4, 1e-3
 _SLOW_PASSES = 300  # after which the row engine is tried, where it suits
 # The share of the gap that rounding may hide before scores are added up in double precision, which
-# takes twice the time: where that may end the run, and where it cannot. 25,000 samples of 90 words
-# in 2,976 classes needed 2 scans in double precision of 7 with the first share alone, and none now.
+# takes twice the time: where that may end the run, and where it cannot.
 _BLURRED, _MOSTLY_BLURRED = 0.1, 0.5
 # Used only to plan the end of a time limit.
 _MULTIPLY_ADDS_PER_SECOND = {False: 5e9, True: 3e10}  # of a thread in a scan; of dense rows
@@ -141,26 +139,13 @@ class ActiveSetSolver(RowStart):
                 ended_by = "time_limit"
             if ended_by:
                 break
-            missed = self._missed(scan, phase)
             target = stopping.target(scan, self._workspace.scan_share)
-            phase = Phase(target / missed, stopping.floor(scan) / missed)
+            phase = Phase(target, stopping.floor(scan))
             if not (self._passes >= _SLOW_PASSES and self._start_anew()):
                 first = len(self._history) == 1 and self._problem.bias != 0
                 self._workspace.merge_found(min(_DRAWN, self._problem.n_classes) if first else 0)
             self._arrange()
         return self._solution(ended_by)
-
-    def _missed(self, scan: Scan, phase: Phase) -> float:
-        """Return how many times as much gap a scan found in the active set as passes had measured.
-
-        Passes see each sample just before its move. An error that all samples share (an intercept)
-        is put right by the first ones of a meeting, so that the others do not see it, and comes
-        back in the next meeting; at the end all of them have it.
-        """
-        if not self._stopping.by_gap or scan.outside is None:
-            return 1.0
-        inside = scan.primal - scan.dual - scan.outside
-        return min(_MOST_MISSED, max(1.0, inside / phase.measure)) if phase.measure > 0 else 1.0
 
     def _kept_alpha(self) -> Alpha | None:
         lists, problem = self._workspace.lists(), self._problem
@@ -278,8 +263,6 @@ class ActiveSetSolver(RowStart):
     def _judge(self, phase: Phase, result: PassResult) -> bool:
         """Return whether a scan comes next; prepare the next pass otherwise."""
         measure = self._stopping.measure(result)
-        if phase.everything:
-            phase.measure = measure
         if phase.first or phase.target is None:
             target = phase.set_target(
                 measure, self._workspace.first_share, self._workspace.phase_share
@@ -356,9 +339,9 @@ class ActiveSetSolver(RowStart):
         early = self._scans < 2 and not self._dense
         wanted = _FOUND_AT_FIRST if early else _FOUND_PER_SCAN
         # With a small box a sample needs many classes to reach its margin: about 1 / (C k). And
-        # where hardly any sample has violators left, these have many that are alike.
-        many = self._found is not None and self._found <= len(self._problem.y) // 8
-        needed = self._problem.n_classes if many else self._classes_needed
+        # where hardly any sample has violators left, these have many: 7 scans, not 12 (C = 10).
+        few_have = self._found is not None and self._found <= len(self._problem.y) // 8
+        needed = self._problem.n_classes if few_have else self._classes_needed
         wanted = max(wanted, min(needed, 8 * _FOUND_PER_SCAN))
         staying = self._workspace.active_pairs // (2 * len(self._problem.y))
         affordable = _PAIR_BYTES // max(4, pair_bytes(self._problem.X)) - staying
@@ -420,9 +403,7 @@ class ActiveSetSolver(RowStart):
 def _classes_needed(problem: Problem, bias: float) -> int:
     """Return how many classes a typical sample needs: its alphas, at most the box, sum to 1/k.
 
-    That is what is asked, 1 or the mean cost, over k.
-
-    Where the sum of the alphas is bounded, one class can take it all.
+    1 is what is asked, or the mean cost. Where the sum is bounded, one class can take it all.
     """
     if not problem.facts.separable:
         return 1

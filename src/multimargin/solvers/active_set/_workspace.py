@@ -44,7 +44,6 @@ class Scan:
     rounding: float  # the part of primal - dual that is there because scores are rounded
     found: int  # violators that were not active
     complete: bool  # whether the scan came to its end; otherwise it is no certificate
-    outside: float | None = None  # gap in violators that are not active; None: cannot be told apart
 
 
 class LocalWorkspace:
@@ -87,11 +86,10 @@ class LocalWorkspace:
         )
         self.nearest_centroids = self._engine.start_from_centroids
         self.run_pass = self._engine.run_pass
-        # Remember the dual variables; after some passes, go on in their direction. Return how much
-        # the dual objective has gained, and how much it had by the passes.
+        # Remember alpha; go on in its direction since, and return what that and the passes gained.
         self.mark, self.extrapolate = self._engine.mark, self._engine.extrapolate
         self.set_time_limit = self._engine.set_time_limit  # of steps, in seconds; negative: none
-        # The weights made anew from alpha: rounding drift cannot hide in a certificate.
+        # Makes the weights anew from alpha: rounding drift cannot hide in a certificate.
         self.recompute = self._engine.recompute
         # Forget pairs that do nothing, add the violators of the last scan, and some by lot.
         self.merge_found = self._engine.merge_found
@@ -122,15 +120,8 @@ class LocalWorkspace:
         ``exact``: scores in double precision, for about twice the time.
         """
         found = self._engine.scan(capacity, idle, exact)
-        outside = found.primal - found.dual - found.inside
         return Scan(
-            found.primal,
-            found.dual,
-            found.violation,
-            found.rounding,
-            found.found,
-            found.complete,
-            outside,
+            found.primal, found.dual, found.violation, found.rounding, found.found, found.complete
         )
 
     @property
