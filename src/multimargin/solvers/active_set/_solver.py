@@ -313,9 +313,10 @@ class ActiveSetSolver(RowStart):
             quiet_violation=quiet_violation,
         )
         self._limit(self._workspace)
-        # In the first phase the intercept stays zero: the classes that would hold it back are not
-        # active yet.
-        return self._workspace.run_pass(rule, bool(self._history))
+        # In the first phase the intercept stays zero, unless classes are few: those that would hold
+        # it back are not active yet.
+        settle = bool(self._history) or self._problem.n_classes <= _FEW_CLASSES
+        return self._workspace.run_pass(rule, settle)
 
     def _scan(self, last: bool) -> Scan | None:
         """Return the certificate of the present weights; None if there was no time for it.
