@@ -55,5 +55,6 @@ class Phase:
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Phase:
-        known = cls.__dataclass_fields__  # others are of earlier versions
-        return cls(**{k: np.inf if v == "inf" else v for k, v in fields.items() if k in known})
+        values: dict[str, Any] = {k: np.inf if v == "inf" else v for k, v in fields.items()}
+        # Others are of earlier versions.
+        return cls(**{k: v for k, v in values.items() if k in cls.__dataclass_fields__})
