@@ -224,9 +224,8 @@ def test_forms_threads_and_ranks_make_the_same_bits(formulation, cost):
     divided = MulticlassSVC(formulation, label_cost=tree, n_bundles=4, **options)
     plain = MulticlassSVC(**divided.get_params()).fit(X, y)
     assert plain.primal_objective_ == pytest.approx(model.primal_objective_, rel=2e-3)
-    for ranks in (2, 3):
-        gathered = run_ranks(ranks, lambda comm: distributed.fit(divided, X, y, comm=comm).gather())
-        assert bits(gathered[0]) == bits(plain)
+    gathered = run_ranks(3, lambda comm: distributed.fit(divided, X, y, comm=comm).gather())
+    assert bits(gathered[0]) == bits(plain)
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)

@@ -50,10 +50,9 @@ def test_same_bits_for_any_number_of_ranks_and_threads(name, dtype, bundles):
     assert alone.scalars[4] > 5
     check_certified(problem, alone, rel=1e-5)
     check_feasible(problem, alone)
-    for ranks, threads in itertools.product((1, 2, 3, 4, 5), (1, 2)):
-        if (ranks, threads) != (1, 1):
-            found = run(problem, ranks, bundles=bundles, threads=threads, tol=0.01)
-            assert found.same_bits(alone), (ranks, threads)
+    for ranks, threads in ((1, 2), (2, 1), (3, 2), (4, 1), (5, 2)):
+        found = run(problem, ranks, bundles=bundles, threads=threads, tol=0.01)
+        assert found.same_bits(alone), (ranks, threads)
 
 
 @pytest.mark.parametrize("name", NAMES)
