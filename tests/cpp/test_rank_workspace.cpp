@@ -153,7 +153,7 @@ void intercept_settles(const Plan& plan) {
     driver.begin(6);
     std::vector<T> v(p.n_classes, T(0));
     std::vector<double> made;
-    for (int k = 0; k < 60; ++k) {
+    for (int k = 0; k < 200; ++k) {
       CHECK(driver.pass(true, 0).complete);
       made = driver.move_intercept(v);
     }
