@@ -210,7 +210,7 @@ def as_csv(rows: Sequence[Row]) -> bytes:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.nine", description=__doc__, epilog=_EPILOG.replace("%", "%%")
+        prog="python -m benchmarks.nine", description=__doc__, epilog=_EPILOG
     )
     add = parser.add_argument
     add_data(parser)

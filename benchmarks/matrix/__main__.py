@@ -28,7 +28,7 @@ A cell is a data set, a formulation, C, with or without an intercept (a constant
 Every run is a process of its own on one core, with the same samples in float64; times are of
 training alone, after a fit of a few samples, and the median counts. cs, ovr and ovr-squared:
 LIBLINEAR runs at its defaults, ours until the first certificate whose objective is at or below
-LIBLINEAR's final one. All others run to a duality gap of 1 %%: ww next to our
+LIBLINEAR's final one. All others run to a duality gap of 1 %: ww next to our
 cs; mmr, adm, ats, atm and rm next to our llw. The ratio is the rival's time over ours; a cell below
 its bar is red. "processor": the same ratio of processor times. Sets, C and intercepts that are
 given replace those of the bars. matrix.csv is written after every cell, the heat map (matrix.svg,

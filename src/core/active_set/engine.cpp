@@ -276,6 +276,7 @@ ExtrapolationReport Engine<T, I>::extrapolate() {
     throw std::logic_error("extrapolate: there was no mark() of this active set");
   const std::vector<T> before = std::move(marked_);
   marked_ = std::vector<T>();
+  balanced_.reset();
   return multimargin::extrapolate(rows_.numbered(team_), before,
                                   {box_, solver_.separable, bias_, holds_}, active_, team_);
 }

@@ -379,12 +379,12 @@ class ActiveSetSolver(RowStart):
         if found is None:
             return None
         assert isinstance(workspace, RankWorkspace)
-        common = found.common
+        common = {"found": None} | found.common  # which earlier versions did not keep
         workspace.resume(common["position"], found)
         self._history = unpacked(found.part("history")["rows"])
         self._plan = Plan(**common["plan"])
         for name, own in _KEPT.items():
-            setattr(self, f"_{own}", common.get(name))
+            setattr(self, f"_{own}", common[name])
         self._began = time.monotonic() - common["seconds"]
         self._best_so_far.recall(
             self._history, common["best"], lambda name: workspace.snapshot_from(name, found)
