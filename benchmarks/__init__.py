@@ -5,7 +5,7 @@ bars, ``python -m benchmarks.matrix`` each formulation next to LIBLINEAR or anot
 small sets, ``python -m benchmarks.nine`` the error of every formulation at a tuned C, ``python -m
 benchmarks.curves`` the gap over time and the growth with classes, samples and non-zeros, ``python
 -m benchmarks.scaling`` the curve over threads, ``python -m benchmarks.scale`` the sizes of the
-LSHTC sets, ``python -m benchmarks.svmlight_reader`` the reader.
+LSHTC sets, ``python -m benchmarks.bars.svmlight_reader`` the reader.
 ``python -m benchmarks.stress`` measures nothing: it tries to break the certificate. The paper's
 own tables are made by ``python -m reproduction``.
 """

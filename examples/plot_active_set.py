@@ -19,7 +19,7 @@ from multimargin.datasets import make_hierarchical_text
 from multimargin.inspection import support_set
 
 X, y = make_hierarchical_text(3000, 4000, 240, random_state=0)
-model = MulticlassSVC(C=1.0, tol=1e-3, fit_intercept=False, warm_start=True, random_state=0)
+model = MulticlassSVC("ww", tol=1e-3, fit_intercept=False, warm_start=True, random_state=0)
 model.fit(X, y)
 
 pairs = X.shape[0] * (len(model.classes_) - 1)

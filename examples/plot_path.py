@@ -32,6 +32,7 @@ path = multimargin.path(
     y,
     [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
     validation=(X_test, y_test),
+    formulation="ww",
     keep="all",
     fit_intercept=False,
     random_state=0,

@@ -33,7 +33,7 @@ def large_kinds(texts, labels):
 
 texts, labels = large_kinds(data.texts_train, data.y_train)
 test_texts, test_labels = large_kinds(data.texts_test, data.y_test)
-model = TextClassifier(C=0.1, fit_intercept=False, warm_start=True, random_state=0)
+model = TextClassifier("ww", C=0.1, fit_intercept=False, warm_start=True, random_state=0)
 model.fit(texts, labels)
 
 # %%

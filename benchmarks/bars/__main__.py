@@ -9,6 +9,7 @@ from typing import Any
 
 from benchmarks.bars.formulations import bits, cs, llw, ovr
 from benchmarks.bars.killed_ranks import kills
+from benchmarks.bars.many_classes import embeddings, intercept, penalties
 from benchmarks.bars.outcome import Options, Outcome, Row
 from benchmarks.bars.ranks import ranks, traffic, work
 from benchmarks.bars.weston_watkins import lshtc, memory, threads, wordnet
@@ -28,6 +29,9 @@ BARS: dict[str, Callable[[Options], Outcome]] = {
     "lshtc": lshtc,
     "threads": threads,
     "memory": memory,
+    "intercept": intercept,
+    "penalties": penalties,
+    "embeddings": embeddings,
     "cs": cs,
     "ovr": ovr,
     "llw": llw,

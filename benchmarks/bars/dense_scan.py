@@ -55,7 +55,7 @@ def _scan(problem: Problem) -> Callable[[], Any]:
     )
     for _ in range(_PASSES):
         engine.run_pass(rule)
-    return lambda: engine.scan(64, -1.0)
+    return lambda: engine.scan(64, 10**9, -1.0)
 
 
 def _report(name: str, multiply_adds: int, work: Callable[[], Any]) -> None:

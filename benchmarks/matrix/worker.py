@@ -40,7 +40,7 @@ class StopAt:
     def __init__(self, objective: float | None) -> None:
         self.objective = -math.inf if objective is None else objective * (1 + _ROUNDING)
 
-    def on_pass(self, passes: int) -> None:
+    def on_pass(self, passes: int, done: float | None = None) -> None:
         pass
 
     def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool:

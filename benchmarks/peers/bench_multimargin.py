@@ -69,7 +69,7 @@ def estimator(task: Task, tol: float) -> MulticlassSVC:
     """The estimator that a task asks for."""
     fixed: dict[str, Any] = {"fit_intercept": False, "n_jobs": task.threads, "random_state": 0}
     try:
-        return MulticlassSVC(task.formulation, task.C, tol=tol, **fixed, **task.options)
+        return MulticlassSVC(task.formulation, task.C, tol=tol, **fixed | task.options)
     except TypeError as error:  # a parameter by a name it does not have
         raise RefusedError(str(error)) from error
 

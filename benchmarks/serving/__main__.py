@@ -239,14 +239,16 @@ async def _size_of_answer(address: tuple[str, int], request: bytes) -> int:
 def _print_parts(model_path: Path, texts: list[str], loads: list[Load]) -> None:
     """Print the parts of one request, measured by themselves in this process."""
     from multimargin.serving._answers import Answers
-    from multimargin.serving._build import served_model
+    from multimargin.serving._build import served
     from multimargin.serving._question import Question, read_question
 
-    model = served_model(model_path)
-    answers = Answers(model)
+    kind = served(model_path)
+    answers = Answers(kind)
     bodies = [json.dumps({"text": text, "explain": True}).encode() for text in texts]
-    rows = [model._checked([text]) for text in texts]
-    why = [answers.answer(Question([text], 5, True)) for text in texts]
+    rows = [kind.features([text]) for text in texts]
+    asked = [Question([text], "text", 5, False) for text in texts]
+    asked_why = [Question([text], "text", 5, True) for text in texts]
+    why = [answers.answer(question) for question in asked_why]
 
     def milliseconds(step: Callable[[Any], Any], items: list[Any]) -> float:
         begin = time.process_time()
@@ -254,11 +256,11 @@ def _print_parts(model_path: Path, texts: list[str], loads: list[Load]) -> None:
             step(item)
         return 1000 * (time.process_time() - begin) / len(items)
 
-    read = milliseconds(lambda body: read_question(body, Limits(), answers.n_classes), bodies)
-    features = milliseconds(lambda text: model._checked([text]), texts)
+    read = milliseconds(lambda body: read_question(body, Limits(), kind, answers.n_classes), bodies)
+    features = milliseconds(lambda text: kind.features([text]), texts)
     best = milliseconds(lambda row: answers._scores.top(row, 5), rows)
-    plain = milliseconds(lambda text: answers.answer(Question([text], 5, False)), texts)
-    explained = milliseconds(lambda text: answers.answer(Question([text], 5, True)), texts)
+    plain = milliseconds(answers.answer, asked)
+    explained = milliseconds(answers.answer, asked_why)
     encoded = milliseconds(json.dumps, why)
     parts = {
         "reading the question": read,

@@ -4,10 +4,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <string>
 #include <vector>
 
 #include "common/buffer.hpp"
 #include "common/csr.hpp"
+#include "common/types.hpp"
 
 namespace multimargin::bindings {
 
@@ -60,6 +62,16 @@ Csr<T, I> csr_view(const In<T>& data, const In<I>& indices, const In<I>& indptr,
   if (indptr.size() < 1) throw nanobind::value_error("indptr must have at least one entry");
   return {data.data(), indices.data(), indptr.data(), static_cast<std::int64_t>(indptr.size()) - 1,
           cols};
+}
+
+template <class T>
+std::string type_name(const char* kind) {
+  return std::string(kind) + (sizeof(T) == 4 ? "F32" : "F64");
+}
+
+template <class T, class I>
+std::string type_name(const char* kind) {
+  return type_name<T>(kind) + (is_dense<I> ? "Dense" : sizeof(I) == 4 ? "I32" : "I64");
 }
 
 }  // namespace multimargin::bindings

@@ -8,12 +8,12 @@
 #include <string>
 
 #include "active_set/engine.hpp"
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "choices.hpp"
 #include "formulations/sample_block.hpp"
 #include "interrupt.hpp"
 #include "samples.hpp"
-#include "type_names.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -66,23 +66,22 @@ class PyEngine {
     unlocked(interrupt_, [&] { engine_->recompute(); });
   }
 
-  PassReport run_pass(const VisitRule<double>& rule, bool settle) {
+  PassReport run_pass(const VisitRule<double>& rule, double reach) {
     PassReport report;
-    unlocked(interrupt_, [&] { report = engine_->run_pass(rule_in<T>(rule), settle); });
+    unlocked(interrupt_, [&] { report = engine_->run_pass(rule_in<T>(rule), reach); });
     return report;
   }
 
-  void mark() { engine_->mark(); }
-
-  Tuple<double, double> extrapolate() {
-    ExtrapolationReport report;
-    unlocked(interrupt_, [&] { report = engine_->extrapolate(); });
-    return nb::make_tuple(report.gain, report.gain_before);
+  FocusReport focus(const VisitRule<double>& rule) {
+    FocusReport report;
+    unlocked(interrupt_, [&] { report = engine_->focus(rule_in<T>(rule)); });
+    return report;
   }
 
-  ScanReport scan(std::int32_t capacity, double idle, bool exact) {
+  ScanReport scan(std::int32_t capacity, std::int64_t most, double idle, bool exact) {
     ScanReport report;
-    unlocked(interrupt_, [&] { report = engine_->scan(capacity, static_cast<T>(idle), exact); });
+    unlocked(interrupt_,
+             [&] { report = engine_->scan(capacity, most, static_cast<T>(idle), exact); });
     return report;
   }
 
@@ -124,10 +123,9 @@ void bind_one(nb::module_& m) {
            "alpha"_a.noconvert(), "w_bias"_a.noconvert() = nb::none())
       .def("merge_found", &E::merge_found, "drawn"_a = 0)
       .def("recompute", &E::recompute)
-      .def("run_pass", &E::run_pass, "rule"_a, "settle"_a = true)
-      .def("mark", &E::mark)
-      .def("extrapolate", &E::extrapolate)
-      .def("scan", &E::scan, "capacity"_a, "idle"_a, "exact"_a = false)
+      .def("run_pass", &E::run_pass, "rule"_a, "reach"_a = 1.0)
+      .def("focus", &E::focus, "rule"_a)
+      .def("scan", &E::scan, "capacity"_a, "most"_a, "idle"_a, "exact"_a = false)
       .def("alpha", &E::alpha)
       .def("balanced", &E::balanced)
       .def("w_bias", &E::w_bias)
@@ -151,12 +149,12 @@ void bind_visit_rule(nb::module_& m) {
       .def(
           "__init__",
           [](Rule* self, bool everything, double leave_below, double idle, double quiet_gap,
-             double quiet_violation, std::int32_t batch, double coupling) {
-            new (self)
-                Rule{batch, everything, leave_below, idle, coupling, quiet_gap, quiet_violation};
+             double quiet_violation, std::int32_t batch, double coupling, double spare) {
+            new (self) Rule{batch,    everything, leave_below,     idle,
+                            coupling, quiet_gap,  quiet_violation, spare};
           },
           nb::kw_only(), "everything"_a, "leave_below"_a, "idle"_a, "quiet_gap"_a,
-          "quiet_violation"_a, "batch"_a = 1, "coupling"_a = 0.0)
+          "quiet_violation"_a, "batch"_a = 1, "coupling"_a = 0.0, "spare"_a = -1.0)
       .def_ro("batch", &Rule::batch)
       .def_ro("everything", &Rule::everything)
       // For visits that see but a share of a sample's gap.
@@ -208,9 +206,14 @@ void bind_engine(nb::module_& m) {
       .def_ro("violation", &PassReport::violation)
       .def_ro("visits", &PassReport::visits)
       .def_ro("complete", &PassReport::complete);
+  nb::class_<FocusReport>(m, "FocusReport")
+      .def_ro("samples", &FocusReport::samples)
+      .def_ro("gap", &FocusReport::gap)
+      .def_ro("left", &FocusReport::left);
   nb::class_<ScanReport>(m, "ScanReport")
       .def_ro("primal", &ScanReport::primal)
       .def_ro("dual", &ScanReport::dual)
+      .def_ro("half_norm", &ScanReport::half_norm)
       .def_ro("rounding", &ScanReport::rounding)
       .def_ro("violation", &ScanReport::violation)
       .def_ro("found", &ScanReport::found)

@@ -5,12 +5,12 @@
 #include <memory>
 #include <vector>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "choices.hpp"
 #include "interrupt.hpp"
 #include "lee_lin_wahba/lee_lin_wahba.hpp"
 #include "samples.hpp"
-#include "type_names.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

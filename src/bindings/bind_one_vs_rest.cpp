@@ -7,12 +7,12 @@
 #include <optional>
 #include <string>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "choices.hpp"
 #include "interrupt.hpp"
 #include "lines/one_vs_rest.hpp"
 #include "samples.hpp"
-#include "type_names.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

@@ -9,7 +9,6 @@
 #include "interrupt.hpp"
 #include "samples.hpp"
 #include "scoring/predict.hpp"
-#include "type_names.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

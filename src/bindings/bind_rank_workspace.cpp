@@ -11,13 +11,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "choices.hpp"
 #include "interrupt.hpp"
 #include "round_robin/rank_workspace.hpp"
-#include "round_robin/violators.hpp"
 #include "samples.hpp"
-#include "type_names.hpp"
+#include "thresholds.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -155,9 +155,9 @@ class PyRankWorkspace {
     if (capacity < 1) throw nb::value_error("scan: capacity must be at least 1");
     if (static_cast<std::int32_t>(norm.size()) != workspace_->problem().n_classes)
       throw nb::value_error("scan: one norm per class is needed");
-    const ScanRequest<T> request{own.data(),  least.data(), loss.data(),
-                                 norm.data(), capacity,     static_cast<T>(idle)};
-    unlocked(interrupt_, [&] { workspace_->scan(bundle, request, exact); });
+    const ScanRequest<T> request{own.data(), least.data(),         loss.data(), norm.data(),
+                                 capacity,   static_cast<T>(idle), exact};
+    unlocked(interrupt_, [&] { workspace_->scan(bundle, request); });
     const BundleScan<T>& found = workspace_->found(bundle);
     return nb::make_tuple(to_numpy(found.loss), to_numpy(found.bound), found.violation,
                           view(found.begin), view(found.margin), found.complete);
@@ -282,32 +282,26 @@ class PyRankWorkspace {
     return to_numpy(std::move(made));
   }
   // Returns the new v, and which of the rank's samples have to answer to it.
-  Tuple<Out<T>, Out<std::uint8_t>> move_intercept(const VisitRule<double>& rule, In<T> v,
-                                                  const Range& range, const nb::object& add_up) {
+  Tuple<Out<T>, Out<std::uint8_t>> move_intercept(const VisitRule<double>& rule, double reach,
+                                                  In<T> v, const Range& range,
+                                                  const nb::object& add_up) {
     if (static_cast<std::int32_t>(v.size()) != workspace_->problem().n_classes)
       throw nb::value_error("move_intercept: one number per class is needed");
     const PartSums sums = part_sums(range, add_up);
     std::vector<T> moved = copy(v);
     std::vector<std::uint8_t> awake;
     unlocked(interrupt_,
-             [&] { awake = workspace_->move_intercept(rule_in<T>(rule), sums, moved); });
+             [&] { awake = workspace_->move_intercept(rule_in<T>(rule), reach, sums, moved); });
     return nb::make_tuple(to_numpy(std::move(moved)), to_numpy(std::move(awake)));
+  }
+  // The last steps, for checkpoints; empty: none.
+  std::vector<double> intercept_steps() { return workspace_->intercept_steps().state(); }
+  void set_intercept_steps(const std::vector<double>& state) {
+    workspace_->intercept_steps() = InterceptSteps::from(state);
   }
   void wake(In<std::uint8_t> samples) {
     check_samples(samples.size());
     workspace_->wake(samples.data());
-  }
-
-  static Out<T> thresholds(const std::vector<std::pair<In<std::int64_t>, In<T>>>& found,
-                           std::int64_t samples, std::int64_t capacity) {
-    std::vector<Violators<T>> bundles;
-    for (const auto& [begin, margin] : found) {
-      if (static_cast<std::int64_t>(begin.size()) != samples + 1 ||
-          begin.data()[samples] - begin.data()[0] != static_cast<std::int64_t>(margin.size()))
-        throw nb::value_error("thresholds: begin and margin do not fit each other");
-      bundles.push_back({begin.data(), margin.data()});
-    }
-    return to_numpy(multimargin::thresholds(bundles, samples, capacity));
   }
 
   double empty_value() const { return workspace_->empty_value(); }
@@ -422,11 +416,12 @@ void bind_one(nb::module_& m) {
       .def("told_values", &L::told_values, "range"_a)
       .def("gather_values", &L::gather_values, "messages"_a)
       .def("made_intercept", &L::made_intercept, "range"_a, "add_up"_a.none())
-      .def("move_intercept", &L::move_intercept, "rule"_a, "v"_a.noconvert(), "range"_a,
+      .def("move_intercept", &L::move_intercept, "rule"_a, "reach"_a, "v"_a.noconvert(), "range"_a,
            "add_up"_a.none())
+      .def_prop_rw("intercept_steps", &L::intercept_steps, &L::set_intercept_steps)
       .def("wake", &L::wake, "samples"_a.noconvert())
       .def_prop_ro_static("parts", [](nb::handle) { return kParts; })
-      .def_static("thresholds", &L::thresholds, "found"_a, "samples"_a, "capacity"_a)
+      .def_static("thresholds", &thresholds<T>, "found"_a, "samples"_a, "capacity"_a)
       .def_prop_ro("empty_value", &L::empty_value)
       .def_prop_ro("budget_is_shared", &L::budget_is_shared)
       .def_prop_ro("holds_bias", &L::holds_bias);

@@ -1,9 +1,9 @@
 // rows() and samples(): one Python class each per value and index type, chosen by the arrays.
 #include <nanobind/stl/shared_ptr.h>
 
+#include "arrays.hpp"
 #include "bindings.hpp"
 #include "samples.hpp"
-#include "type_names.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;

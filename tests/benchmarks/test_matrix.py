@@ -15,7 +15,7 @@ from benchmarks.matrix import cells, table, worker
 from benchmarks.matrix.__main__ import main
 from benchmarks.matrix.cells import LIBLINEAR, RULES, Cell, Selection
 from benchmarks.matrix.result import Result
-from benchmarks.matrix.runs import TIGHT, Conditions
+from benchmarks.matrix.runs import TIGHT, TOLERANCES, Conditions
 
 GENERATED = "hierarchical:300:400:6:15"
 
@@ -172,12 +172,28 @@ def test_a_run_that_ends_too_early_is_red():
         return found
 
     result = Conditions(None, 3, measure=measure).run(cell)
-    assert tols == [TIGHT]
+    assert tols == list(TOLERANCES)
     assert result.red and result.ratio is None
     assert (
         result.problem
         == "failed: ovr set C=1: ended at a gap of 1e-10, an objective above LIBLINEAR's"
     )
+
+
+def test_ours_gets_the_loosest_tolerance_that_reaches_the_objective():
+    def measure(variants: dict[str, tuple[run.Job, int]]) -> dict[str, run.Runs]:
+        found = {}
+        for name, (job, count) in variants.items():
+            result = {"seconds": 1.0, "cpu_seconds": 1.0, "objective": 10.0}
+            if job.peer == "multimargin":
+                reached = job.task.tol <= TOLERANCES[1]
+                result |= {"reached": reached, "gap": 1e-4, "certified": 10.0}
+            found[name] = run.Runs(job, [result] * count)
+        return found
+
+    result = Conditions(None, 2, measure=measure).run(Cell("set", "ovr", 1.0, False))
+    assert result.tol == TOLERANCES[1] and not result.red
+    assert [len(runs.results) for runs in (result.ours, result.rival)] == [2, 2]
 
 
 def test_sets_without_test_samples_and_whole_numbers_that_count_no_words(tmp_path):

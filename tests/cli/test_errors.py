@@ -4,12 +4,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
-from multimargin import cli, distributed
+from multimargin import distributed
 from multimargin.cli import main
 from tests.cli.commands import N_FEATURES, error_line, run
 
@@ -36,39 +35,6 @@ def test_not_a_model(folder, capsys, command):
     assert "missing: No such file or directory" in error_line(capsys)
 
 
-@pytest.mark.parametrize(
-    "argv",
-    [
-        [],
-        ["juggle"],
-        ["train", "train.svm"],
-        ["train", "train.svm", "m", "--C", "-1"],
-        ["train", "train.svm", "m", "--C", "nan"],
-        ["train", "train.svm", "m", "--tol", "0"],
-        ["train", "train.svm", "m", "--formulation", "magic"],
-        ["train", "train.svm", "m", "--threads", "0"],
-        ["train", "train.svm", "m", "--seed", "-1"],
-        ["train", "train.svm", "m", "--seed", "4294967296"],
-        ["train", "train.svm", "m", "--normalize", "l7"],
-        ["train", "train.svm", "m", "--max-iter", "1.5"],
-        ["predict", "m", "test.svm"],
-        ["predict", "m", "test.svm", "-o", "-", "--top-k", "0"],
-    ],
-)
-def test_wrong_usage(folder, capsys, argv):
-    assert main(argv) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith("usage: multimargin")
-    assert not (folder / "m").exists()
-
-
-@pytest.mark.parametrize("argv", [["--help"], ["--version"], ["train", "--help"]])
-def test_help(capsys, argv):
-    assert main(argv) == 0
-    assert "multimargin" in capsys.readouterr().out
-
-
 def test_interrupted(folder, capsys, monkeypatch):
     def interrupt(*_args, **_kwargs):
         raise KeyboardInterrupt
@@ -77,29 +43,6 @@ def test_interrupted(folder, capsys, monkeypatch):
     assert main(["train", "train.svm", "m", "--quiet"]) == 130
     assert capsys.readouterr().err == "multimargin: interrupted\n"
     assert not (folder / "m").exists()
-
-
-def test_interrupted_process(folder):
-    """A real Ctrl-C in the middle of a training that would go on for long."""
-    rng = np.random.default_rng(0)
-    labels = rng.permutation(np.arange(3000) % 300)
-    rows = (" ".join(f"{j}:{rng.random():.3f}" for j in range(1, 60, 3)) for _ in labels)
-    (folder / "hard.svm").write_text(
-        "".join(f"{label} {row}\n" for label, row in zip(labels, rows, strict=True))
-    )
-    options = ["--C", "1000", "--tol", "1e-9", "--dtype", "float64", "--max-iter", "1000000"]
-    command = [sys.executable, "-m", "multimargin", "train", "hard.svm", "m", *options]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert "read 3,000 samples" in process.stderr.readline()
-        time.sleep(1)
-        assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        err = process.stderr.read()
-        assert process.wait(60) == 130
-    assert err.endswith("multimargin: interrupted\n")
-    assert "Traceback" not in err
-    assert not (folder / "m").exists()
-    assert not list(folder.glob(".*.tmp"))
 
 
 def test_out_of_memory(folder, capsys, monkeypatch):
@@ -152,9 +95,3 @@ def test_as_a_process(trained):
     done = run("predict", "m", "test.svm", "-o", "/dev/stdout")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "3\n5\n7\n9\n" * 10
-
-
-def test_every_command_is_described():
-    text = cli.build_parser().format_help()
-    for command in ("train", "predict", "evaluate", "info", "demo"):
-        assert f"    {command} " in text

@@ -33,8 +33,8 @@ def test_evaluate_json_and_unseen_labels(trained, capsys):
     out, err = capsys.readouterr()
     result = json.loads(out)
     assert err == (
-        "multimargin: note: 3 samples have one of 2 labels that the model does not know; "
-        "they count as errors\n"
+        "multimargin: note: 3 samples have labels the model was not trained on; they count as "
+        "errors\n"
     )
     assert result["samples"] == 44
     assert result["error"] == pytest.approx(4 / 44)
@@ -42,6 +42,15 @@ def test_evaluate_json_and_unseen_labels(trained, capsys):
     assert result["top_k"] == 2
     assert result["top_k_accuracy"] == pytest.approx(41 / 44)
     assert (result["unseen_labels"], result["unseen_samples"]) == (2, 3)
+
+
+def test_one_sample_with_an_unseen_label(trained, capsys):
+    (trained / "test.svm").write_text("3 1:3\n11 2:3\n")
+    assert main(["evaluate", "m", "test.svm"]) == 0
+    assert capsys.readouterr().err == (
+        "multimargin: note: 1 sample has a label the model was not trained on; it counts as an "
+        "error\n"
+    )
 
 
 def test_info(trained, capsys):
@@ -57,7 +66,7 @@ def test_info(trained, capsys):
     assert result["verified"] is True
     assert result["converged"] is True
     assert result["dual_gap"] == model.dual_gap_
-    assert result["params"]["formulation"] == "ww"
+    assert result["params"]["formulation"] == "cs"
 
 
 def test_info_finds_damage(trained, capsys):

@@ -118,7 +118,7 @@ class Driver {
                                values.height.size(), values.alpha.size()}});
     const std::vector<double> made = workspace_.made_intercept({});
     const VisitRule<T> rule{plan_.batch, false, T(0), T(-1), T(1), T(0), T(-1)};
-    workspace_.wake(workspace_.move_intercept(rule, {}, v).data());
+    workspace_.wake(workspace_.move_intercept(rule, 1, {}, v).data());
     for (std::int32_t b = 0; b < plan_.bundles; ++b)
       for (std::size_t k = 0; k < workspace_.problem().classes[b].size(); ++k)
         workspace_.bundle_state(b).w_bias[k] = v[workspace_.problem().classes[b][k]];
@@ -171,8 +171,8 @@ class Driver {
     }
     std::vector<double> total(n_, 0.0);
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      workspace_.scan(b, {own_.data(), least_.data(), loss.data(), norms_.data(), capacity, T(0)},
-                      false);
+      workspace_.scan(
+          b, {own_.data(), least_.data(), loss.data(), norms_.data(), capacity, T(0), false});
       CHECK(workspace_.found(b).complete);
       found.violation =
           std::max(found.violation, static_cast<double>(workspace_.found(b).violation));

@@ -94,17 +94,17 @@ void engine_certifies(Formulation formulation, Isa isa) {
     for (int threads : {1, 3}) {
       Samples<T, std::int32_t> samples = p.samples();
       samples.costs = costs;
-      Engine<T, std::int32_t> engine(samples, formulation, isa, threads, 42, true);
+      Engine<T, std::int32_t> engine(samples, formulation, isa, threads, 42, Intercept::held);
       engine.start_from_centroids(12, 1000);
       double gap = 1;
       for (int round = 0; round < 20 && gap > 2e-2; ++round) {
         if (round > 0) engine.merge_found(0);
         for (int pass = 0; pass < 30; ++pass) {
           const VisitRule<double> rule{8, true, 0, -1, 0.5, -1, -1};
-          engine.run_pass(rule_in<T>(rule), true);
+          engine.run_pass(rule_in<T>(rule), 1);
         }
         engine.recompute();
-        const ScanReport scan = engine.scan(16, T(-1), round % 2 == 1);
+        const ScanReport scan = engine.scan(16, 1 << 30, T(-1), round % 2 == 1);
         CHECK(scan.dual <= scan.primal);
         gap = (scan.primal - scan.dual) / scan.primal;
         duals.push_back(scan.dual);

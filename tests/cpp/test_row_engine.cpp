@@ -154,14 +154,16 @@ void goes_on_from_alpha(RowLoss loss) {
   const auto other = make(p, loss, best_isa(), 1);
   other->assign(alpha.data());
   CHECK(alpha_of(*other) == alpha);
-  CHECK(certify(*other).dual == seen.dual && certify(*other).primal == seen.primal);
+  // Weights are added up in another way, with other rounding where a compiler chooses so.
+  CHECK(std::abs(certify(*other).dual - seen.dual) <= 1e-12 * (1 + std::abs(seen.dual)));
+  CHECK(std::abs(certify(*other).primal - seen.primal) <= 1e-12 * (1 + std::abs(seen.primal)));
   const std::vector<double> again = weights_of(*other);  // certificates take their mean off
   for (std::size_t k = 0; k < weights.size(); ++k)
     CHECK(std::abs(again[k] - weights[k]) <= 1e-12 * (1 + std::abs(weights[k])));
   other->pass(true, kNone, kNone, kNone);
   other->assign(alpha.data());
   other->put_weights(weights.data());
-  CHECK(certify(*other).primal == seen.primal);
+  CHECK(std::abs(certify(*other).primal - seen.primal) <= 1e-12 * (1 + std::abs(seen.primal)));
   std::vector<T> coef(static_cast<std::size_t>(p.X.cols) * 5), constant(5);
   engine->weights(coef.data(), constant.data());
   CHECK(coef[1] == static_cast<T>(weights[5]) && constant[4] == static_cast<T>(weights.back()));

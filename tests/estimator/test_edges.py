@@ -143,7 +143,7 @@ def test_rows_without_entries_cost_their_loss_and_predict_one_class():
     y = np.array([0, 1, 2, 3, 0, 1])
     model = MulticlassSVC(fit_intercept=False, tol=1e-8, random_state=0).fit(X, y)
     alone = MulticlassSVC(fit_intercept=False, tol=1e-8, random_state=0).fit(X[:4], y[:4])
-    assert model.primal_objective_ == pytest.approx(alone.primal_objective_ + 2 * 3, rel=1e-6)
+    assert model.primal_objective_ == pytest.approx(alone.primal_objective_ + 2, rel=1e-6)
     assert model.predict(X[4:]).tolist() == [0, 0]
 
 
@@ -214,7 +214,9 @@ def test_empty_labels_are_refused(data, entry, empty):
     X, y = data
     names = np.array(["a", "b", empty])[y]
     for labels in (names, names.tolist(), names.astype(object), pd.Series(names, dtype="string")):
-        with pytest.raises(ValueError, match=r"empty labels: 20 samples .* first of them sample 2"):
+        with pytest.raises(
+            ValueError, match=r"missing labels .*: 20 of 60, in rows 2, 5, 8, 11, 14, \.\.\.;"
+        ):
             ENTRIES[entry](X, labels)
-    with pytest.raises(ValueError, match="missing labels: the label of sample 2"):
+    with pytest.raises(ValueError, match=r"missing labels .*: 20 of 60, in rows 2, 5, "):
         ENTRIES[entry](X, [label if label.strip() else None for label in names])

@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse
 
 from multimargin import MulticlassSVC
-from tests.reference.ww import box_of, dense, weights_of, with_intercept, ww_primal
+from tests.reference.cs import cs_primal
+from tests.reference.ww import box_of, dense, weights_of, with_intercept
 
 
 def int64_indices(X):
@@ -57,7 +58,7 @@ def test_every_form_of_input_gives_the_same_model(data, fitted, convert):
     X, y = data
     other = convert(X)
     model = MulticlassSVC(random_state=0).fit(other, y)
-    primal = ww_primal(weights_of(model), with_intercept(X), y, box_of(y, 1.0))
+    primal = cs_primal(weights_of(model), with_intercept(X), y, box_of(y, 1.0))
     assert model.primal_objective_ == pytest.approx(primal, rel=1e-9)
     assert primal == pytest.approx(fitted.primal_objective_, rel=2 * model.tol)
     np.testing.assert_allclose(model.decision_function(other), model.decision_function(X))

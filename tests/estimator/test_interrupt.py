@@ -96,7 +96,7 @@ def test_ctrl_c_while_modules_are_loaded(tmp_path, how):
     (tmp_path / "numpy.py").write_text(SLOW)
     package = Path(multimargin.__file__).parents[1]
     with subprocess.Popen(
-        [sys.executable, *how, "--version"],
+        [sys.executable, *how, "info", "model"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(package)])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -10,12 +10,13 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
 from multimargin import MulticlassSVC
-from tests.reference.ww import box_of, dense, weights_of, with_intercept, ww_primal
+from tests.reference.cs import cs_primal
+from tests.reference.ww import box_of, dense, weights_of, with_intercept
 
 
 def test_defaults():
     assert MulticlassSVC().get_params() == {
-        "formulation": "ww",
+        "formulation": "cs",
         "C": 1.0,
         "loss": "hinge",
         "solver": "auto",
@@ -129,7 +130,7 @@ def test_warm_start_along_a_path(data, path):
         # Each primal is at least the optimum and each dual at most.
         assert warm.dual_objective_ <= cold.primal_objective_ * (1.0 + 1e-9)
         assert cold.dual_objective_ <= warm.primal_objective_ * (1.0 + 1e-9)
-        primal = ww_primal(weights_of(warm), with_intercept(X), y, box_of(y, C))
+        primal = cs_primal(weights_of(warm), with_intercept(X), y, box_of(y, C))
         assert warm.primal_objective_ == pytest.approx(primal, rel=1e-9)
         warm_iterations += warm.n_iter_
         cold_iterations += cold.n_iter_
@@ -212,7 +213,7 @@ def test_stopped_early_warns_with_the_gap_and_leaves_a_model(data, limit, dtype)
     assert model.dual_gap_ > model.tol
     near = np.isclose(numbers_in(message), model.dual_gap_, rtol=0.05, atol=0.0)
     assert near.any(), f"the gap {model.dual_gap_} is not in: {message}"
-    primal = ww_primal(weights_of(model), with_intercept(X), y, box_of(y, 100.0))
+    primal = cs_primal(weights_of(model), with_intercept(X), y, box_of(y, 100.0))
     assert model.primal_objective_ == pytest.approx(primal, rel=1e-3)
     assert np.all(np.isfinite(model.decision_function(X)))
     assert set(model.predict(X)) <= set(y)

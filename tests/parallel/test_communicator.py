@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from multimargin.parallel._communicator import SerialCommunicator
-from multimargin.parallel._mpi import launched_rank, launched_size, under_mpi, world
+from multimargin.parallel._launcher import launched_rank, launched_size, under_mpi
+from multimargin.parallel._mpi import world
 from tests.parallel.communicator_checks import CHECKS, LAUNCHED
 from tests.support import rank_threads
 

@@ -35,6 +35,10 @@ MARK = re.compile(r"^:(?:start-after|end-before): (.*)$", re.MULTILINE)
 GALLERY = re.compile(r"gallery/(?:images/sphx_glr_)?(plot_[a-z_]+?)(?:_\d{3}\.png)?$")
 
 
+def test_the_readme_is_short():
+    assert len(FRONT[0].read_text("utf-8").split()) <= 1000
+
+
 def is_there(target, page):
     """Whether a link of a page leads to a page or a file; pages may lack their suffix."""
     base = DOCS if target.startswith("/") else page.parent

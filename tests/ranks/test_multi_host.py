@@ -144,8 +144,9 @@ def test_killing_a_distant_rank_ends_the_run(two):
         os.kill(pids[1], signal.SIGKILL)
         result = run.finish()
         assert result.status not in (0, None)
-        # Several notice at once: the launcher, Open MPI in rank 0, and the watch over hosts.
-        assert "rank 1" in result.stderr or "host2" in result.stderr, result.output
+        # Several notice at once: the launcher, the watch over hosts, and Open MPI in rank 0, which
+        # may end it before the others have named the rank.
+        assert any(word in result.stderr for word in ("rank 1", "host2", "Socket closed"))
         assert not result.timed_out
 
 

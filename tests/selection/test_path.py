@@ -55,7 +55,7 @@ def test_a_path_equals_cold_fits(data, formulation, loss):
 def test_warm_starts_take_fewer_passes_and_the_start_is_feasible(data):
     X, y, *_ = data
     Cs = (0.5, 1.0, 2.0)
-    fits = WarmFits(MulticlassSVC(tol=1e-3, random_state=0), X, y)
+    fits = WarmFits(MulticlassSVC("ww", tol=1e-3, random_state=0), X, y)
     warm = [fit.solution.passes for fit in fits.along(Cs)]
     cold = [fit.solution.passes for fit in fits.along(Cs, warm=False)]
     assert warm[0] == cold[0] and sum(warm[1:]) < sum(cold[1:])

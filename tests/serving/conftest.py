@@ -1,4 +1,4 @@
-"""A small text model, in memory, in a file and behind a client."""
+"""A small text model, in memory, in a file and behind a client; and a browser."""
 
 from __future__ import annotations
 
@@ -25,3 +25,18 @@ def client(model):
     from tests.support.served_client import client_of
 
     return client_of(model, name="things", examples=["a dog"])
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright
+
+    from tests.support.chromium import chromium, why_not
+
+    found = chromium()
+    if found is None:
+        pytest.skip(why_not())
+    with sync_playwright() as library:
+        launched = library.chromium.launch(**found)
+        yield launched
+        launched.close()

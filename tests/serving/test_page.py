@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 pytest.importorskip("uvicorn")
 pytest.importorskip("playwright")
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
-from multimargin import save_model
+from multimargin import TextClassifier, save_model
 from multimargin.serving import Limits
-from tests.support.chromium import chromium, why_not
-from tests.support.served import live, small_model
+from tests.support.chromium import opened
+from tests.support.served import TEXTS, live, small_model
 
 TEXT = "A small dog, that plays the violin with a cat"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    found = chromium()
-    if found is None:
-        pytest.skip(why_not())
-    with sync_playwright() as library:
-        launched = library.chromium.launch(**found)
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
@@ -41,22 +28,6 @@ def url(model_file):
     limits = Limits(max_chars=2000, rate=0)
     with live(model_file, limits, examples=["a <b>dog</b> & a cat"]) as (host, port):
         yield f"http://{host}:{port}/"
-
-
-def opened(browser, url, **options):
-    """A new page; what it complains about is collected in `complaints`."""
-    page = browser.new_context(**options).new_page()
-    page.set_default_timeout(15_000)
-    page.complaints = []
-    page.on("console", lambda message: page.complaints.append(message.text))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.add_init_script(
-        "document.addEventListener('securitypolicyviolation',"
-        " (event) => console.error(`CSP: ${event.violatedDirective}`));"
-    )
-    page.goto(url)
-    expect(page.locator("#name")).to_have_text(re.compile(r"\S"))
-    return page
 
 
 @pytest.fixture
@@ -78,7 +49,7 @@ def marked(page, kind):
 def test_typing_shows_classes_and_words(page):
     expect(page.locator("#name")).to_have_text("things.model")
     expect(page.locator("#facts")).to_contain_text("6 classes")
-    expect(page.locator("#facts")).to_contain_text("Weston-Watkins")
+    expect(page.locator("#facts")).to_contain_text("Crammer-Singer")
     expect(page.get_by_label("Type or paste a text")).to_be_focused()
     expect(page.locator("#answer")).to_be_hidden()
     page.keyboard.type(TEXT, delay=2)
@@ -144,12 +115,16 @@ def test_examples_and_what_is_no_html(page):
 
 def test_nothing_known_and_nothing_at_all(page):
     page.fill("#text", "xyzzy")
-    expect(page.locator("#nothing-known")).to_be_visible()
+    expect(page.locator("#nothing-known")).to_contain_text("knows nothing of this text")
+    expect(page.get_by_role("status").first).to_contain_text("knows nothing of this text")
     expect(page.locator("#why")).to_be_hidden()
     expect(page.locator("#classes")).to_be_hidden()
     page.fill("#text", "xyzzy dog")
     expect(page.locator("#classes .name").first).to_have_text("dog")
     expect(page.locator("#nothing-known")).to_be_hidden()
+    expect(page.locator("#unknown")).to_have_text("Not known to the model: xyzzy")
+    page.fill("#text", "a dog")
+    expect(page.locator("#unknown")).to_be_hidden()
     page.fill("#text", "  ")
     expect(page.locator("#answer")).to_be_hidden()
     expect(page.locator("#invitation")).to_be_visible()
@@ -158,7 +133,7 @@ def test_nothing_known_and_nothing_at_all(page):
 def test_too_long_text(page):
     page.fill("#text", "dog " * 501)
     alert = page.get_by_role("alert")
-    expect(alert).to_contain_text("2,004 characters; at most 2,000")
+    expect(alert).to_contain_text("2,004 characters (Unicode code points); at most 2,000 are read")
     page.fill("#text", "dog")
     expect(alert).to_be_hidden()
     expect(page.locator("#winner")).to_have_text("dog")
@@ -184,6 +159,24 @@ def test_server_that_goes_and_comes_back(browser, url):
     page.context.close()
 
 
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("dog", "3 characters"),
+        ("x", "1 character"),
+        (
+            "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+            "1 character",
+        ),  # a family: one emoji of three
+        ("e\u0301", "1 character"),  # a letter and its accent
+        ("\U0001f1eb\U0001f1f7 \u0928\u093f", "3 characters"),  # a flag, a blank, a syllable
+    ],
+)
+def test_characters_are_counted_as_people_count(page, text, count):
+    page.fill("#text", text)
+    expect(page.locator("#count")).to_have_text(count)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_phone(browser, url, scheme):
     page = opened(
@@ -197,6 +190,43 @@ def test_phone(browser, url, scheme):
     assert page.evaluate(CONTRAST) == []
     assert page.complaints == []
     page.context.close()
+
+
+def test_words_are_whole_on_a_phone(browser, tmp_path):
+    labels = [f"Unternehmensberatung/Berufshaftpflicht{n}" for n in range(12)]
+    texts = [f"{text} Unwahrscheinlichkeit{n} unmistakable" for n, text in enumerate(TEXTS)]
+    save_model(TextClassifier(random_state=0).fit(texts, labels), tmp_path / "long.model")
+    with live(tmp_path / "long.model", Limits(rate=0)) as (host, port):
+        viewport = {"width": 320, "height": 700}
+        page = opened(browser, f"http://{host}:{port}/", viewport=viewport)
+        page.get_by_role("button").first.click()
+        page.locator("#text").press_sequentially(f" unwahrscheinlichkeit3 {'w' * 200}")
+        expect(page.locator("#classes .name")).to_have_count(5)
+        expect(page.locator("#words th").first).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        assert page.evaluate("text.parentNode.scrollWidth <= text.parentNode.clientWidth")
+        assert page.evaluate(BROKEN_WORDS) == []
+        # It looks: the word of 200 letters, which is longer than any line, has to be broken.
+        assert page.evaluate(BROKEN_WORDS.replace("21", "1000")) != []
+        page.context.close()
+
+
+# Words of at most 21 letters that begin on one line and end on another.
+BROKEN_WORDS = """() => {
+  const broken = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    if (!node.parentElement.checkVisibility() || node.parentElement.closest(".unseen")) continue;
+    for (const word of node.data.matchAll(/[^\\s-]+/g)) {
+      const range = document.createRange();
+      range.setStart(node, word.index);
+      range.setEnd(node, word.index + word[0].length);
+      const lines = new Set([...range.getClientRects()].map((line) => Math.round(line.top)));
+      if (word[0].length <= 21 && lines.size > 1) broken.push(word[0]);
+    }
+  }
+  return broken;
+}"""
 
 
 # Texts whose contrast to what is behind them is below 4.5, as WCAG AA asks for.

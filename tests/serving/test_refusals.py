@@ -16,9 +16,12 @@ from multimargin.serving._errors import RequestError
 from multimargin.serving._guard import Guard
 from multimargin.serving._limits import RateLimit
 from multimargin.serving._question import read_question
+from multimargin.serving.samples import kind_of
+from tests.support.served import small_model
 from tests.support.served_client import ask, checked, client_of
 
 JSON = {"content-type": "application/json"}
+KIND = kind_of(small_model())
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ def test_malformed(client, body, status, says):
 )
 def test_any_bytes_get_an_answer_or_a_reason(body):
     try:
-        read_question(body, Limits(), 6)
+        read_question(body, Limits(), KIND, 6)
     except RequestError as error:
         assert error.status in (400, 413, 422)
 

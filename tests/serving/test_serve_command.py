@@ -182,14 +182,15 @@ def test_workers_do_not_outlive_their_parent(monkeypatch):
 
 def test_models_and_files_that_cannot_be_served(tmp_path, capsys):
     plain = tmp_path / "plain.model"
-    save_model(MulticlassSVC().fit([[0.0], [1.0], [2.0]], [0, 1, 2]), plain)
+    numbers = MulticlassSVC().fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    save_model(numbers, plain, preprocessing={"whiten": True})
     damaged = tmp_path / "damaged.model"
     save_model(small_model(), damaged)
     content = bytearray(damaged.read_bytes())
     content[-40] ^= 1
     damaged.write_bytes(content)
     for path, says in (
-        (plain, "no text features"),
+        (plain, "whiten=True, which the server cannot repeat"),
         (damaged, "damaged"),
         (tmp_path / "none.model", "No such file"),
     ):
@@ -198,6 +199,17 @@ def test_models_and_files_that_cannot_be_served(tmp_path, capsys):
         assert says in error
         assert str(path) in error
         assert len(error.splitlines()) == 1
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_examples_that_the_model_does_not_take(tmp_path, capsys, processes):
+    path = tmp_path / "numbers.model"
+    save_model(MulticlassSVC().fit([[0.0], [1.0], [2.0]], [0, 1, 2]), path)
+    options = ["--port", "0", "--processes", processes, "--example", "[1, 2]"]
+    assert main(["serve", str(path), *options]) == 1
+    error = capsys.readouterr().err
+    assert "the example '[1, 2]' is no row for this model: row has 2 numbers" in error
+    assert len(error.splitlines()) == 1
 
 
 def test_missing_libraries_are_named(model_file, capsys, monkeypatch):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 pytest.importorskip("starlette")
 from sklearn.feature_extraction.text import CountVectorizer
 
-from multimargin import MulticlassSVC, TextClassifier
+from multimargin import TextClassifier
 from multimargin.serving import Limits, create_app
-from multimargin.serving._spans import Spans
+from multimargin.serving.samples._spans import Spans
 from tests.support.json_schema import errors
 from tests.support.served import LABELS, TEXTS, small_model
 from tests.support.served_client import DOCUMENT, ask, checked, client_of
@@ -46,6 +46,8 @@ def test_many_texts_as_each_by_itself(client):
 def test_no_text_and_no_known_word(client):
     assert ask(client, texts=[]) == {"results": []}
     empty, unknown = ask(client, texts=["", "xyzzy ☃"], explain=True)["results"]
+    assert empty["explanation"].pop("unknown") == []
+    assert unknown["explanation"].pop("unknown") == ["xyzzy"]
     assert empty == unknown
     assert empty["known_features"] == 0
     assert empty["explanation"]["features"] == []
@@ -152,8 +154,8 @@ def test_spans_count_as_the_vectorizer(analyzer, options, text, high):
 
 def test_model_health_and_document(client):
     about = checked(client.get("/model"), "Model")
-    assert (about["name"], about["classes"], about["formulation"]) == ("things", 6, "ww")
-    assert about["examples"] == ["a dog"]
+    assert (about["name"], about["classes"], about["formulation"]) == ("things", 6, "cs")
+    assert about["examples"] == [{"text": "a dog"}]
     assert about["limits"]["max_k"] == 6
     assert about["gap"] <= 1e-4
     checked(client.get("/health"), "Health")
@@ -218,18 +220,6 @@ def test_headers_of_every_answer(client):
 
 
 # ---------------------------------------------------------------- models that cannot be served
-
-
-def test_models_without_texts():
-    plain = MulticlassSVC().fit([[0.0], [1.0], [2.0]], [0, 1, 2])
-    with pytest.raises(ValueError, match=r"no text features.*multimargin train .* --text"):
-        create_app(plain)
-    columns = {"text": TEXTS, "length": [len(text) for text in TEXTS]}
-    mixed = TextClassifier(text="text", numeric="length").fit(columns, LABELS)
-    with pytest.raises(ValueError, match="needs the columns text, length"):
-        create_app(mixed)
-    one = TextClassifier(text="text").fit(columns, LABELS)
-    ask(client_of(one), text="a dog")
 
 
 def test_model_with_bad_numbers():

@@ -172,6 +172,11 @@ def dense_alpha(engine, problem):
     return alpha
 
 
+def active_classes(engine):
+    begin, cls, _ = engine.alpha()
+    return [set(part.tolist()) for part in np.split(cls, begin[1:-1])]
+
+
 def twin_scan(engine, problem):
     """Primal, dual and violation by the formulation's NumPy twin."""
     twin = FORMULATIONS[problem.formulation]
@@ -198,7 +203,7 @@ def test_scan_and_weights(name, isa, dtype, index, bias):
     for _ in range(3):
         for _ in range(2):
             engine.run_pass(visit_rule(8))
-        scan = engine.scan(5, -1.0)
+        scan = engine.scan(5, 10**9, -1.0)
         primal, dual, violation, W = twin_scan(engine, problem)
         assert scan.primal == pytest.approx(primal, rel=rel)
         assert scan.dual == pytest.approx(dual, rel=rel)
@@ -209,6 +214,64 @@ def test_scan_and_weights(name, isa, dtype, index, bias):
         if bias:
             np.testing.assert_allclose(constant, W[:, -1], atol=1e-4 * float(np.abs(W).max()))
         engine.merge_found()
+
+
+@pytest.mark.parametrize("most", [0, 1, 100, 333, 10**9])
+def test_the_worst_violators_become_active_and_not_more_than_asked(most):
+    problem = make_problem(np.float64, np.int32, bias=0.0)
+    n = len(problem.y)
+    engine = _core.engine(problem.samples, "ww", threads=2, seed=0)
+    engine.start_from_centroids(3, 100)
+    engine.run_pass(visit_rule(8))
+    engine.recompute()
+    engine.scan(5, most, 0.0)
+    active = active_classes(engine)
+    W = twin_scan(engine, problem)[3]
+    margins = FORMULATIONS["ww"].margins(problem.X @ W[:, :-1].T, problem.y)
+    engine.merge_found()
+    merged = active_classes(engine)
+    added = 0
+    for i in range(n):
+        new = merged[i] - active[i]
+        left = set(range(problem.n_classes)) - merged[i] - active[i] - {problem.y[i]}
+        violators = [c for c in new | left if margins[i, c] > 1e-9]
+        assert len(new) <= 5 and new <= set(violators)
+        if len(new) < len(violators) and new:
+            worst = min(margins[i, c] for c in new)
+            assert worst >= max(margins[i, c] for c in left) - 1e-9
+        added += len(new)
+    room = max(
+        most - sum(len(new & old) for new, old in zip(merged, active, strict=True)), most // 4
+    )
+    assert added <= room
+    assert added > min(room, 333) - n
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_lists_that_were_full_get_room_for_all_violators(dense):
+    # Samples of a class are alike, and after a pass violate by a quarter; but for a few near zero,
+    # which violate by one in all classes.
+    made = make_problem(np.float64, np.int32, bias=0.0)
+    X = np.zeros(made.X.shape)
+    X[np.arange(len(made.y)), made.y] = 3.0
+    X[::16] *= 1e-3
+    X = X if dense else sp.csr_matrix(X)
+    problem = Problem(X, made.y, made.box, made.n_classes, 0.0, "ww")
+    engine, engine_with_room = (
+        _core.engine(problem.samples, "ww", threads=threads, seed=0) for threads in (1, 2)
+    )
+    cls = (made.y[:, None] + np.arange(4)) % made.n_classes
+    slots = np.arange(0, 4 * len(cls) + 1, 4), cls.astype(np.int32).ravel(), np.zeros(4 * len(cls))
+    for each in (engine, engine_with_room):
+        each.assign(*slots, None)
+        each.run_pass(visit_rule(8))
+        each.recompute()
+    first, second = engine.scan(2, 10**9, 0.5), engine.scan(2, 10**9, 0.5)
+    before = active_classes(engine)
+    engine.merge_found()
+    after = active_classes(engine)
+    assert first.found < second.found == sum(len(a - b) for a, b in zip(after, before, strict=True))
+    assert second.found == engine_with_room.scan(problem.n_classes, 10**9, 0.5).found
 
 
 @pytest.mark.parametrize("name", ACTIVE_SET)
@@ -229,14 +292,14 @@ def test_scan_of_rare_features_in_several_groups(name, isa, dtype):
         engine.start_from_centroids(6, 100)
         engine.run_pass(visit_rule(8))
         engine.recompute()
-        scans += [engine.scan(5, -1.0), engine.scan(5, -1.0, True)]
+        scans += [engine.scan(5, 10**9, -1.0), engine.scan(5, 10**9, -1.0, True)]
         primal, dual, violation, _ = twin_scan(engine, problem)
         for scan in scans[-2:]:
             assert scan.primal == pytest.approx(primal, rel=2e-5 if dtype == np.float32 else 1e-10)
             assert scan.dual == pytest.approx(dual, rel=2e-5)
             assert scan.violation == pytest.approx(violation, rel=1e-3)
         engine.weights()  # gives back what the next scan has to make anew
-        scans += [engine.scan(5, -1.0), engine.scan(5, -1.0, True)]
+        scans += [engine.scan(5, 10**9, -1.0), engine.scan(5, 10**9, -1.0, True)]
     seen = [(scan.primal, scan.dual, scan.violation, scan.found) for scan in scans]
     assert len(set(seen[::2])) == len(set(seen[1::2])) == 1
 
@@ -262,7 +325,7 @@ def test_pass_with_full_coupling_never_loses(name):
     before = -np.inf
     for _ in range(20):
         engine.run_pass(visit_rule(64))
-        dual = engine.scan(1, -1.0).dual
+        dual = engine.scan(1, 10**9, -1.0).dual
         assert dual >= before - 1e-9 * abs(dual)
         before = dual
 

@@ -1,9 +1,10 @@
-"""The Chromium of this machine, for tests."""
+"""The Chromium of this machine, and pages in it, for tests."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -38,6 +39,24 @@ def why_not() -> str:
         reasons = []
     known = "; ".join(filter(None, reasons))
     return f"no Chromium: {known or 'set MULTIMARGIN_CHROMIUM, or run make test'}"
+
+
+def opened(browser: Any, url: str, **options: Any) -> Any:
+    """A new page; what it complains about is collected in `complaints`."""
+    from playwright.sync_api import expect
+
+    page = browser.new_context(**options).new_page()
+    page.set_default_timeout(15_000)
+    page.complaints = []
+    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.add_init_script(
+        "document.addEventListener('securitypolicyviolation',"
+        " (event) => console.error(`CSP: ${event.violatedDirective}`));"
+    )
+    page.goto(url)
+    expect(page.locator("#name")).to_have_text(re.compile(r"\S"))
+    return page
 
 
 def _launch(path: str, env: dict[str, str] | None = None) -> dict[str, Any]:

@@ -186,15 +186,21 @@ def _downloaded(url: str, path: Path) -> Path:
     return path
 
 
+def _extract(package: tarfile.TarFile, home: Path) -> None:
+    # Before Python 3.11.4 there are no filters; the checksum of the archive is known.
+    package.extraction_filter = getattr(tarfile, "data_filter", None)
+    package.extractall(home)
+
+
 def _unpack_npm(archive: Path, home: Path) -> None:
     with tarfile.open(archive) as package:
-        package.extractall(home, filter="data")
+        _extract(package, home)
     archive.unlink()
     packed = home / "package" / "bin"
     for name in ("al2023.tar", "fonts.tar", "swiftshader.tar"):
         _inflate(packed / f"{name}.br", home / name)
         with tarfile.open(home / name) as parts:
-            parts.extractall(home, filter="data")
+            _extract(parts, home)
         (home / name).unlink()
     _inflate(packed / "chromium.br", home / "chromium")
     (home / "chromium").chmod(0o755)

@@ -74,4 +74,6 @@ def _object(
             found += errors(member, members[name], document, f"{at}.{name}")
         elif schema.get("additionalProperties") is False:
             found.append(f"{at}: {name} is not known")
+        elif isinstance(schema.get("additionalProperties"), dict):
+            found += errors(member, schema["additionalProperties"], document, f"{at}.{name}")
     return found

@@ -1,4 +1,4 @@
-"""Small text models, and servers for them in processes of their own."""
+"""Small models, and servers for them in processes of their own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from multimargin import TextClassifier
+import numpy as np
+import pytest
+
+from multimargin import MulticlassSVC, TextClassifier
 from multimargin.serving import Limits, Server
 from multimargin.serving._server import bound
 
@@ -39,6 +42,28 @@ def small_model(**parameters: Any) -> TextClassifier:
     """Six classes of two texts each."""
     labels = parameters.pop("labels", LABELS)
     return TextClassifier(random_state=0, **{"tol": 1e-4, **parameters}).fit(TEXTS, labels)
+
+
+def table_model() -> TextClassifier:
+    """The same classes by a text, a number and a category."""
+    kinds = [kind for kind in ("pet", "pet", "food", "thing", "thing", "water") for _ in range(2)]
+    columns = {"text": TEXTS, "length": [len(text) for text in TEXTS], "kind": kinds}
+    model = TextClassifier(text="text", numeric="length", categorical="kind", random_state=0)
+    return model.fit(columns, LABELS)
+
+
+def number_rows() -> tuple[Any, Any]:
+    """Sixty rows of twelve numbers in three classes, as embeddings are."""
+    X = np.random.RandomState(0).randn(60, 12) + np.repeat(4 * np.eye(3, 12), 20, axis=0)
+    return X, np.repeat(["red", "green", "blue"], 20)
+
+
+def number_model() -> MulticlassSVC:
+    """Three classes by three columns of a data frame."""
+    pandas = pytest.importorskip("pandas")
+    X = np.repeat(4 * np.eye(3), 5, axis=0) + np.random.RandomState(0).randn(15, 3) / 4
+    frame = pandas.DataFrame(X, columns=["width", "height", "weight"])
+    return MulticlassSVC(random_state=0).fit(frame, np.repeat(["wide", "high", "heavy"], 5))
 
 
 def eventually(holds: Callable[[], Any], seconds: float = 60) -> bool:

@@ -194,7 +194,7 @@ class CallbackObserver:
     def __init__(self, function):
         self.on_scan = function
 
-    def on_pass(self, passes):
+    def on_pass(self, passes, done=None):
         pass
 
     def close(self):

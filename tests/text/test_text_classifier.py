@@ -13,8 +13,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import get_tags
 
-from multimargin import DataFileError, MulticlassSVC, TextClassifier, distributed
+from multimargin import DataFileError, MulticlassSVC, TextClassifier, distributed, read_table
 from multimargin.tables import Table
+from multimargin.tables._write import table_lines
 from multimargin.text import TextFeatures
 
 TEXTS = [
@@ -297,10 +298,26 @@ def test_missing_labels(missing):
     if missing == "NA":
         missing = pytest.importorskip("pandas").NA
     labels = [*LABELS[:4], missing, *LABELS[5:]]
-    with pytest.raises(ValueError, match="missing labels: the label of sample 4"):
+    with pytest.raises(ValueError, match=r"missing labels .*: 1 of [0-9]+, in row 4; leave"):
         TextClassifier().fit(TEXTS, labels)
     with pytest.raises(ValueError, match="missing labels"):
         TextClassifier().fit(TEXTS, np.array(labels, dtype=object))
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+def test_an_empty_field_of_a_table_is_a_missing_label(tmp_path, ending):
+    rows = [("a red rose", "flower"), ("a dog", ""), ("", "pet"), ("a cat", "pet")]
+    path = tmp_path / f"table.{ending}"
+    path.write_text("".join(table_lines(ending, ["text", "label"], rows)))
+    table = read_table(path)
+    if ending != "jsonl":
+        assert table["label"].tolist() == ["flower", None, "pet", "pet"]
+    with pytest.raises(ValueError, match=r"missing labels .*: 1 of 4, in row 1; leave these rows"):
+        TextClassifier(text="text").fit(table, table["label"])
+    kept = table[np.array([bool(label) for label in table["label"]])]
+    assert TextClassifier(text="text").fit(kept, kept["label"]).classes_.tolist() == [
+        "flower", "pet"
+    ]  # fmt: skip
 
 
 def test_labels_of_two_types():

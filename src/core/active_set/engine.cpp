@@ -1,12 +1,14 @@
 #include "active_set/engine.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
 
 #include "common/norms.hpp"
+#include "common/opposed_labels.hpp"
 #include "common/rounding.hpp"
 #include "common/types.hpp"
 
@@ -15,6 +17,7 @@ namespace multimargin {
 namespace {
 
 constexpr std::int64_t kSamplesPerTask = 512;
+constexpr std::int64_t kLeastRoom = 4;  // of the pairs there may be, a part for violators
 
 }  // namespace
 
@@ -75,7 +78,37 @@ void Engine<T, I>::start_from_centroids(std::int32_t candidates, std::int64_t bu
   SlotLists lists =
       nearest_centroids(X_, y_, n_classes_, candidates, budget, 0, X_.rows, isa_, team_);
   std::vector<T> alpha(lists.cls.size(), T(0));
+  add_opposed(lists, alpha);
   assign(std::move(lists.slot_begin), std::move(lists.cls), std::move(alpha), {});
+}
+
+// Gives samples that are alike but for their labels the variables that they need.
+template <class T, class I>
+void Engine<T, I>::add_opposed(SlotLists& lists, std::vector<T>& alpha) const {
+  const std::vector<OpposedLabel<T>> opposed = opposed_labels(samples_, norm2_, solver_.separable);
+  if (opposed.empty()) return;
+  SlotLists more;
+  std::vector<T> value;
+  more.slot_begin.push_back(0);
+  auto next = opposed.begin();
+  for (std::int64_t i = 0; i < X_.rows; ++i) {
+    const std::int64_t first = lists.slot_begin[i], end = lists.slot_begin[i + 1];
+    const std::size_t start = more.cls.size();
+    more.cls.insert(more.cls.end(), lists.cls.begin() + first, lists.cls.begin() + end);
+    value.insert(value.end(), alpha.begin() + first, alpha.begin() + end);
+    for (; next != opposed.end() && next->sample == i; ++next) {
+      const auto at = std::find(more.cls.begin() + start, more.cls.end(), next->cls);
+      if (at == more.cls.end()) {
+        more.cls.push_back(next->cls);
+        value.push_back(next->value);
+      } else {
+        value[at - more.cls.begin()] = next->value;
+      }
+    }
+    more.slot_begin.push_back(static_cast<std::int64_t>(more.cls.size()));
+  }
+  lists = std::move(more);
+  alpha = std::move(value);
 }
 
 template <class T, class I>
@@ -90,6 +123,7 @@ template <class T, class I>
 void Engine<T, I>::hold_intercept(std::vector<T> w_bias) {
   if (!holds_) return;
   heights_ = false;
+  steps_.forget();
   active_.keep_heights();
   if (w_bias.empty() && free_) {
     w_bias.assign(n_classes_, T(0));
@@ -123,7 +157,6 @@ void Engine<T, I>::replace_pairs(std::vector<std::int64_t> slot_begin,
                                  std::vector<std::int32_t> cls, std::vector<T> alpha) {
   active_.assign(std::move(slot_begin), std::move(cls), std::move(alpha), samples_.costs, team_);
   visits_.reset(static_cast<std::size_t>(X_.rows));
-  marked_ = std::vector<T>();
   scanned_ = false;
   balanced_.reset();
   active_.lay_out(rows_.numbered(team_), n_classes_, team_);
@@ -172,8 +205,8 @@ void Engine<T, I>::each_drawn(std::int64_t i, std::int32_t drawn, const Use& use
   if (drawn == 0) return;
   const std::vector<std::int64_t>& begin = active_.slot_begin();
   const std::vector<std::int32_t>& cls = active_.cls();
-  const std::int32_t* found = found_.cls.data() + i * found_.capacity;
-  std::vector<std::int32_t> known(found, found + found_.count[i]);
+  std::vector<std::int32_t> known(found_.cls.begin() + found_.begin[i],
+                                  found_.cls.begin() + found_.begin[i + 1]);
   known.insert(known.end(), cls.begin() + begin[i], cls.begin() + begin[i + 1]);
   Random random(seed_, static_cast<std::uint64_t>(i));
   for (std::int32_t k = 0; k < drawn; ++k) {
@@ -185,14 +218,29 @@ void Engine<T, I>::each_drawn(std::int64_t i, std::int32_t drawn, const Use& use
 }
 
 template <class T, class I>
+bool Engine<T, I>::stays(std::int64_t i, std::int64_t p) const {
+  return stays_active(active_.alpha()[p], margin_[p], report_[i].least);
+}
+
+template <class T, class I>
+std::int64_t Engine<T, I>::pairs_that_stay() {
+  const std::vector<std::int64_t>& begin = active_.slot_begin();
+  std::atomic<std::int64_t> count{0};
+  each_task([&](std::int64_t first, std::int64_t last) {
+    std::int64_t here = 0;
+    for (std::int64_t i = first; i < last; ++i)
+      for (std::int64_t p = begin[i] + 1; p < begin[i + 1]; ++p) here += stays(i, p);
+    count += here;
+  });
+  return count;
+}
+
+template <class T, class I>
 void Engine<T, I>::merge_found(std::int32_t drawn) {
   if (!scanned_) throw std::logic_error("merge_found: there was no scan of this active set");
   const std::vector<std::int64_t>& begin = active_.slot_begin();
   const std::vector<std::int32_t>& cls = active_.cls();
   const std::vector<T>& alpha = active_.alpha();
-  const auto stays = [&](std::int64_t i, std::int64_t p) {
-    return stays_active(alpha[p], margin_[p], report_[i].least);
-  };
   const auto each_sample = [&](const auto& use) {
     each_task([&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) use(i);
@@ -201,7 +249,7 @@ void Engine<T, I>::merge_found(std::int32_t drawn) {
 
   std::vector<std::int64_t> new_begin(X_.rows + 1, 0);
   each_sample([&](std::int64_t i) {
-    std::int64_t slots = 1 + found_.count[i];
+    std::int64_t slots = 1 + found_.begin[i + 1] - found_.begin[i];
     for (std::int64_t p = begin[i] + 1; p < begin[i + 1]; ++p) slots += stays(i, p);
     each_drawn(i, drawn, [&](std::int32_t) { ++slots; });
     new_begin[i + 1] = slots;
@@ -217,11 +265,11 @@ void Engine<T, I>::merge_found(std::int32_t drawn) {
         new_cls[to] = cls[p];
         new_alpha[to++] = alpha[p];
       }
-    const std::int32_t* found = found_.cls.data() + i * found_.capacity;
-    for (std::int32_t k = 0; k < found_.count[i]; ++k) new_cls[to++] = found[k];
+    for (std::int64_t f = found_.begin[i]; f < found_.begin[i + 1]; ++f)
+      new_cls[to++] = found_.cls[f];
     each_drawn(i, drawn, [&](std::int32_t c) { new_cls[to++] = c; });
   });
-  // A scan keeps samples x capacity numbers, which nobody needs until the next one.
+  // Nobody needs these until the next scan.
   found_ = {};
   margin_ = std::vector<T>();
   report_ = std::vector<Report<T>>();
@@ -235,12 +283,13 @@ void Engine<T, I>::merge_found(std::int32_t drawn) {
 // ---------------------------------------------------------------- moving
 
 template <class T, class I>
-void Engine<T, I>::settle_intercept(const VisitRule<T>& rule) {
+void Engine<T, I>::settle_intercept(const VisitRule<T>& rule, double reach) {
   std::vector<T> gap(X_.rows, T(0)), violation(X_.rows, T(0));
   const double bias = static_cast<double>(bias_);
   const InterceptTerm term = free_ ? free_->term() : InterceptTerm{bias, bias * bias, false};
-  std::vector<double> diagonal = move_intercept(intercept_view(), solver_, term, active_.w_bias(),
-                                                gap.data(), violation.data(), team_);
+  std::vector<double> diagonal =
+      move_intercept(intercept_view(), solver_, term, steps_, reach, active_.w_bias(), gap.data(),
+                     violation.data(), team_);
   if (free_) free_->moved(std::move(diagonal));
   // A sample that was quiet may have to answer.
   for (std::int64_t i = 0; i < X_.rows; ++i)
@@ -248,10 +297,10 @@ void Engine<T, I>::settle_intercept(const VisitRule<T>& rule) {
 }
 
 template <class T, class I>
-PassReport Engine<T, I>::run_pass(const VisitRule<T>& rule, bool settle) {
-  settle = settle && holds_;
+PassReport Engine<T, I>::run_pass(const VisitRule<T>& rule, double reach) {
+  const bool settle = holds_ && reach > 0;
   balanced_.reset();
-  if (settle && heights_) settle_intercept(rule);
+  if (settle && heights_) settle_intercept(rule, reach);
   std::vector<std::int32_t> due;
   visits_.due(rule.everything, Random(seed_, passes_++), due);
   const std::vector<std::int64_t>& begin = active_.slot_begin();
@@ -271,14 +320,14 @@ PassReport Engine<T, I>::run_pass(const VisitRule<T>& rule, bool settle) {
 }
 
 template <class T, class I>
-ExtrapolationReport Engine<T, I>::extrapolate() {
-  if (marked_.size() != active_.alpha().size())
-    throw std::logic_error("extrapolate: there was no mark() of this active set");
-  const std::vector<T> before = std::move(marked_);
-  marked_ = std::vector<T>();
+FocusReport Engine<T, I>::focus(const VisitRule<T>& rule) {
+  look_at_active();
   balanced_.reset();
-  return multimargin::extrapolate(rows_.numbered(team_), before,
-                                  {box_, solver_.separable, bias_, holds_}, active_, team_);
+  for (std::int64_t i = 0; i < X_.rows; ++i)
+    if (!(norm2_[i] > 0)) report_[i].gap = 0;  // it cannot move
+  Pass<T> pass(solver_, n_classes_, active_.widest());
+  return focus_on(samples_with_most(report_.data(), X_.rows), report_.data(), view(), pass, visits_,
+                  rule, Random(seed_, passes_++), [this] { return stop_(); });
 }
 
 // ---------------------------------------------------------------- looking
@@ -304,14 +353,8 @@ void Engine<T, I>::look_at_active() {
 }
 
 template <class T, class I>
-ScanReport Engine<T, I>::scan(std::int32_t capacity, T idle, bool exact) {
+ScanReport Engine<T, I>::scan(std::int32_t capacity, std::int64_t most, T idle, bool exact) {
   if (capacity < 1) throw std::invalid_argument("scan: capacity must be at least 1");
-  return exact ? scan_in<double>(capacity, idle) : scan_in<T>(capacity, idle);
-}
-
-template <class T, class I>
-template <class S>
-ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
   look_at_active();
   scanned_ = true;
   std::vector<double> norm = active_.squared_norms(team_);
@@ -332,16 +375,16 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
   const Csr<T, I>& numbered = rows_.numbered(team_);
   const auto fill = [&](int, std::int32_t c, const auto& put) {
     active_.each_weight(numbered, c, put);
-    return static_cast<S>(static_cast<T>(bias_ * active_.w_bias()[c]));
+    return static_cast<T>(bias_ * active_.w_bias()[c]);
   };
   std::vector<std::int32_t> class_of(n_classes_);
   std::iota(class_of.begin(), class_of.end(), 0);
-  ClassScan<T> found = scan_classes<S>(
-      samples_, rows_, norm2_.data(),
-      ScanRequest<T>{own_.data(), least.data(), first_loss.data(), norm.data(), capacity, idle},
-      {n_classes_, y_, class_of.data(), norm.data(), active_.slot_begin().data(),
-       active_.cls().data()},
-      scan_kernels_, team_, fill, [this] { return stop_(); });
+  ClassScan<T> found = scan_classes(samples_, rows_, norm2_.data(),
+                                    ScanRequest<T>{own_.data(), least.data(), first_loss.data(),
+                                                   norm.data(), capacity, idle, exact, wide_},
+                                    {n_classes_, y_, class_of.data(), norm.data(),
+                                     active_.slot_begin().data(), active_.cls().data()},
+                                    scan_kernels_, team_, fill, [this] { return stop_(); });
   ScanReport report;
   report.complete = found.complete;
   double total = 0;
@@ -353,6 +396,7 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
     report.violation = std::max(report.violation, static_cast<double>(report_[i].violation));
     report.violation = std::max(report.violation, static_cast<double>(found.violation[i]));
   }
+  report.half_norm = half_norm;
   const double norm_error = norm_rounding<T>() * half_norm;
   report.primal = half_norm + half_held + norm_error + total + empty_value_;
   report.dual =
@@ -363,10 +407,9 @@ ScanReport Engine<T, I>::scan_in(std::int32_t capacity, T idle) {
     report.dual = std::max(0.0, point.value - charge);
   }
   report.rounding += 2 * norm_error;
-  found_ = {};
-  found_.capacity = capacity;
-  found_.cls = std::move(found.cls);
-  found_.count = std::move(found.count);
+  const std::int64_t room = most - pairs_that_stay();
+  found_ = worst_violators(found, std::max(room, most / kLeastRoom), team_);
+  wide_ = full_lists(found, n_classes_);
   return report;
 }
 

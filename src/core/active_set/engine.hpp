@@ -11,7 +11,7 @@
 
 #include "active_set/active_set.hpp"
 #include "active_set/centroids.hpp"
-#include "active_set/extrapolation.hpp"
+#include "active_set/focus.hpp"
 #include "active_set/passes.hpp"
 #include "active_set/shared_classes.hpp"
 #include "common/clock.hpp"
@@ -24,15 +24,17 @@
 #include "intercept/intercept.hpp"
 #include "scans/class_scan.hpp"
 #include "scans/scan.hpp"
+#include "scans/violators.hpp"
 #include "scoring/ordered_rows.hpp"
 
 namespace multimargin {
 
 // A certificate: all classes of all samples at the same weights.
 struct ScanReport {
-  double primal = 0;    // no less than the objective of the weights
-  double dual = 0;      // no more than the dual objective of alpha
-  double rounding = 0;  // the part of primal - dual that makes both of them bounds
+  double primal = 0;     // no less than the objective of the weights
+  double dual = 0;       // no more than the dual objective of alpha
+  double half_norm = 0;  // of the weights, that of the constant feature left out
+  double rounding = 0;   // the part of primal - dual that makes both of them bounds
   double violation = 0;
   std::int64_t found = 0;  // violators that were not active
   bool complete = true;
@@ -77,16 +79,18 @@ class Engine {
   void recompute();
 
   // --- moving
-  // `settle`: first move the intercept, whose gap is then included. It stays at first after the
-  // active set has changed, until all samples have been visited.
-  PassReport run_pass(const VisitRule<T>& rule, bool settle);
-  // Remembers alpha; after some passes, goes on in the direction from there.
-  void mark() { marked_ = active_.alpha(); }
-  ExtrapolationReport extrapolate();
+  // `reach`: of the step by which the intercept moves first, in steps of Newton's method; its gap
+  // is then included. 0: it stays. So it does at first after the active set has changed, until all
+  // samples have been visited.
+  PassReport run_pass(const VisitRule<T>& rule, double reach);
+  // Passes over the samples with most of the gap alone, see focus.hpp.
+  FocusReport focus(const VisitRule<T>& rule);
 
   // --- looking
-  // `exact`: scores in double precision, for about twice the time.
-  ScanReport scan(std::int32_t capacity, T idle, bool exact = false);
+  // Keeps the `capacity` worst violators of each sample, or fewer so that all together and the
+  // pairs that stay are not more than `most`, but for a fourth of it; where few samples had so many
+  // in the last scan, all of theirs. `exact`: losses by scores in double precision.
+  ScanReport scan(std::int32_t capacity, std::int64_t most, T idle, bool exact = false);
 
   // One row per class. Gives back most of the memory, so that what comes next, if anything, begins
   // with a new layout.
@@ -105,10 +109,11 @@ class Engine {
                      std::vector<T> alpha);
   const T* curvature() const { return holds_ ? curvature_.data() : norm2_.data(); }
   InterceptView<T> intercept_view() { return active_.intercept_view(box_, curvature()); }
+  void add_opposed(SlotLists& lists, std::vector<T>& alpha) const;
   // Sets the weights of the constant feature if they are held; see assign().
   void hold_intercept(std::vector<T> w_bias);
   // Moves the intercept and wakes samples that answer to it.
-  void settle_intercept(const VisitRule<T>& rule);
+  void settle_intercept(const VisitRule<T>& rule, double reach);
   // B s of the present alpha, see intercept.hpp.
   std::vector<double> made_intercept();
   // 1/2 |v - B s|^2, or what a free intercept has instead.
@@ -121,12 +126,12 @@ class Engine {
   template <class Use>
   void each_drawn(std::int64_t i, std::int32_t drawn, const Use& use) const;
   void look_at_active();
+  // After a scan: whether slot p of sample i is still needed, and how many are.
+  bool stays(std::int64_t i, std::int64_t p) const;
+  std::int64_t pairs_that_stay();
   // Calls use(begin, end) for ranges of samples, shared out among the team.
   template <class Use>
   void each_task(const Use& use);
-  // Scores in type S.
-  template <class S>
-  ScanReport scan_in(std::int32_t capacity, T idle);
 
   Samples<T, I> samples_;
   Csr<T, I> X_;
@@ -146,13 +151,13 @@ class Engine {
   std::vector<std::int64_t> row_;
   std::vector<T> norm2_;
   std::vector<T> curvature_;  // of visits while the intercept is held
+  InterceptSteps steps_;
   std::optional<FreeIntercept<T>> free_;
   std::optional<DualPoint<T>> balanced_;
   double pass_gap_ = std::numeric_limits<double>::infinity();  // of the last pass
   double empty_value_ = 0;  // primal = dual contribution of samples without entries
   ActiveSet<T> active_;
-  bool heights_ = false;   // whether all samples were visited since the last assign()
-  std::vector<T> marked_;  // alpha of mark(), empty: none
+  bool heights_ = false;  // whether all samples were visited since the last assign()
   Visits visits_;
   SharedClasses<T> shared_classes_;
 
@@ -163,7 +168,8 @@ class Engine {
   std::vector<double> own_;
   std::vector<T> margin_;          // of the active pairs
   std::vector<Report<T>> report_;  // [n] of the active classes
-  ClassScan<T> found_;             // its violators; losses are not kept
+  Violators found_;
+  std::vector<std::int32_t> wide_;  // samples that had more violators than room for them
 };
 
 }  // namespace multimargin

@@ -66,6 +66,9 @@ struct VisitRule {
   // A sample with a smaller gap, or no larger violation, is not due again for a while.
   T quiet_gap;
   T quiet_violation;
+  // >= 0: variables whose margin exceeds -spare rise until it is -spare, the others stay. A loss
+  // counts C times, what is to spare only alpha times. < 0: every variable goes to its optimum.
+  T spare = T(-1);
 };
 
 // One batch of a pass: its samples are solved at the same weights.

@@ -82,7 +82,8 @@ VisitRule<T> rule_in(const VisitRule<double>& rule) {
           static_cast<T>(rule.idle),
           static_cast<T>(rule.coupling),
           static_cast<T>(rule.quiet_gap),
-          static_cast<T>(rule.quiet_violation)};
+          static_cast<T>(rule.quiet_violation),
+          static_cast<T>(rule.spare)};
 }
 
 template <class T>

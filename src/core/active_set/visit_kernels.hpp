@@ -161,6 +161,23 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
       block.size = size = moving;
     }
   }
+  if (rule.spare >= 0) {
+    T others = 0;
+    int rising = 0;
+    for (int c = 0; c < size; ++c) {
+      if (!(margin[c] > -rule.spare && alpha[c] < v.box[i])) {
+        others += alpha[c];
+        continue;
+      }
+      slot[rising] = slot[c];
+      margin[rising] = margin[c] + rule.spare;
+      alpha[rising] = alpha[c];
+      ++rising;
+    }
+    block.size = size = rising;
+    if constexpr (!F::kSeparable) block.room = left > others ? left - others : T(0);
+    if (size == 0 || !(block.room > 0)) return false;
+  }
   if (touch != nullptr && rule.coupling > 0) {
     // Samples of one batch move at the same time. Those that share class c interact by at
     // most sum |x_i.x_j|; with |cosine| <= coupling that is this curvature (Gershgorin).

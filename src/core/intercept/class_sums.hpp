@@ -10,6 +10,19 @@
 
 namespace multimargin {
 
+// Adds what the variables a of a sample, of some classes other than its own, make of s.
+template <class S>
+void add_to_sums(std::int64_t size, const std::int32_t* cls, const S* a, std::int32_t own,
+                 double* s) {
+  double sum = 0;
+  for (std::int64_t k = 0; k < size; ++k) {
+    if (!(a[k] > 0)) continue;
+    sum += static_cast<double>(a[k]);
+    s[cls[k]] -= static_cast<double>(a[k]);
+  }
+  s[own] += sum;
+}
+
 class ClassSums {
  public:
   template <class T>

@@ -7,19 +7,15 @@
 // alone: nothing that all samples share couples them. At any v and alpha
 //   primal - dual = (gap of the samples at the scores with b) + 1/2 |v - B s|^2.
 //
-// Between two passes b moves to the minimum of
-//   psi(b) = |b|^2 / (2 B^2) + sum_i (optimum of sample i's dual block at b, all others fixed),
-// which is convex, with gradient b / B^2 - s(alpha(b)): the b that belongs to alpha after every
-// sample has answered to it by itself. Each answers as if it were alone, so together they answer
-// less than psi says, and b moves rather too little than too far.
-//
-// Newton's method: with L from responses.hpp,
+// Between two passes b moves towards B^2 s(alpha) by a step of Newton's method,
 //   (I + B^2 L) step = B^2 s - b,
-// by conjugate gradients, and as far along the step as the slope of psi is negative.
+// with L from responses.hpp, of the variables that are free now, times a length from steps.hpp. L
+// says nothing of variables that become free on the way. So every fourth sample is asked, as if it
+// were alone, what it would answer to the new b: where the answers are far larger than L has it,
+// the step is shortened. The next step asks the next fourth.
 //
 // A free intercept (free_intercept.hpp) is in no term of the primal. Moving it is then a step of
-// the proximal point method: the present b is the centre of |b|^2 / (2 B^2) in psi, and B a
-// constant.
+// the proximal point method: |b|^2 / (2 B^2) is taken from the present b on, and B is a constant.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +24,7 @@
 
 #include "active_set/kernels.hpp"
 #include "common/team.hpp"
+#include "intercept/steps.hpp"
 
 namespace multimargin {
 
@@ -66,7 +63,7 @@ struct InterceptView {
   }
 };
 
-// What psi has of b.
+// The intercept's own term, |b|^2 / (2 B^2).
 struct InterceptTerm {
   double bias;    // b = bias v
   double square;  // B^2
@@ -77,12 +74,13 @@ struct InterceptTerm {
 template <class T>
 std::vector<double> intercept_of(const InterceptView<T>& view, double bias, Team& team);
 
-// Moves the weights v of the constant feature; those of a free intercept then add up to zero.
-// Afterwards gap and violation have what each sample's next visit is expected to find, for samples
-// that are here. Returns the diagonal of L if the intercept is free.
+// Moves the weights v of the constant feature, by at most `longest` steps of Newton's method; those
+// of a free intercept then add up to zero. Afterwards gap and violation have what a sample's next
+// visit is expected to find, for samples that are here and were asked. Returns the diagonal of L
+// if the intercept is free.
 template <class T>
 std::vector<double> move_intercept(const InterceptView<T>& view, const SolverKernels<T>& kernels,
-                                   const InterceptTerm& term, std::vector<T>& v, T* gap,
-                                   T* violation, Team& team);
+                                   const InterceptTerm& term, InterceptSteps& steps, double longest,
+                                   std::vector<T>& v, T* gap, T* violation, Team& team);
 
 }  // namespace multimargin

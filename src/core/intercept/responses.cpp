@@ -35,6 +35,13 @@ void FreeClasses::take(int size, const std::int32_t* cls, const S* a, std::int32
   inverse_.push_back(1 / static_cast<double>(k));
 }
 
+void FreeClasses::add(int size, const std::int32_t* cls, double k) {
+  if (size < 2) return;
+  cls_.insert(cls_.end(), cls, cls + size);
+  begin_.push_back(static_cast<std::int64_t>(cls_.size()));
+  inverse_.push_back(1 / k);
+}
+
 void FreeClasses::multiply(const double* x, double* out) const {
   for (std::size_t g = 0; g < inverse_.size(); ++g) {
     double mean = 0;

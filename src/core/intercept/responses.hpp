@@ -12,14 +12,9 @@
 #include "active_set/kernels.hpp"
 #include "common/team.hpp"
 #include "intercept/class_sums.hpp"
+#include "intercept/steps.hpp"
 
 namespace multimargin {
-
-inline double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (std::size_t c = 0; c < a.size(); ++c) sum += a[c] * b[c];
-  return sum;
-}
 
 // The classes G of some samples, one sample after the other.
 class FreeClasses {
@@ -29,6 +24,8 @@ class FreeClasses {
   template <class S>
   void take(int size, const std::int32_t* cls, const S* a, std::int32_t own, S box, S k,
             bool separable);
+  // Takes a sample by its classes G, none if there is only one.
+  void add(int size, const std::int32_t* cls, double k);
   // out += L x
   void multiply(const double* x, double* out) const;
   void add_diagonal(double* out) const;
@@ -65,19 +62,27 @@ struct ResponseBlock {
     cls[size++] = c;
   }
 
+  // Solves the block.
+  Report<S> solve(const SolverKernels<S>& kernels) const {
+    return kernels.solve_block({size, margin, alpha, box, box, k, nullptr}, fresh, scratch);
+  }
+
   // Solves the block, adds what its variables make of s, and notes its free classes.
-  Report<S> solve(const SolverKernels<S>& kernels, FreeClasses& free, double* s) const {
-    const Report<S> report =
-        kernels.solve_block({size, margin, alpha, box, box, k, nullptr}, fresh, scratch);
+  void solve(const SolverKernels<S>& kernels, FreeClasses& free, double* s) const {
+    solve(kernels);
+    add_to_sums(size, cls, fresh, own, s);
+    free.take(size, cls, fresh, own, box, k, kernels.separable);
+  }
+
+  // Adds how the solution changes s.
+  void add_change(double* s) const {
+    for (int c = 0; c < size; ++c) fresh[c] -= alpha[c];
     double sum = 0;
     for (int c = 0; c < size; ++c) {
-      if (!(fresh[c] > 0)) continue;
       sum += static_cast<double>(fresh[c]);
       s[cls[c]] -= static_cast<double>(fresh[c]);
     }
     s[own] += sum;
-    free.take(size, cls, fresh, own, box, k, kernels.separable);
-    return report;
   }
 };
 

@@ -254,7 +254,6 @@ void Bundle<T, I>::look(const BundleState<T>& state, const double* own,
 }
 
 template <class T, class I>
-template <class S>
 BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, OrderedRows<T, I>& rows,
                                  const ScanRequest<T>& request, const ScanKernels<T>& kernels,
                                  Team& team, const std::function<bool()>& stop) const {
@@ -281,11 +280,11 @@ BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, OrderedRows<T, I>&
     layout_.open(places[thread], problem_.X.cols, k);
     each_weight(state, k, places[thread], [&](std::int32_t j, T w) { put(rows.number(j), w); });
     places[thread].close();
-    return static_cast<S>(static_cast<T>(problem_.bias * state.w_bias[k]));
+    return static_cast<T>(problem_.bias * state.w_bias[k]);
   };
   ScanRequest<T> limited = request;
   limited.capacity = std::min(request.capacity, std::max(1, classes()));
-  ClassScan<T> found = scan_classes<S, T, I>(
+  ClassScan<T> found = scan_classes<T, I>(
       problem_, rows, problem_.norm2.data(), limited,
       {classes(), own.data(), here.data(), norm.data(), slot_begin.data(), cls.data()}, kernels,
       team, fill, stop);
@@ -298,7 +297,7 @@ BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, OrderedRows<T, I>&
   for (std::int64_t i = 0; i < n; ++i) {
     result.begin[i + 1] = result.begin[i] + found.count[i];
     result.violation = std::max(result.violation, found.violation[i]);
-    const std::int64_t first = i * found.capacity, last = first + found.count[i];
+    const std::int64_t first = found.begin[i], last = first + found.count[i];
     result.cls.insert(result.cls.end(), found.cls.begin() + first, found.cls.begin() + last);
     result.margin.insert(result.margin.end(), found.margin.begin() + first,
                          found.margin.begin() + last);
@@ -353,16 +352,5 @@ void Bundle<T, I>::merge(const BundleScan<T>& found, const T* least, const T* th
 #define MM_CLASS(T, I) template class Bundle<T, I>;
 MM_FOR_TYPES(MM_CLASS)
 #undef MM_CLASS
-#define MM_SCAN(T, I, S)                                                                     \
-  template BundleScan<T> Bundle<T, I>::scan<S>(const BundleState<T>&, OrderedRows<T, I>&,    \
-                                               const ScanRequest<T>&, const ScanKernels<T>&, \
-                                               Team&, const std::function<bool()>&) const;
-#define MM_EXACT_SCAN(T, I) MM_SCAN(T, I, double)
-MM_FOR_TYPES(MM_EXACT_SCAN)
-MM_SCAN(float, std::int32_t, float)
-MM_SCAN(float, std::int64_t, float)
-MM_SCAN(float, Dense, float)
-#undef MM_EXACT_SCAN
-#undef MM_SCAN
 
 }  // namespace multimargin

@@ -91,8 +91,6 @@ class Bundle {
   // Computes the margins of the active pairs and adds them to the accounts of their samples.
   void look(const BundleState<T>& state, const double* own, const SolverKernels<T>& kernels,
             T* most, T* least, T* violation, Team& team);
-  // Scores are added up in type S.
-  template <class S>
   BundleScan<T> scan(const BundleState<T>& state, OrderedRows<T, I>& rows,
                      const ScanRequest<T>& request, const ScanKernels<T>& kernels, Team& team,
                      const std::function<bool()>& stop) const;

@@ -79,15 +79,13 @@ void RankWorkspace<T, I>::look(std::int32_t bundle, const double* own, T* most, 
 }
 
 template <class T, class I>
-void RankWorkspace<T, I>::scan(std::int32_t bundle, const ScanRequest<T>& request, bool exact) {
+void RankWorkspace<T, I>::scan(std::int32_t bundle, const ScanRequest<T>& request) {
   const auto stop = [this] { return stop_(); };
   const Bundle<T, I>& b = owned(bundle);
   const BundleState<T>& state = bundle_state(bundle);
   if (rows_ == nullptr)
     rows_ = std::make_unique<OrderedRows<T, I>>(problem_.X, frequent_from(problem_.n_classes));
-  found_[bundle] = exact
-                       ? b.template scan<double>(state, *rows_, request, scan_kernels_, team_, stop)
-                       : b.template scan<T>(state, *rows_, request, scan_kernels_, team_, stop);
+  found_[bundle] = b.scan(state, *rows_, request, scan_kernels_, team_, stop);
 }
 
 template <class T, class I>
@@ -186,14 +184,14 @@ std::vector<double> RankWorkspace<T, I>::made_intercept(const PartSums& sums) {
 
 template <class T, class I>
 std::vector<std::uint8_t> RankWorkspace<T, I>::move_intercept(const VisitRule<T>& rule,
-                                                              const PartSums& sums,
+                                                              double reach, const PartSums& sums,
                                                               std::vector<T>& v) {
   std::vector<T> gap(problem_.X.rows, T(0)), violation(problem_.X.rows, T(0));
   const auto view =
       gathered_.view(problem_.box, problem_.curvature().data(), problem_.n_classes, sums);
   const auto bias = static_cast<double>(problem_.bias);
-  multimargin::move_intercept(view, kernels_, {bias, bias * bias, false}, v, gap.data(),
-                              violation.data(), team_);
+  multimargin::move_intercept(view, kernels_, {bias, bias * bias, false}, steps_, reach, v,
+                              gap.data(), violation.data(), team_);
   std::vector<std::uint8_t> awake;
   for (std::int64_t i = gathered_.first(); i < gathered_.last(); ++i)
     awake.push_back(!is_quiet(rule, gap[i], violation[i]));

@@ -39,8 +39,7 @@ class RankWorkspace {
   MadeWeights make_bundle_state(std::int32_t bundle, const double* sums);
   void own_scores(std::int32_t bundle, double* own);
   void look(std::int32_t bundle, const double* own, T* most, T* least, T* violation);
-  // `exact`: scores in double precision, for about twice the time.
-  void scan(std::int32_t bundle, const ScanRequest<T>& request, bool exact);
+  void scan(std::int32_t bundle, const ScanRequest<T>& request);
   const BundleScan<T>& found(std::int32_t bundle) const { return found_.at(bundle); }
   void merge(std::int32_t bundle, const T* least, const T* threshold, std::int32_t drawn,
              std::uint64_t seed);
@@ -76,9 +75,11 @@ class RankWorkspace {
   const SampleSlots<T>& gathered() const { return gathered_; }
   // The weights of the constant feature that alpha makes.
   std::vector<double> made_intercept(const PartSums& sums);
-  // Moves v. Returns which of the gathered samples have to answer to it, one byte for each.
-  std::vector<std::uint8_t> move_intercept(const VisitRule<T>& rule, const PartSums& sums,
-                                           std::vector<T>& v);
+  // Moves v, by at most `reach` steps of Newton's method. Returns which of the gathered samples
+  // have to answer to it, one byte for each.
+  std::vector<std::uint8_t> move_intercept(const VisitRule<T>& rule, double reach,
+                                           const PartSums& sums, std::vector<T>& v);
+  InterceptSteps& intercept_steps() { return steps_; }
   void wake(const std::uint8_t* samples) {
     for (auto& [pairing, meeting] : meetings_) meeting.wake(samples);
   }
@@ -122,6 +123,7 @@ class RankWorkspace {
   std::map<std::int32_t, BundleState<T>> bundle_states_;
   std::map<Pairing, Meeting<T, I>> meetings_;
   SampleSlots<T> gathered_;
+  InterceptSteps steps_;
 };
 
 }  // namespace multimargin

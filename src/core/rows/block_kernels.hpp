@@ -182,11 +182,12 @@ bool row_block(const RowSample& b, const double* score, double* alpha, double* s
 template <class L>
 RowLossKernels make_row_loss_kernels() {
   return {kRegister,        !L::relative && !L::centred,
-          L::squared,       L::centred,
-          &row_block<L>,    &shares_of<L>,
-          &gain_of<L>,      &row_values<L>,
-          &row_prox<L>,     &row_slope<L>,
-          &row_jacobian<L>, &row_diagonal<L>};
+          L::squared,       L::relative,
+          L::centred,       &row_block<L>,
+          &shares_of<L>,    &gain_of<L>,
+          &row_values<L>,   &row_prox<L>,
+          &row_slope<L>,    &row_jacobian<L>,
+          &row_diagonal<L>, &row_free_classes<L>};
 }
 
 }  // namespace MM_ISA

@@ -300,5 +300,21 @@ void row_diagonal(const RowSample& b, double sigma, bool tight, const double* al
   if (L::relative) out[b.own] = L::shared && tight ? 0 : sigma * f;
 }
 
+template <class L>
+int row_free_classes(const RowSample& b, const double* alpha, std::int32_t* cls) {
+  const double box = ceiling<L>(b);
+  int count = 0;
+  Reg sum{};
+  each_register(b.width, [&](std::int64_t c) {
+    const Reg a = load(alpha + c), free = free_ones<L>(a, box);
+    sum += a;
+    if (!(total(free) > 0)) return;
+    for (int k = 0; k < kRegister; ++k)
+      if (free[k] > 0) cls[count++] = static_cast<std::int32_t>(c + k);
+  });
+  if (!L::shared || total(sum) < b.box * (1 - 1e-9)) cls[count++] = b.own;
+  return count;
+}
+
 }  // namespace MM_ISA
 }  // namespace multimargin

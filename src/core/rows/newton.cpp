@@ -33,6 +33,7 @@ template <class T, class I>
 NewtonReport RowEngine<T, I>::begin_newton(double strength) {
   for (Buffer<double>* b : {&before_, &score_, &change_})
     b->reset(static_cast<std::size_t>(X_.rows * width_));
+  end_holding();
   recompute();  // passes have let them drift
   const RowWeights W = view(w_);
   each_sample([&](int, std::int64_t i) { data_.gather(X_, W, i, row(score_, i)); });
@@ -59,6 +60,7 @@ template <class T, class I>
 void RowEngine<T, I>::end_newton() {
   if (before_is_better_) alpha_.swap(before_);
   before_is_better_ = false;
+  holds_ = false;
   recompute();
 }
 

@@ -69,7 +69,8 @@ struct RowLossKernels {
   int lanes;         // rows are padded to a multiple of this
   bool independent;  // whether classes have nothing to do with each other
   bool squared;
-  bool centred;  // whether weights have to sum to zero over the classes
+  bool relative;  // whether margins are of differences to the own score
+  bool centred;   // whether weights have to sum to zero over the classes
   // The exact optimum of a sample. Leaves what has to be scattered in step; false: nothing moved.
   bool (*block)(const RowSample&, const double* score, double* alpha, double* step, double* work,
                 double leave_below, double idle, RowReport*);
@@ -90,6 +91,9 @@ struct RowLossKernels {
                    const double* score, double* step);
   // out[c] = the entry (c, c) of that matrix
   void (*diagonal)(const RowSample&, double sigma, bool tight, const double* alpha, double* out);
+  // Lists the classes with free variables, and the own class where the sum of all is free; returns
+  // how many. For relative margins.
+  int (*free_classes)(const RowSample&, const double* alpha, std::int32_t* cls);
 };
 
 // Kernels on dense symmetric matrices, of which the lower half is kept, row by row.

@@ -45,6 +45,7 @@ RowEngine<T, I>::RowEngine(const Samples<T, I>& samples, RowLoss loss, std::int3
       norm2_[i] += static_cast<double>(X_.data[t]) * static_cast<double>(X_.data[t]);
     if (norm2_[i] > 0) everyone_.push_back(static_cast<std::int32_t>(i));
   }
+  may_hold_ = can_hold();
   const std::int64_t entries = X_.begin(X_.rows);
   chunks_ = static_cast<int>(std::clamp<std::int64_t>(entries / (8 * (X_.cols + 1)), 1, 16));
   if (samples.costs != nullptr) {
@@ -105,6 +106,7 @@ void RowEngine<T, I>::assign(const double* alpha) {
   settle_empty();
   std::fill(span_.begin(), span_.end(), std::uint8_t{0});
   std::fill(waits_.begin(), waits_.end(), std::uint8_t{0});
+  holds_ = false;
   recompute();
 }
 
@@ -122,6 +124,7 @@ void RowEngine<T, I>::copy_weights(double* out) const {
 
 template <class T, class I>
 void RowEngine<T, I>::put_weights(const double* weights) {
+  if (may_hold_) begin_holding();
   for (std::int64_t j = 0; j <= X_.cols; ++j)
     std::copy_n(weights + j * rows_, rows_, w_.data() + j * width_);
 }
@@ -162,13 +165,23 @@ double RowEngine<T, I>::half_norm(const Buffer<double>& w) const {
 
 template <class T, class I>
 void RowEngine<T, I>::recompute() {
+  const std::vector<double> held(constant(), constant() + (holds_ ? width_ : 0));
   make_weights(alpha_.data(), w_);
   dual_half_norm_ = half_norm(w_);
+  if (!holds_) return;
+  steps_.forget();
+  std::copy_n(constant(), width_, made_intercept_.data());
+  std::copy_n(held.data(), width_, constant());
 }
 
 template <class T, class I>
-PassReport RowEngine<T, I>::pass(bool everything, double leave_below, double quiet, double idle) {
+PassReport RowEngine<T, I>::pass(bool everything, double leave_below, double quiet, double idle,
+                                 bool hold) {
   PassReport report;
+  if (hold && may_hold_)
+    move_intercept();
+  else
+    end_holding();
   std::vector<std::int32_t> order;
   for (const std::int32_t i : everyone_) {
     if (waits_[i] > 0 && !everything) {
@@ -179,13 +192,17 @@ PassReport RowEngine<T, I>::pass(bool everything, double leave_below, double qui
   }
   Random(seed_, passes_++).shuffle(order.data(), static_cast<std::int64_t>(order.size()));
   const RowWeights W = view(w_);
+  RowWeights moving = W;
+  if (holds_) moving.w_bias = made_intercept_.data();
   double *score = scratch(0, 0), *step = scratch(0, 1), *work = scratch(0, 2);
   std::int64_t count = 0;
   for (const std::int32_t i : order) {
     RowReport seen;
     data_.gather(X_, W, i, score);
-    if (loss_.block(sample(i), score, row(alpha_, i), step, work, leave_below, idle, &seen))
-      data_.scatter(X_, W, i, step);
+    RowSample b = sample(i);
+    if (holds_) b.norm2 = curvature_[i];
+    if (loss_.block(b, score, row(alpha_, i), step, work, leave_below, idle, &seen))
+      data_.scatter(X_, moving, i, step);
     report.gap += seen.gap;
     report.violation = std::max(report.violation, seen.violation);
     const bool settled = seen.gap <= quiet;
@@ -198,6 +215,7 @@ PassReport RowEngine<T, I>::pass(bool everything, double leave_below, double qui
     }
   }
   report.visits = count;
+  if (holds_) report.gap += intercept_gap();
   return report;
 }
 

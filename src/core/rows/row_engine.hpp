@@ -24,6 +24,7 @@
 #include "common/reports.hpp"
 #include "common/samples.hpp"
 #include "common/team.hpp"
+#include "intercept/steps.hpp"
 #include "rows/row.hpp"
 
 namespace multimargin {
@@ -72,9 +73,11 @@ class RowEngine {
   void put_weights(const double* weights);
 
   // One pass of exact steps. Samples whose gap is below `quiet` wait for 2, 4, ... 16 passes unless
-  // `everything` is visited; those below `leave_below` stay as they are.
-  PassReport pass(bool everything, double leave_below, double quiet, double idle);
-  // Makes the weights anew from the dual variables.
+  // `everything` is visited; those below `leave_below` stay as they are. `hold`: the intercept is
+  // held, where that is possible; see held_intercept.cpp.
+  PassReport pass(bool everything, double leave_below, double quiet, double idle,
+                  bool hold = false);
+  // Makes the weights anew from the dual variables; an intercept that is held stays.
   void recompute();
   RowCertificate certify();
 
@@ -94,6 +97,8 @@ class RowEngine {
   void save(double* alpha, double* weights, double* scores, double* state) const;
   void load(const double* alpha, const double* weights, const double* scores, const double* state);
 
+  // Whether passes can hold the intercept.
+  bool may_hold() const { return may_hold_; }
   std::int64_t n_samples() const { return X_.rows; }
   std::int64_t n_features() const { return X_.cols; }
   std::int32_t n_rows() const { return rows_; }
@@ -110,6 +115,12 @@ class RowEngine {
   std::int64_t weight_numbers() const { return (X_.cols + 1) * width_; }
   void make_weights(const double* alpha, Buffer<double>& w);
   void settle_empty();
+  double* constant() { return w_.data() + X_.cols * width_; }
+  bool can_hold() const;
+  void begin_holding();
+  void end_holding();
+  void move_intercept();
+  double intercept_gap();
   double half_norm(const Buffer<double>& w) const;
   // Calls each(member, i, out) for samples, which adds to `out` weights; sums them up in `w`.
   template <class Each>
@@ -162,6 +173,12 @@ class RowEngine {
   Buffer<double> alpha_, w_, scratch_;
   std::vector<Buffer<double>> parts_;  // weights of a chunk of samples
   double dual_half_norm_ = 0;          // of the weights that the better dual variables make
+
+  // The intercept, where passes hold it.
+  bool may_hold_ = false, holds_ = false;
+  std::vector<double> curvature_;  // of visits
+  Buffer<double> made_intercept_;  // [width] what the dual variables make of its weights
+  InterceptSteps steps_;
 
   // Newton steps.
   Buffer<double> before_, score_, change_, made_, step_, r_, z_, p_, q_;

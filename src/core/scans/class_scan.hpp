@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <type_traits>
 #include <vector>
 
 #include "active_set/kernels.hpp"
@@ -29,6 +28,9 @@ struct ScanRequest {
   const double* norm;  // [K] |w_c| of all classes
   std::int32_t capacity;
   T idle;
+  bool exact;  // losses by scores that are added up in double precision
+  // Samples, in order, whose lists have room for violators in all classes.
+  std::vector<std::int32_t> wide = {};
 };
 
 // The classes that are scanned, counted from 0 on.
@@ -43,11 +45,11 @@ struct ScannedClasses {
 
 template <class T>
 struct ClassScan {
-  std::vector<double> loss;   // [n] in these classes
-  std::vector<double> bound;  // [n] with margins raised by what rounding may have taken
-  std::vector<T> violation;   // [n] largest of a class that is not active
-  std::int32_t capacity = 0;  // most violators of a sample
-  std::vector<T> margin;      // the violators of sample i begin at i * capacity
+  std::vector<double> loss;         // [n] in these classes
+  std::vector<double> bound;        // [n] with margins raised by what rounding may have taken
+  std::vector<T> violation;         // [n] largest of a class that is not active
+  std::vector<std::int64_t> begin;  // [n+1] room for the violators of a sample
+  std::vector<T> margin;
   std::vector<std::int32_t> cls;
   std::vector<std::int32_t> count;  // [n]
   bool complete = true;             // false: ended early by stop()
@@ -62,22 +64,22 @@ inline std::int64_t frequent_from(std::int32_t n_classes) { return 1 + n_classes
 
 // Dense rows times all classes. use(block, begin, end) takes rows; fill: see scan_classes().
 // Returns whether the product went to the end.
-template <class S, class T, class Fill, class Use>
+template <class T, class Fill, class Use>
 bool dense_classes(Team& team, const Csr<T, Dense>& X, std::int32_t classes, const Fill& fill,
                    const Use& use, const std::function<bool()>& stop) {
-  const auto fill_block = [&](int thread, DenseBlock<S>& block, std::int32_t first,
+  const auto fill_block = [&](int thread, DenseBlock<T>& block, std::int32_t first,
                               std::int32_t some) {
     for (std::int32_t k = 0; k < some; ++k) {
       const auto put = [&](std::int32_t j, T w) { block.add(k, j, w); };
       block.set_intercept(k, fill(thread, first + k, put));
     }
   };
-  return dense_product<S>(team, X.rows, X.cols, classes, fill_block, use, stop);
+  return dense_product<T>(team, X.rows, X.cols, classes, fill_block, use, stop);
 }
 
-// Scores are added up in type S. fill(thread, c, put) calls put(number of a feature, weight) for
-// the weights of the c-th class and returns its intercept.
-template <class S, class T, class I, class Fill>
+// fill(thread, c, put) calls put(number of a feature, weight) for the weights of the c-th class and
+// returns its intercept.
+template <class T, class I, class Fill>
 ClassScan<T> scan_classes(const Samples<T, I>& samples, OrderedRows<T, I>& rows, const T* norm2,
                           const ScanRequest<T>& request, const ScannedClasses& classes,
                           const ScanKernels<T>& kernels, Team& team, const Fill& fill,
@@ -91,8 +93,11 @@ ClassScan<T> scan_classes(const Samples<T, I>& samples, OrderedRows<T, I>& rows,
     const std::int64_t entries = X.end(i) - X.begin(i);
     const double squares = static_cast<double>(norm2[i]);
     most_asked[i] = samples.most_asked(i);
-    rounding[i] = score_rounding<S>(entries, squares);
-    own_part[i] = own_rounding<S>(rounding[i], request.norm[y[i]], most_asked[i]);
+    rounding[i] = request.exact ? score_rounding<double>(entries, squares)
+                                : score_rounding<T>(entries, squares);
+    own_part[i] = request.exact
+                      ? own_rounding<double>(rounding[i], request.norm[y[i]], most_asked[i])
+                      : own_rounding<T>(rounding[i], request.norm[y[i]], most_asked[i]);
     threshold[i] = loss_threshold(
         request.own[i], Report<T>{0, 0, request.least[i], request.loss[i]},
         own_rounding<T>(score_rounding<T>(entries, squares), 2 * largest, most_asked[i]),
@@ -102,47 +107,48 @@ ClassScan<T> scan_classes(const Samples<T, I>& samples, OrderedRows<T, I>& rows,
   found.loss.assign(n, 0.0);
   found.bound.assign(n, 0.0);
   found.violation.assign(n, T(0));
-  found.capacity = request.capacity;
-  found.margin.resize(static_cast<std::size_t>(n) * request.capacity);
+  found.begin.assign(n + 1, request.capacity);
+  found.begin[0] = 0;
+  for (const std::int32_t i : request.wide) found.begin[i + 1] = classes.count;
+  for (std::int64_t i = 0; i < n; ++i) found.begin[i + 1] += found.begin[i];
+  found.margin.resize(static_cast<std::size_t>(found.begin[n]));
   found.cls.resize(found.margin.size());
   found.count.assign(n, 0);
-  const ScanView<T> view{
-      request.own,
-      norm2,
-      request.least,
-      threshold.data(),
-      own_part.data(),
-      rounding.data(),
-      classes.norm,
-      classes.slot_begin,
-      classes.cls,
-      samples.costs,
-      y,
-      classes.class_of,
-      most_asked.data(),
-      request.idle > 0 ? request.idle : T(0),
-      found.loss.data(),
-      found.bound.data(),
-      found.violation.data(),
-      {found.margin.data(), found.cls.data(), found.count.data(), found.capacity}};
+  const ScanView<T> view{request.own,
+                         norm2,
+                         request.least,
+                         threshold.data(),
+                         own_part.data(),
+                         rounding.data(),
+                         classes.norm,
+                         classes.slot_begin,
+                         classes.cls,
+                         samples.costs,
+                         y,
+                         classes.class_of,
+                         most_asked.data(),
+                         request.idle > 0 ? request.idle : T(0),
+                         found.loss.data(),
+                         found.bound.data(),
+                         found.violation.data(),
+                         found.begin.data(),
+                         found.margin.data(),
+                         found.cls.data(),
+                         found.count.data()};
   if constexpr (is_dense<I>) {
-    const auto use = [&](const BlockView<S>& block, std::int64_t begin, std::int64_t end) {
-      if constexpr (std::is_same_v<S, T>)
-        kernels.scan_dense(X, classes.own, block, view, begin, end);
-      else
-        kernels.exact_scan_dense(X, classes.own, block, view, begin, end);
+    const auto scan = request.exact ? kernels.exact_scan_dense : kernels.scan_dense;
+    const auto use = [&](const BlockView<T>& block, std::int64_t begin, std::int64_t end) {
+      scan(X, classes.own, block, view, begin, end);
     };
-    found.complete = dense_classes<S>(team, X, classes.count, fill, use, stop);
+    found.complete = dense_classes(team, X, classes.count, fill, use, stop);
   } else {
     const SplitRows<T>& split = rows.for_scans(team);
-    const auto use = [&](const GroupView<S>& group, std::int64_t begin, std::int64_t end,
-                         S* scratch) {
-      if constexpr (std::is_same_v<S, T>)
-        kernels.scan(split.view(), classes.own, group, view, begin, end, scratch);
-      else
-        kernels.exact_scan(split.view(), classes.own, group, view, begin, end, scratch);
+    const auto scan = request.exact ? kernels.exact_scan : kernels.scan;
+    const auto use = [&](const GroupView<T>& group, std::int64_t begin, std::int64_t end,
+                         T* scratch) {
+      scan(split.view(), classes.own, group, view, begin, end, scratch);
     };
-    found.complete = group_product<S>(team, split, classes.count, fill, use, stop);
+    found.complete = group_product<T>(team, split, classes.count, fill, use, stop);
   }
   return found;
 }

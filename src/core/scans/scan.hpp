@@ -33,23 +33,34 @@ struct ScanView {
   const double* most_asked;      // [n] the threshold belongs to this margin
   T idle;                        // classes that violate by no more are not reported
   double* loss;                  // [n] the loss so far: classes of the block are added
-  double* bound;      // [n] the same with margins raised by `rounding`: no loss is larger
-  T* violation;       // [n] largest violation of a class that is not active
-  BestView<T> found;  // worst violators that are not active yet
+  double* bound;  // [n] the same with margins raised by `rounding`: no loss is larger
+  T* violation;   // [n] largest violation of a class that is not active
+  // The worst violators that are not active yet: room for those of sample i begins at
+  // found_begin[i].
+  const std::int64_t* found_begin;  // [n+1]
+  T* found_margin;
+  std::int32_t* found_cls;
+  std::int32_t* found_count;  // [n]
+
+  BestView<T> found(std::int64_t i) const {
+    const std::int64_t at = found_begin[i];
+    return {found_margin + at, found_cls + at, found_count + i,
+            static_cast<std::int32_t>(found_begin[i + 1] - at)};
+  }
 };
 
-// Adds losses and collects violators; scores in type T, or in double precision. `scratch` has room
-// for whole blocks of the rows' scores. Dense rows take one block at a time (dense_block.hpp).
+// Adds losses and collects violators. `scratch` has room for whole blocks of the rows' scores.
+// Dense rows take one block at a time (dense_block.hpp).
 template <class T>
 struct ScanKernels {
-  void (*scan)(const SplitView<T>&, const std::int32_t* y, const GroupView<T>&, const ScanView<T>&,
-               std::int64_t begin, std::int64_t end, T* scratch);
-  void (*exact_scan)(const SplitView<T>&, const std::int32_t* y, const GroupView<double>&,
-                     const ScanView<T>&, std::int64_t begin, std::int64_t end, double* scratch);
-  void (*scan_dense)(const Csr<T, Dense>&, const std::int32_t* y, const BlockView<T>&,
-                     const ScanView<T>&, std::int64_t begin, std::int64_t end);
-  void (*exact_scan_dense)(const Csr<T, Dense>&, const std::int32_t* y, const BlockView<double>&,
-                           const ScanView<T>&, std::int64_t begin, std::int64_t end);
+  using Scan = void (*)(const SplitView<T>&, const std::int32_t* y, const GroupView<T>&,
+                        const ScanView<T>&, std::int64_t begin, std::int64_t end, T* scratch);
+  using DenseScan = void (*)(const Csr<T, Dense>&, const std::int32_t* y, const BlockView<T>&,
+                             const ScanView<T>&, std::int64_t begin, std::int64_t end);
+  Scan scan;
+  Scan exact_scan;  // what may add to a loss is scored once more, in double precision
+  DenseScan scan_dense;
+  DenseScan exact_scan_dense;
 };
 
 template <class T>

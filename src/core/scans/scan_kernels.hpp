@@ -2,6 +2,8 @@
 // Included once per instruction set, like visit_kernels.hpp.
 #pragma once
 
+#include <type_traits>
+
 #include "dense_rows/tile_kernels.hpp"
 #include "scans/scan.hpp"
 #include "scoring/group_kernels.hpp"
@@ -28,11 +30,85 @@ struct One {
   S operator[](int) const { return S(1); }
 };
 
+// Scores as the product has added them up.
+struct AsTheyAre {};
+
+// Scores added up once more in double precision: the k-th class of a block with split rows.
+template <class T>
+struct ExactScore {
+  const SplitView<T>& X;
+  const GroupView<T>& group;
+  std::int32_t first;  // class of the block, in the group
+
+  double operator()(std::int64_t i, int k) const {
+    double sum = static_cast<double>(group.intercept[first + k]);
+    const T* dense = group.dense + first * group.frequent + k;
+    for (std::int64_t t = X.begin[i]; t < X.rare[i]; ++t)
+      sum += static_cast<double>(X.value[t]) *
+             static_cast<double>(dense[static_cast<std::int64_t>(X.number[t]) * lanes<T>()]);
+    for (std::int64_t t = X.rare[i]; t < X.begin[i + 1]; ++t)
+      sum += static_cast<double>(X.value[t]) * listed(X.number[t], first + k);
+    return sum;
+  }
+
+ private:
+  // The weight of a rare feature in a class of the group; its list is in the order of classes.
+  double listed(std::int32_t number, std::int32_t cls) const {
+    std::int64_t low = group.list_begin[number], high = group.list_begin[number + 1];
+    while (low < high) {
+      const std::int64_t middle = (low + high) / 2;
+      if (group.list[middle].cls == cls) return static_cast<double>(group.list[middle].value);
+      if (group.list[middle].cls < cls)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return 0;
+  }
+};
+
+// The same with dense rows.
+template <class T>
+struct ExactDenseScore {
+  const Csr<T, Dense>& X;
+  const BlockView<T>& block;
+
+  double operator()(std::int64_t i, int k) const {
+    constexpr int width = panel_width<T>();
+    const T* x = X.data + X.begin(i);
+    const T* w = block.rows + k / width * X.cols * width + k % width;
+    double sum = static_cast<double>(block.intercept[k]);
+    for (std::int64_t t = 0; t < X.cols; ++t)
+      sum += static_cast<double>(x[t]) * static_cast<double>(w[t * width]);
+    return sum;
+  }
+};
+
+// Loss and bound of a sample with the classes of the mask taken into account, by exact scores.
+template <class F, class T, class Exact>
+inline void add_exact(const ScanView<T>& scan, const ClassRange& block, const Exact& exact,
+                      std::int64_t i, std::uint64_t mask) {
+  const double* norm = scan.norm + block.first_class;
+  double asked[64];
+  if (scan.costs != nullptr)
+    costs_of(*scan.costs, scan.label[i], scan.class_of + block.first_class, mask, asked);
+  double loss = scan.loss[i], bound = scan.bound[i];
+  for (; mask != 0; mask &= mask - 1) {
+    const int k = __builtin_ctzll(mask);
+    const double m = F::margin(scan.own[i], exact(i, k), scan.costs == nullptr ? 1.0 : asked[k]);
+    const double raised = m + scan.own_rounding[i] + scan.rounding[i] * norm[k];
+    loss = F::add_loss(loss, m > 0 ? m : 0.0);
+    bound = F::add_loss(bound, raised > 0 ? raised : 0.0);
+  }
+  scan.loss[i] = loss;
+  scan.bound[i] = bound;
+}
+
 // Loss and bound of a sample with the classes of the mask taken into account.
-template <class F, class T, class S, class Asked>
-inline void add_few(const ScanView<T>& scan, const ClassRange& block, const Scores<S>& s, S own,
+template <class F, class T, class Asked>
+inline void add_few(const ScanView<T>& scan, const ClassRange& block, const Scores<T>& s, T own,
                     const Asked& asked, std::int64_t i, std::uint64_t mask) {
-  const S* score = reinterpret_cast<const S*>(s.v);
+  const T* score = reinterpret_cast<const T*>(s.v);
   const double* norm = scan.norm + block.first_class;
   double loss = scan.loss[i], bound = scan.bound[i];
   for (; mask != 0; mask &= mask - 1) {
@@ -47,22 +123,22 @@ inline void add_few(const ScanView<T>& scan, const ClassRange& block, const Scor
 }
 
 // The same for a whole block, all of whose classes are others: `count` of them are in the mask.
-template <class F, class T, class S, class Asked>
-inline void add_many(const ScanView<T>& scan, const Scores<S>& s, S own, const Asked& asked,
+template <class F, class T, class Asked>
+inline void add_many(const ScanView<T>& scan, const Scores<T>& s, T own, const Asked& asked,
                      std::int64_t i, int count, double largest_norm) {
-  const S* score = reinterpret_cast<const S*>(s.v);
+  const T* score = reinterpret_cast<const T*>(s.v);
   constexpr int wide = 16;  // sums side by side, which vector units take together
-  S losses[wide] = {};
-  for (int k = 0; k < lanes<S>(); k += wide)
+  T losses[wide] = {};
+  for (int k = 0; k < lanes<T>(); k += wide)
     for (int j = 0; j < wide; ++j) {
-      const S m = F::margin(own, score[k + j], asked[k + j]);
-      losses[j] = F::add_loss(losses[j], m > 0 ? m : S(0));
+      const T m = F::margin(own, score[k + j], asked[k + j]);
+      losses[j] = F::add_loss(losses[j], m > 0 ? m : T(0));
     }
   double part = 0;
   for (int j = 0; j < wide; ++j) part = F::add_loss(part, static_cast<double>(losses[j]));
   const double more = scan.own_rounding[i] + scan.rounding[i] * largest_norm;
   const double added =
-      part * (1 + 8 * (sizeof(S) == 4 ? 6e-8 : 1.2e-16));  // with what the sums have lost
+      part * (1 + 8 * (sizeof(T) == 4 ? 6e-8 : 1.2e-16));  // with what the sums have lost
   scan.loss[i] = F::add_loss(scan.loss[i], part);
   scan.bound[i] = F::add_loss(scan.bound[i], F::raised(added, count, more));
 }
@@ -70,15 +146,15 @@ inline void add_many(const ScanView<T>& scan, const Scores<S>& s, S own, const A
 constexpr int kFewClasses = 8;  // of a block, that are looked at one by one
 
 // Classes of the mask whose margins exceed the floor.
-template <class F, class S>
-inline std::uint64_t exceeding(const Scores<S>& s, S own, S floor, One<S> asked,
+template <class F, class T>
+inline std::uint64_t exceeding(const Scores<T>& s, T own, T floor, One<T> asked,
                                std::uint64_t mask) {
   return mask & above(s, F::threshold(own, floor, asked[0]));
 }
-template <class F, class S>
-inline std::uint64_t exceeding(const Scores<S>& s, S own, S floor, const S* asked,
+template <class F, class T>
+inline std::uint64_t exceeding(const Scores<T>& s, T own, T floor, const T* asked,
                                std::uint64_t mask) {
-  const S* score = reinterpret_cast<const S*>(s.v);
+  const T* score = reinterpret_cast<const T*>(s.v);
   std::uint64_t kept = 0;
   for (; mask != 0; mask &= mask - 1) {
     const int k = __builtin_ctzll(mask);
@@ -89,51 +165,55 @@ inline std::uint64_t exceeding(const Scores<S>& s, S own, S floor, const S* aske
 
 // The classes of the mask, which may add to the loss of sample i. Not inlined: a scan comes here
 // for few rows of a block, and its loop needs the registers.
-template <class F, class T, class S, class Asked>
+template <template <class> class Form, class T, class Exact, class Asked>
 __attribute__((noinline)) void take_classes(const ScanView<T>& scan, const ClassRange& block,
-                                            const Scores<S>& s, const Asked asked, std::int64_t i,
-                                            std::uint64_t mask, bool holds_own,
-                                            double largest_norm) {
-  const S own = static_cast<S>(scan.own[i]);
+                                            const Scores<T>& s, const Exact& exact,
+                                            const Asked asked, std::int64_t i, std::uint64_t mask,
+                                            bool holds_own, double largest_norm) {
+  using F = Form<T>;
+  const T own = static_cast<T>(scan.own[i]);
   const int count = __builtin_popcountll(mask);
-  if (count > kFewClasses && block.classes == lanes<S>() && !holds_own)
+  if constexpr (!std::is_same_v<Exact, AsTheyAre>)
+    add_exact<Form<double>>(scan, block, exact, i, mask);
+  else if (count > kFewClasses && block.classes == lanes<T>() && !holds_own)
     add_many<F>(scan, s, own, asked, i, count, largest_norm);
   else
     add_few<F>(scan, block, s, own, asked, i, mask);
 
   // Only those that the list of violators may want are looked at one by one.
   const T least = scan.least[i];
-  const T* worst = scan.found.value + i * scan.found.capacity;
-  const bool full = scan.found.count[i] == scan.found.capacity;
+  const BestView<T> found = scan.found(i);
+  const T* worst = found.value;
+  const bool full = *found.count == found.capacity;
   const T wanted_from = full && worst[0] > least + scan.idle ? worst[0] : least + scan.idle;
   const T from = least + scan.violation[i] < wanted_from ? least + scan.violation[i] : wanted_from;
-  mask = exceeding<F>(s, own, static_cast<S>(from > 0 ? from : T(0)), asked, mask);
-  const S* score = reinterpret_cast<const S*>(s.v);
+  mask = exceeding<F>(s, own, from > 0 ? from : T(0), asked, mask);
+  const T* score = reinterpret_cast<const T*>(s.v);
   for (; mask != 0; mask &= mask - 1) {
     const int k = __builtin_ctzll(mask);
-    const T margin = static_cast<T>(F::margin(own, score[k], asked[k]));
+    const T margin = F::margin(own, score[k], asked[k]);
     const T violation = margin - least;
     if (!(margin > 0)) continue;
     const bool wanted =
-        violation > scan.idle && (scan.found.count[i] < scan.found.capacity || margin > worst[0]);
+        violation > scan.idle && (*found.count < found.capacity || margin > worst[0]);
     const std::int32_t c = block.first_class + k;
     if ((wanted || violation > scan.violation[i]) && !is_active(scan, i, c)) {
       if (violation > scan.violation[i]) scan.violation[i] = violation;
-      if (wanted) keep_best(scan.found, i, margin, c);
+      if (wanted) keep_best(found, 0, margin, c);
     }
   }
 }
 
 // The same with label costs. The mask was made for the largest cost of the sample: classes that
 // have a smaller one, and score too little for that, are left out.
-template <class F, class T, class S>
+template <template <class> class Form, class T, class Exact>
 __attribute__((noinline)) void take_costly_classes(const ScanView<T>& scan, const ClassRange& block,
-                                                   const Scores<S>& s, std::int64_t i,
-                                                   std::uint64_t mask, bool holds_own,
-                                                   double largest_norm) {
-  S asked[lanes<S>()];  // 0 outside the mask, where no margin is positive with any cost
+                                                   const Scores<T>& s, const Exact& exact,
+                                                   std::int64_t i, std::uint64_t mask,
+                                                   bool holds_own, double largest_norm) {
+  T asked[lanes<T>()];  // 0 outside the mask, where no margin is positive with any cost
   costs_of(*scan.costs, scan.label[i], scan.class_of + block.first_class, mask, asked);
-  const S* score = reinterpret_cast<const S*>(s.v);
+  const T* score = reinterpret_cast<const T*>(s.v);
   const double threshold = scan.threshold[i] + scan.most_asked[i];
   std::uint64_t kept = 0;
   for (; mask != 0; mask &= mask - 1) {
@@ -142,11 +222,12 @@ __attribute__((noinline)) void take_costly_classes(const ScanView<T>& scan, cons
     if (static_cast<double>(score[k]) > threshold - asked_here) kept |= mask & -mask;
   }
   if (kept != 0)
-    take_classes<F, T, S, const S*>(scan, block, s, asked, i, kept, holds_own, largest_norm);
+    take_classes<Form, T, Exact, const T*>(scan, block, s, exact, asked, i, kept, holds_own,
+                                           largest_norm);
 }
 
-// A block of classes as the rows that meet it see it. F is the formulation for scores of type S.
-template <class F, class T, class S>
+// A block of classes as the rows that meet it see it.
+template <template <class> class Form, class T>
 struct BlockScan {
   const ScanView<T>& scan;
   const std::int32_t* y;
@@ -160,60 +241,72 @@ struct BlockScan {
     for (int k = 0; k < block.classes; ++k) largest = norm[k] > largest ? norm[k] : largest;
   }
 
-  void take(std::int64_t i, const Scores<S>& s) const {
-    std::uint64_t mask = above(s, static_cast<S>(scan.threshold[i])) & classes;
+  template <class Exact>
+  void take(std::int64_t i, const Scores<T>& s, const Exact& exact) const {
+    std::uint64_t mask = above(s, static_cast<T>(scan.threshold[i])) & classes;
     if (mask == 0) return;
     const std::int32_t mine = y[i] - block.first_class;
     const bool holds_own = mine >= 0 && mine < block.classes;
     if (holds_own) mask &= ~(std::uint64_t{1} << mine);
     if (mask == 0) return;
     if (scan.costs == nullptr)
-      take_classes<F>(scan, block, s, One<S>{}, i, mask, holds_own, largest);
+      take_classes<Form>(scan, block, s, exact, One<T>{}, i, mask, holds_own, largest);
     else
-      take_costly_classes<F>(scan, block, s, i, mask, holds_own, largest);
+      take_costly_classes<Form>(scan, block, s, exact, i, mask, holds_own, largest);
   }
 };
 
 // One block with rows [begin, end); `rare` are the scores of the rare features, `width` numbers a
 // row.
-template <class F, class T, class S>
-void scan_block(const SplitView<T>& X, const std::int32_t* y, const S* weights,
+template <template <class> class Form, class T, class Exact>
+void scan_block(const SplitView<T>& X, const std::int32_t* y, const T* weights,
                 const ClassRange& block, const ScanView<T>& scan, std::int64_t begin,
-                std::int64_t end, const S* rare, int width) {
-  const BlockScan<F, T, S> rows(scan, y, block);
+                std::int64_t end, const T* rare, int width, const Exact& exact) {
+  const BlockScan<Form, T> rows(scan, y, block);
   for (std::int64_t i = begin; i < end; ++i, rare += width)
-    if (scan.norm2[i] > 0) rows.take(i, block_scores(X, weights, rare, i));
+    if (scan.norm2[i] > 0) rows.take(i, block_scores(X, weights, rare, i), exact);
 }
 
 // The same with dense rows.
-template <class F, class T, class S>
-void scan_dense_block(const Csr<T, Dense>& X, const std::int32_t* y, const BlockView<S>& block,
+template <template <class> class Form, class T, bool exact>
+void scan_dense_block(const Csr<T, Dense>& X, const std::int32_t* y, const BlockView<T>& block,
                       const ScanView<T>& scan, std::int64_t begin, std::int64_t end) {
-  const BlockScan<F, T, S> rows(scan, y, {block.first_class, block.classes});
-  each_tile(X, block, begin, end, [&](std::int64_t i, const Scores<S>& s) {
-    if (scan.norm2[i] > 0) rows.take(i, s);
+  const BlockScan<Form, T> rows(scan, y, {block.first_class, block.classes});
+  each_tile(X, block, begin, end, [&](std::int64_t i, const Scores<T>& s) {
+    if (!(scan.norm2[i] > 0)) return;
+    if constexpr (exact)
+      rows.take(i, s, ExactDenseScore<T>{X, block});
+    else
+      rows.take(i, s, AsTheyAre{});
   });
 }
 
 // A group with rows [begin, end), whose scores have room in `scratch`.
-template <class F, class T, class S>
-void scan_group(const SplitView<T>& X, const std::int32_t* y, const GroupView<S>& group,
-                const ScanView<T>& scan, std::int64_t begin, std::int64_t end, S* scratch) {
-  const int blocks = (group.classes + lanes<S>() - 1) / lanes<S>(), width = blocks * lanes<S>();
+template <template <class> class Form, class T, bool exact>
+void scan_group(const SplitView<T>& X, const std::int32_t* y, const GroupView<T>& group,
+                const ScanView<T>& scan, std::int64_t begin, std::int64_t end, T* scratch) {
+  const int blocks = (group.classes + lanes<T>() - 1) / lanes<T>(), width = blocks * lanes<T>();
   add_rare(X, group, begin, end, width, scratch);
   for (int b = 0; b < blocks; ++b) {
-    const std::int32_t first = b * lanes<S>();
+    const std::int32_t first = b * lanes<T>();
     const std::int32_t left = group.classes - first;
-    const ClassRange block{group.first_class + first, left < lanes<S>() ? left : lanes<S>()};
-    scan_block<F>(X, y, group.dense + first * group.frequent, block, scan, begin, end,
-                  scratch + first, width);
+    const ClassRange block{group.first_class + first, left < lanes<T>() ? left : lanes<T>()};
+    const T* weights = group.dense + first * group.frequent;
+    const auto scan_with = [&](const auto& score) {
+      scan_block<Form>(X, y, weights, block, scan, begin, end, scratch + first, width, score);
+    };
+    if constexpr (exact)
+      scan_with(ExactScore<T>{X, group, first});
+    else
+      scan_with(AsTheyAre{});
   }
 }
 
-template <template <class> class F, class T>
+template <template <class> class Form, class T>
 ScanKernels<T> make_scan_kernels() {
-  return {&scan_group<F<T>, T, T>, &scan_group<F<double>, T, double>, &scan_dense_block<F<T>, T, T>,
-          &scan_dense_block<F<double>, T, double>};
+  constexpr bool again = sizeof(T) < sizeof(double);  // otherwise scores are exact as they are
+  return {&scan_group<Form, T, false>, &scan_group<Form, T, again>,
+          &scan_dense_block<Form, T, false>, &scan_dense_block<Form, T, again>};
 }
 
 }  // namespace MM_ISA

@@ -67,7 +67,8 @@ class ClassGroup {
       for (std::int64_t k = 0; k < buckets(); ++k)
         start[k + 1] += static_cast<std::int64_t>(part[k].size());
     for (std::int64_t k = 0; k < buckets(); ++k) start[k + 1] += start[k];
-    list_begin_.resize(rare_ + 1);
+    // Products fetch ahead by the numbers of frequent features, too.
+    list_begin_.resize(std::max(rare_, frequent_) + 1);
     list_begin_[rare_] = start.back();
     // With room for a larger group, so that most groups need no new memory.
     const auto need = static_cast<std::size_t>(start.back());

@@ -18,7 +18,7 @@ inline void add_rare(const SplitView<T>& X, const GroupView<S>& group, std::int6
     for (std::int64_t t = X.rare[i]; t < X.begin[i + 1]; ++t) {
       if (t + 2 * ahead < last) {
         // In the next row this may be a frequent feature's number and a list of another feature,
-        // which does no harm.
+        // which does no harm: list_begin has a place for each of both.
         __builtin_prefetch(group.list_begin + X.number[t + 2 * ahead]);
         const char* soon =
             reinterpret_cast<const char*>(group.list + group.list_begin[X.number[t + ahead]]);

@@ -1,5 +1,6 @@
 // Chooses kernels for the processor that runs the program.
 #include "active_set/kernels.hpp"
+#include "bounded_rows/bounded_row.hpp"
 #include "common/types.hpp"
 #include "lee_lin_wahba/wide_row.hpp"
 #include "lines/line.hpp"
@@ -25,6 +26,8 @@ namespace multimargin {
   WideKernels<T, I> wide_kernels();                   \
   template <class T, class I>                         \
   RowDataKernels<T, I> row_data_kernels();            \
+  template <class T, class I>                         \
+  BoundedKernels<T, I> bounded_kernels();             \
   RowLossKernels row_loss_kernels(RowLoss);           \
   DenseKernels dense_kernels();                       \
   template <class T>                                  \
@@ -113,6 +116,11 @@ RowDataKernels<T, I> row_data_kernels(Isa isa) {
   return MM_CALL(isa, row_data_kernels<T, I>());
 }
 
+template <class T, class I>
+BoundedKernels<T, I> bounded_kernels(Isa isa) {
+  return MM_CALL(isa, bounded_kernels<T, I>());
+}
+
 RowLossKernels row_loss_kernels(RowLoss loss, Isa isa) {
   return MM_CALL(isa, row_loss_kernels(loss));
 }
@@ -128,7 +136,8 @@ PackingKernels<T> packing_kernels(Isa isa) {
   template ScoreKernels<T, I> score_kernels(Isa);           \
   template LineKernels<T, I> line_kernels(BinaryLoss, Isa); \
   template WideKernels<T, I> wide_kernels(Isa);             \
-  template RowDataKernels<T, I> row_data_kernels(Isa);
+  template RowDataKernels<T, I> row_data_kernels(Isa);      \
+  template BoundedKernels<T, I> bounded_kernels(Isa);
 MM_FOR_TYPES(MM_INSTANTIATE)
 template SolverKernels<float> solver_kernels(Formulation, Isa, bool);
 template SolverKernels<double> solver_kernels(Formulation, Isa, bool);

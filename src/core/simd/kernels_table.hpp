@@ -1,6 +1,7 @@
 // Body of kernels_<isa>.cpp: hands out this instruction set's kernels.
 // A new formulation adds its header and one line to each switch.
 #include "active_set/visit_kernels.hpp"
+#include "bounded_rows/bounded_kernels.hpp"
 #include "common/types.hpp"
 #include "dense_rows/tile_kernels.hpp"
 #include "formulations/crammer_singer.hpp"
@@ -80,7 +81,8 @@ DenseKernels dense_kernels() { return {&dense_add_products, &dense_factor, &dens
   template ScoreKernels<T, I> score_kernels();         \
   template LineKernels<T, I> line_kernels(BinaryLoss); \
   template WideKernels<T, I> wide_kernels();           \
-  template RowDataKernels<T, I> row_data_kernels();
+  template RowDataKernels<T, I> row_data_kernels();    \
+  template BoundedKernels<T, I> bounded_kernels();
 MM_FOR_TYPES(MM_INSTANTIATE)
 template SolverKernels<float> solver_kernels(Formulation, bool);
 template SolverKernels<double> solver_kernels(Formulation, bool);

@@ -41,8 +41,6 @@ _PATIENCE = 5.0  # seconds for a run that is ending to release the folder
 
 
 class Checkpoint:
-    """One complete checkpoint."""
-
     def __init__(self, place: Path, manifest: Mapping[str, Any]) -> None:
         self.step: int = manifest["step"]
         self.common: dict[str, Any] = manifest["common"]  # as rank 0 gave it to `write`

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 
 from multimargin import __version__
-from multimargin.cli._data import data
-from multimargin.cli._demo import demo
-from multimargin.cli._evaluate import evaluate
-from multimargin.cli._explain import explain
-from multimargin.cli._export import export
-from multimargin.cli._info import info
-from multimargin.cli._predict import predict
-from multimargin.cli._prune import prune
-from multimargin.cli._report import report
-from multimargin.cli._serve import serve
-from multimargin.cli._train import train
-from multimargin.cli._tune import tune
-from multimargin.cli.support._arguments import add_commands
+from multimargin.cli.support._arguments import Parser, add_commands
 from multimargin.cli.support._run import run_command_line
+from multimargin.cli.usage._data import data
+from multimargin.cli.usage._demo import demo
+from multimargin.cli.usage._evaluate import evaluate
+from multimargin.cli.usage._explain import explain
+from multimargin.cli.usage._export import export
+from multimargin.cli.usage._info import info
+from multimargin.cli.usage._predict import predict
+from multimargin.cli.usage._prune import prune
+from multimargin.cli.usage._report import report
+from multimargin.cli.usage._serve import serve
+from multimargin.cli.usage._train import train
+from multimargin.cli.usage._tune import tune
 
 __all__ = ["main"]
 
 COMMANDS = (train, tune, predict, evaluate, report, explain, info, prune, export, data, serve, demo)
 _EPILOG = """\
+examples:
+  multimargin train products.csv model --text title --label category
+  multimargin predict model new.csv -o labels.csv
+
 DATA is LIBSVM / SVMlight text; or, with --text COLUMN --label COLUMN, a table:
 CSV, TSV or JSON lines, all plain or compressed (gzip, bzip2, xz), or Parquet.
 exit status: 0 done; 1 error; 2 wrong usage; 3 trained and saved, but the
@@ -32,13 +35,11 @@ tolerance was not reached; 130 interrupted; 141 the reader of a pipe went away.
 """
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command with all its subcommands."""
-    parser = argparse.ArgumentParser(
+def build_parser() -> Parser:
+    parser = Parser(
         prog="multimargin",
         description="Exact multi-class support vector machines for thousands of classes.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"multimargin {__version__}")
     add_commands(parser, COMMANDS)
@@ -59,5 +60,4 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 done; 1 error; 2 wrong usage; 3 trained but the tolerance was not reached;
         130 interrupted; 141 the reader of a pipe went away.
     """
-    together = (train.run, predict.run, evaluate.run)
-    return run_command_line(build_parser(), argv, on_all_ranks=together)
+    return run_command_line(build_parser(), argv)

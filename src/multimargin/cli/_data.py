@@ -8,7 +8,6 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note, print_json
 from multimargin.datasets._catalog import CATALOG, CatalogEntry
 from multimargin.datasets._download import FetchError
@@ -24,48 +23,6 @@ _SIZES = ("n_train", "n_test", "n_classes", "n_features")
 _ORIGIN = ("licence", "where", "remedy", "paper", "stand_in_for")
 
 
-_COMMAND = """
-data: list and fetch data sets
-
-The data sets of the experiments: which there are, and how to get them.
-"""
-_LIST = f"""
-list: list the data sets
-
-List the data sets, which of them are on the disk, and where others are.
-
---verify  compare the files with the sums recorded when they were fetched
---json    print one JSON object
-{arguments.DATA_FOLDER}
-"""
-_FETCH = f"""
-fetch: download data sets
-
-Download data sets. Sums and contents are checked; a download that breaks leaves nothing behind;
-files that are there stay as they are. Needs pooch: pip install 'multimargin[fetch]'.
-
-NAMES  a data set that 'multimargin data list' shows
-{arguments.DATA_FOLDER}
-"""
-_EXAMPLE = """
-example: write a table to try things with
-
-Write definitions-train.csv and definitions-test.csv to DIR: WordNet's definitions (column
-definition) and what kind of thing each defines (hypernym).
-
-DIR  made if it is not there
-"""
-
-
-def _name(text: str) -> str:
-    if text not in CATALOG:
-        raise argparse.ArgumentTypeError(
-            f"no data set is called {text!r}; see 'multimargin data list'"
-        )
-    return text
-
-
-@arguments.command(_FETCH, data=Path, names={"metavar": "NAME", "nargs": "+", "type": _name})
 def fetch(args: argparse.Namespace) -> int:
     """Fetch one set after the other; after one that fails, go on with the next."""
     folder = args.data or default_folder()
@@ -79,7 +36,6 @@ def fetch(args: argparse.Namespace) -> int:
     return status
 
 
-@arguments.command(_EXAMPLE, dir=Path)
 def example(args: argparse.Namespace) -> int:
     """Write the definitions of the package as CSV; never replace a file."""
     from multimargin.datasets import load_wordnet_texts
@@ -100,7 +56,6 @@ def example(args: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-@arguments.command(_LIST, data=Path)
 def list_sets(args: argparse.Namespace) -> int:
     """Show the catalogue, and which of its files are on the disk."""
     folder = args.data or default_folder()
@@ -173,6 +128,3 @@ def _on_disk(each: dict[str, Any]) -> str:
     if True in verified:
         return f"{text}: verified"
     return f"{text}: no sums" if "verified" in each else text
-
-
-data = arguments.Command(_COMMAND, subcommands=(list_sets, fetch, example))

@@ -24,21 +24,7 @@ _MORE = ("run very fast over a short distance",)  # a verb, of which the page of
 _PARTS = {"n": "noun", "v": "verb", "a": "adjective", "r": "adverb"}
 
 
-_COMMAND = f"""
-demo: train on WordNet definitions and ask the model
-
-Train a Weston-Watkins SVM that tells what kind of thing a definition defines: 65,025 WordNet
-definitions, 12,582 classes. Then type your own definitions.
-
---script      end after the examples; do not ask for input
---save MODEL  also save the model, which takes raw definitions
-{arguments.THREADS}
-"""
-
-
-@arguments.command(_COMMAND)
 def demo(args: argparse.Namespace) -> int:
-    """Load, train, measure, answer."""
     from multimargin.datasets import load_wordnet_texts
 
     if args.save is not None:

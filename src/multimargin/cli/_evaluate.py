@@ -9,10 +9,10 @@ from dataclasses import asdict
 from typing import Any
 
 from multimargin import distributed
-from multimargin.cli.support import _arguments as arguments
-from multimargin.cli.support._label_costs import LABEL_COSTS, label_cost_of
+from multimargin.cli.support._label_costs import label_cost_of
 from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note, print_json, print_table
 from multimargin.cli.support._model_data import features_of, model_and_data
+from multimargin.io._text_table import counted
 from multimargin.models._measures import measures
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._mpi import world
@@ -20,30 +20,9 @@ from multimargin.parallel._mpi import world
 _ROUNDING = 1e-6  # of a relative gap
 
 
-_COMMAND = f"""
-evaluate: measure a model on labelled data
-
-Compare the predictions of MODEL with the labels in DATA. Labels that the model does not know count
-as errors. Macro-F1 is the mean over all labels that are in DATA or were predicted. The mean cost,
-by the costs that the model was trained with or that are given here, is that of all samples whose
-label has costs.
-
-{arguments.MODEL_AND_DATA}
---top-k K = 5  also how often the label is among the K best
---certify      DATA is what the model was trained on: compute the objectives and the duality gap
-               anew, from the weights in the file and, where they were kept (train --keep-dual), the
-               dual variables. The exit status is 1 if the gap is larger than what the model claims
-{LABEL_COSTS}
-{arguments.THREADS}
---json         print the results as one JSON object
-{arguments.LABELLED_TABLES}
-"""
-
-
-@arguments.command(_COMMAND, text=arguments.names)
 def evaluate(args: argparse.Namespace) -> int:
     """Load, predict, compare; under ``mpiexec`` each rank scores its classes."""
-    model, raw, y = model_and_data(args, world(), labelled=True)
+    model, (raw, y, _) = model_and_data(args, world(), labelled=True)
     with raise_on_all(model.comm):
         given = label_cost_of(args, model.classes_)
     costs = model.get_params()["label_cost"] if given is None else given
@@ -91,9 +70,15 @@ def _judged(certificate: dict[str, Any]) -> int:
 
 def _report(args: argparse.Namespace, result: dict[str, Any]) -> None:
     if result["unseen_samples"]:
+        one = result["unseen_samples"] == 1
+        has, counts = (
+            ("has a label", "it counts as an error")
+            if one
+            else ("have labels", "they count as errors")
+        )
         note(
-            f"note: {result['unseen_samples']:,} samples have one of {result['unseen_labels']:,} "
-            "labels that the model does not know; they count as errors"
+            f"note: {counted(result['unseen_samples'], 'sample')} {has} the model was not trained "
+            f"on; {counts}"
         )
     if args.json:
         print_json(result)

@@ -13,42 +13,13 @@ from multimargin.cli.support._messages import EXIT_OK, print_json
 from multimargin.cli.support._model_data import model_and_data
 from multimargin.inspection import Explanation
 from multimargin.io._figure_file import check_figure, new_figure, write_figure
-from multimargin.io._text_table import elided
+from multimargin.io._text_table import counted, elided
 from multimargin.models._measures import as_class
 from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.persistence import load_model
 
-_COMMAND = f"""
-explain: say what decided a prediction
 
-Print the class that MODEL predicts for a text or a row of a file, the runner-up, and how much each
-feature contributes to the difference of their scores.
-
-{arguments.MODEL}
-SAMPLE           for models of texts; - reads it from stdin
---data FILE      take the sample from data as the model was trained on
---row N          which one of FILE; the first is 1
--k N = 10        features to list
---class LABEL    explain this class, not the predicted one
---against LABEL  compare with this class, not with the runner-up
---by-size        list the features of the largest contribution either way, not only for the class
---plot FILE      also draw it: .png, .svg, .pdf
---json           print one JSON object
-{arguments.THREADS}
-{arguments.TABLES}
-"""
-_EPILOG = """\
-examples:
-  multimargin explain model "where is my parcel"
-  multimargin explain model --data test.csv --row 17 --against refund
-"""
-
-
-@arguments.command(
-    _COMMAND, epilog=_EPILOG, sample={"metavar": "TEXT", "nargs": "?"}, text=arguments.names
-)
 def explain(args: argparse.Namespace) -> int:
-    """Load, explain, print."""
     if args.plot:
         arguments.refuse_same_file(args.plot, args.model, args.data)
         check_figure(args.plot)
@@ -72,7 +43,6 @@ def explain(args: argparse.Namespace) -> int:
 
 
 def _sample(args: argparse.Namespace, model: Any) -> Any:
-    """Return the sample as `explain` takes it."""
     if (args.sample is None) == (args.data is None):
         raise ValueError("say what to explain: either a TEXT, or --data FILE --row N")
     if args.data is not None:
@@ -97,11 +67,11 @@ def _sample(args: argparse.Namespace, model: Any) -> Any:
 def _row_of_file(args: argparse.Namespace) -> Any:
     if args.row is None:
         raise ValueError(f"say which sample of {args.data} to explain: --row N, the first is 1")
-    model, X, _ = model_and_data(args, SerialCommunicator(), labelled=False, verify=False)
+    model, (X, _, _) = model_and_data(args, SerialCommunicator(), labelled=False, verify=False)
     samples = model.features_.transform(X) if hasattr(model, "features_") else X
     if args.row > samples.shape[0]:
         raise ValueError(
-            f"{args.data} has {samples.shape[0]:,} samples: there is no row {args.row}"
+            f"{args.data} has {counted(samples.shape[0], 'sample')}: there is no row {args.row}"
         )
     return samples[[args.row - 1]]
 

@@ -11,24 +11,8 @@ from multimargin.io._atomic import check_writable
 from multimargin.models._onnx_export import export_onnx
 from multimargin.persistence import load_model
 
-_COMMAND = f"""
-export: write a model as ONNX
 
-Write MODEL as the ONNX file OUT, for onnxruntime and others. Of a model of texts the linear part is
-written: its input are the features.
-
-{arguments.MODEL}
-OUT.onnx   the file to write
---inputs dense|sparse = dense  dense: X of samples x features; sparse: ids and values of the
-           features that each sample has
---top-k K  the K best labels and their scores in place of all scores
---json     print one JSON object
-"""
-
-
-@arguments.command(_COMMAND)
 def export(args: argparse.Namespace) -> int:
-    """Load, write."""
     arguments.refuse_same_file(args.out, args.model)
     check_writable(args.out)
     model = load_model(args.model, verify=True)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK, print_json, print_table
 from multimargin.inspection import similar_classes
 from multimargin.io._array_file import FORMAT_VERSION, read_arrays
@@ -21,22 +20,7 @@ from multimargin.persistence import load_model
 _SIMILAR = 5
 
 
-_COMMAND = f"""
-info: describe a model file
-
-Describe the file MODEL.
-
-{arguments.MODEL}
---verify       read all of it and compare the checksums
---class LABEL  describe this class: its largest weights, and the classes most like it
--k N = 10      weights to list
---json         print one JSON object
-"""
-
-
-@arguments.command(_COMMAND)
 def info(args: argparse.Namespace) -> int:
-    """Load, describe."""
     model = load_model(args.model, verify=args.verify)
     if (label := vars(args)["class"]) is not None:
         return _describe_class(args, model, label)
@@ -71,7 +55,6 @@ def info(args: argparse.Namespace) -> int:
 
 
 def _describe_class(args: argparse.Namespace, model: Any, asked: str) -> int:
-    """Show the largest weights of a class, and the classes most like it."""
     label = as_class(asked, model.classes_)
     top = model.top_features(asked if label is None else label, args.k)
     similar = similar_classes(model, top.label, _SIMILAR)
@@ -99,7 +82,6 @@ def _on_disk(meta: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _raw_columns(model: Any) -> dict[str, Any]:
-    """Return the columns that a model of raw texts or tables takes."""
     features = getattr(model, "features_", None)
     if features is None:
         return {}

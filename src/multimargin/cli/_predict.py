@@ -4,63 +4,70 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK
 from multimargin.cli.support._model_data import features_of, model_and_data
-from multimargin.cli.support._predictions import predicted_lines
+from multimargin.cli.support._predictions import predicted_lines, predicted_table
 from multimargin.io._atomic import atomic_write, check_writable
 from multimargin.io._text_table import shown
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._mpi import world
+from multimargin.tables._parquet import require_pyarrow
 from multimargin.tables._read import table_format
-from multimargin.tables._write import WRITABLE
+from multimargin.tables._write import WRITABLE, write_table
 
-_COMMAND = f"""
-predict: predict labels
-
-Write the predicted label of each sample of DATA: one on each line; or, if the name of OUT ends in
-.csv, .tsv or .jsonl, a table with the columns label and score. The labels in DATA are not used.
-LIBSVM text wants one: write 0.
-
-{arguments.MODEL_AND_DATA}
--o --output OUT  the file to write; - is stdout
---top-k K        write the K best labels with their scores, 'label:score label:score ...' (with
-                 tabs between them if labels have spaces); in tables label_1, score_1, label_2, ...
-{arguments.THREADS}
-{arguments.TABLES}
-"""
+_LINES = ("", ".txt")
 
 
-@arguments.command(_COMMAND, output={"required": True}, text=arguments.names)
 def predict(args: argparse.Namespace) -> int:
     """Load, predict, write; under ``mpiexec`` each rank scores its classes, the first writes."""
     comm = world()
-    format = _table_format(args.output)
     to_file = args.output != "-" and not _is_device(args.output)
+    format = None if args.output == "-" else _table_format(args.output)
+    if format is None and args.keep:
+        raise ValueError(f"--keep is for tables: -o OUT with one of {_listed(WRITABLE)}")
+    keep = () if format is None else None if args.keep in (None, "all") else args.keep
     with raise_on_all(comm):
         if to_file and comm.rank == 0:
             arguments.refuse_same_file(args.output, args.model, args.data)
             check_writable(args.output)
-    model, X, _ = model_and_data(args, comm, labelled=False)
-    lines = predicted_lines(model, features_of(model, X), args.top_k, format)
+    model, (X, _, kept) = model_and_data(args, comm, labelled=False, keep=keep)
+    X = features_of(model, X)
+    if format is not None:
+        header, rows = predicted_table(model, X, args.top_k, kept)
+        if comm.rank == 0:
+            with atomic_write(args.output) if to_file else Path(args.output).open("wb") as file:
+                write_table(file, format, header, rows)
+        return EXIT_OK
+    lines = predicted_lines(model, X, args.top_k)
     if comm.rank == 0:
         _write(lines, args.output, to_file)
     return EXIT_OK
 
 
 def _table_format(output: str) -> str | None:
-    """Return the format of the table to write; None for plain lines."""
-    format = table_format(output)
-    compressed = table_format("x" + Path(output).suffix) is None  # by another suffix
-    if format is not None and (compressed or format not in WRITABLE):
+    """Return the format of a table, None for lines of labels, by the name of a file."""
+    suffix = Path(output).suffix.lower()
+    if suffix in _LINES:
+        return None
+    format = table_format("x" + suffix)  # without the suffix of a compression
+    if format not in WRITABLE:
         raise ValueError(
-            f"{output}: tables are written as {', '.join(WRITABLE)}, and not compressed"
+            f"{output}: predictions are not written as {suffix}: name it {_listed(WRITABLE)} for a "
+            "table, or .txt or without an ending for one label on each line"
         )
+    if format == "parquet":
+        require_pyarrow(output)
     return format
+
+
+def _listed(names: Sequence[str]) -> str:
+    *most, last = (f".{name}" for name in names)
+    return f"{', '.join(most)} or {last}"
 
 
 def _write(lines: Iterator[str], output: str, to_file: bool) -> None:

@@ -14,44 +14,13 @@ from multimargin.io._atomic import check_writable
 from multimargin.io._text_table import text_table
 from multimargin.models._pruning import Judge, PruningCost, pruning_costs
 from multimargin.models._pruning import prune as prune_model
-from multimargin.models.file._disk_dtype import STORED
 from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.persistence import load_model, save_model
 
 _CHOICES = ("keep", "threshold", "max_loss")
-_COMMAND = f"""
-prune: drop small weights of a model, and show what that costs
-
-Write MODEL without its small weights as OUT. Prints what is left at several thresholds; with --data
-also the error there and how often predictions are those of the whole model. Without OUT nothing is
-written.
-
-{arguments.MODEL}
-OUT            the file to write
---keep F       keep this share of the weights
---threshold T  drop weights smaller than T
---max-loss F   as few weights as possible while the error on --data rises by no more than this,
-               such as 0.005
---data DATA    labelled data to measure the cost on
---weights {"|".join(STORED)}  type of the weights in OUT (default: as they are); float16 is smaller
-               and has three digits; the error shown is with it
-{arguments.THREADS}
---json         print one JSON object
-{arguments.LABELLED_TABLES}
-"""
 
 
-@arguments.command(
-    _COMMAND,
-    exclusive=_CHOICES,
-    out={"nargs": "?"},
-    keep=arguments.checked(float, lambda x: 0 < x <= 1, "a share above 0 and of at most 1"),
-    threshold=arguments.positive_float,
-    max_loss=arguments.checked(float, lambda x: 0 <= x < 1, "a share from 0 to below 1"),
-    text=arguments.names,
-)
 def prune(args: argparse.Namespace) -> int:
-    """Load, measure, choose, save."""
     chosen = _asked(args)
     if args.max_loss is not None and args.data is None:
         raise ValueError("--max-loss needs --data DATA, labelled data to measure it on")
@@ -83,7 +52,7 @@ def _asked(args: argparse.Namespace) -> dict[str, Any]:
 def _data(args: argparse.Namespace) -> tuple[Any, Any]:
     if args.data is None:
         return None, None
-    shared, X, y = model_and_data(args, SerialCommunicator(), labelled=True, verify=False)
+    shared, (X, y, _) = model_and_data(args, SerialCommunicator(), labelled=True, verify=False)
     return features_of(shared, X), y
 
 

@@ -14,35 +14,16 @@ from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.inspection import ClassReport, Confusions, class_report, confusions
 from multimargin.io._atomic import check_writable
 from multimargin.io._figure_file import check_figure, new_figure, write_figure
+from multimargin.io._text_table import counted
 from multimargin.parallel._communicator import SerialCommunicator
 
-_COLUMNS = "label|precision|recall|f1|support|predicted"
 _SHOWN = 20
 _DRAWN = 8  # pairs
 
 
-_COMMAND = f"""
-report: measure each class of a model on labelled data
-
-Print precision, recall, F1 and support of the classes in DATA, and the classes that MODEL most
-often takes for each other.
-
-{arguments.MODEL_AND_DATA}
---per-class FILE     write all classes to this CSV file
---sort {_COLUMNS} = support  order of the classes: labels rise, samples fall, the worst come first
---confusions N = 10  pairs of classes to list
---plot FILE          draw F1 over support and the most confused classes
---json               print one JSON object, with all classes
-{arguments.THREADS}
-{arguments.LABELLED_TABLES}
-"""
-
-
-@arguments.command(_COMMAND, text=arguments.names)
 def report(args: argparse.Namespace) -> int:
-    """Load, predict, count, print."""
     _check_outputs(args)
-    model, X, y = model_and_data(args, SerialCommunicator(), labelled=True)
+    model, (X, y, _) = model_and_data(args, SerialCommunicator(), labelled=True)
     truth, predicted = _comparable(y, model.predict(features_of(model, X)))
     falling = args.sort in ("support", "predicted")
     report = class_report(truth, predicted).sorted_by(args.sort, descending=falling)
@@ -76,7 +57,10 @@ def _print(report: ClassReport, pairs: Confusions) -> None:
     print(report.head(_SHOWN))
     left = len(report) - _SHOWN
     if left > 0:
-        print(f"({left:,} further classes: --per-class FILE writes all, --sort orders them)")
+        print(
+            f"({counted(left, 'further class', 'further classes')}: --per-class FILE writes all, "
+            "--sort orders them)"
+        )
     print()
     print(pairs)
 

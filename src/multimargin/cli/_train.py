@@ -15,25 +15,29 @@ from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
-from multimargin.cli.support._messages import exit_status, note, print_json, print_table
+from multimargin.cli.support._interrupted import can_ask, is_kept, say_that_it_ends
+from multimargin.cli.support._messages import (
+    EXIT_INTERRUPTED,
+    exit_status,
+    note,
+    print_json,
+    print_table,
+)
 from multimargin.cli.support._training_data import (
-    DATA_OPTIONS,
-    KINDS,
-    TRAINING,
     read_training,
     recorded,
     unfitted,
 )
 from multimargin.estimator._options import checked_options
 from multimargin.estimator._svc import MulticlassSVC
-from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import check_writable
-from multimargin.models.file._disk_dtype import STORED
+from multimargin.io._interrupts import interrupts_ask
+from multimargin.io._text_table import counted
 from multimargin.parallel._collectives import allgather_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world
 from multimargin.persistence import load_model, save_model
-from multimargin.solvers._registry import SOLVERS, choose
+from multimargin.solvers._registry import choose
 from multimargin.tables import Table
 
 _EVERY = 60.0  # seconds between two checkpoints
@@ -41,57 +45,6 @@ _EVERY = 60.0  # seconds between two checkpoints
 _PARAMETERS = ("formulation", "C", "loss", "solver", "stopping", "max_iter", "time_limit")
 
 
-_COMMAND = f"""
-train: train a model
-
-Train a model on DATA and save it as MODEL. From a table with texts and labels: multimargin train
-DATA.csv MODEL --text COLUMN --label COLUMN
-
-{TRAINING}
---seed N = 0            of the random order
-MODEL                   the file to write
---formulation {"|".join(FORMULATIONS)} = ww
-                        {", ".join(f"{name}: {f.title}" for name, f in FORMULATIONS.items())}
---C C = 1               weight of losses; inf, for llw, is the hard margin
---loss hinge|squared_hinge = hinge  squared_hinge is for ovr only
---intercept-scaling S = 1  value of the constant feature behind the intercept: the larger, the less
-                        the intercept is regularised
---solver {"|".join(dict.fromkeys(name for each in SOLVERS.values() for name in each))} = auto
-                        all reach the same optimum: passes only visits samples, the others are for
-                        llw (default: auto, which for llw is block)
---reductions N = 10     how often per pass llw's alternating and extrapolated solvers take the mean
---stopping gap|violation = gap  what the tolerance bounds: the relative duality gap or the largest
-                        violation of the optimality conditions
---max-iter N = 10000    most passes over the samples
---no-shrinking          visit everything in every pass, also what seems settled (slower)
---time-limit S          stop after S seconds of training
---bundles N             bundles of classes, which processes hold and pass on under mpiexec; the
-                        model depends on it, and not on the number of processes or threads (default:
-                        what is fastest, two for each process, or those of the checkpoint)
-{arguments.THREADS}
---checkpoint DIR        keep the state of the run in this folder; the same command goes on from it,
-                        on any number of processes. Removed when the tolerance was reached and MODEL
-                        is written
---checkpoint-every T    time between two states: 60, 60s, 5m, 1h (default: 60s)
---weights {"|".join(STORED)}  type of the weights in MODEL (default: as trained); float16 is
-                        smaller and has three digits: 'multimargin prune' shows what that costs
---keep-dual             keep in MODEL what a later training can start from
---start OLD_MODEL       start from a model that was trained with --keep-dual: samples that it had
-                        are not learned again, others and new classes are added. As exact as without
---quiet                 no progress and no summary
---json                  print the results as one JSON object
-{DATA_OPTIONS}
-"""
-
-
-@arguments.command(
-    _COMMAND,
-    C=arguments.penalty,
-    intercept_scaling=arguments.positive_float,
-    time_limit=arguments.positive_float,
-    checkpoint_every=arguments.duration,
-    **KINDS,
-)
 def train(args: argparse.Namespace) -> int:
     """Train, save, report; under ``mpiexec`` all ranks train together, and rank 0 reports."""
     comm = world()
@@ -104,13 +57,13 @@ def train(args: argparse.Namespace) -> int:
     model = template.set_params(**_parameters(args))
     load_seconds = time.perf_counter() - started
     if comm.rank == 0 and not args.quiet:
-        what = ", ".join(X.columns) if isinstance(X, Table) else f"{X.shape[1]:,} features"
-        note(f"read {X.shape[0]:,} samples with {what} in {load_seconds:.1f} s")
+        what = ", ".join(X.columns) if isinstance(X, Table) else counted(X.shape[1], "feature")
+        note(f"read {counted(X.shape[0], 'sample')} with {what} in {load_seconds:.1f} s")
     started, sent_before = time.perf_counter(), comm.bytes_sent
     with warnings.catch_warnings():
         # It says how far the training came and what to change; the exit status says it too.
         warnings.simplefilter("always", ConvergenceWarning)
-        trained = _fitted(args, model, X, y, comm)
+        trained, interrupted = _fitted_or_interrupted(args, model, X, y, comm)
     train_seconds = time.perf_counter() - started
     sent = allgather_value(comm, comm.bytes_sent - sent_before)
     stored: dict[str, Any] = {"preprocessing": recorded(args), "weights": args.weights}
@@ -120,7 +73,23 @@ def train(args: argparse.Namespace) -> int:
         trained.save(args.model, **stored)
     if comm.rank == 0:
         _report(args, _result(args, trained, X.shape[0], load_seconds, train_seconds, sent))
-    return exit_status(trained)
+    return EXIT_INTERRUPTED if interrupted else exit_status(trained)
+
+
+def _fitted_or_interrupted(
+    args: argparse.Namespace, model: MulticlassSVC, X: Any, y: Any, comm: Communicator
+) -> tuple[MulticlassSVC | distributed.DistributedModel, bool]:
+    """Return the model, and whether Ctrl-C ended it before its tolerance; such a one is kept."""
+    wanted = args.on_interrupt or ("ask" if comm.size == 1 and can_ask() else "discard")
+    if wanted == "discard":
+        return _fitted(args, model, X, y, comm), False
+    with interrupts_ask(say_that_it_ends) as request:
+        trained = _fitted(args, model, X, y, comm)
+    if not request.asked or trained.converged_:
+        return trained, False
+    if not is_kept(args.model, trained, args.tol, wanted == "ask"):
+        raise KeyboardInterrupt
+    return trained, True
 
 
 def _fitted(
@@ -141,7 +110,6 @@ def _fitted(
 
 
 def _start_from(model: MulticlassSVC, args: argparse.Namespace) -> None:
-    """Give the model the dual variables of another one."""
     old = load_model(args.start, verify=True)
     if not hasattr(old, "_warm_alpha"):
         raise ValueError(
@@ -163,6 +131,11 @@ def _check_alone(args: argparse.Namespace, comm: Communicator) -> None:
         "--start": args.start is not None,
         "--free-intercept": args.free_intercept,
     }
+    if args.on_interrupt == "keep" and comm.size > 1:
+        raise ValueError(
+            f"--on-interrupt keep does not work with {comm.size} processes, which mpiexec ends: "
+            "--checkpoint DIR keeps the state of the run"
+        )
     for option, given in options.items():
         if given and (comm.size > 1 or args.checkpoint is not None):
             other = "--checkpoint" if comm.size == 1 else f"{comm.size} processes"
@@ -193,7 +166,6 @@ def _report(args: argparse.Namespace, result: dict[str, Any]) -> None:
 
 
 def _parameters(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the parameters of the estimator that `tune` does not have."""
     return {
         **{name: getattr(args, name) for name in _PARAMETERS},
         "intercept_scaling": args.intercept_scaling,

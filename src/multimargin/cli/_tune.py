@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
+import re
+import shlex
 import time
 from typing import Any
-
-from tqdm import tqdm
 
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import (
@@ -20,89 +19,23 @@ from multimargin.cli.support._messages import (
     print_table,
 )
 from multimargin.cli.support._training_data import (
-    DATA_OPTIONS,
-    KINDS,
-    TRAINING,
     read_training,
     read_validation,
     recorded,
     takes_table,
 )
-from multimargin.formulations import FORMULATIONS
+from multimargin.cli.usage._data_rows import DATA_OPTIONS, TRAINING
 from multimargin.io._atomic import atomic_write, check_writable
 from multimargin.io._figure_file import check_figure
-from multimargin.io._text_table import text_table
+from multimargin.io._text_table import counted, text_table
 from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.persistence import save_model
-from multimargin.selection._grid import check_formulation, checked_penalties
-from multimargin.selection._measure import MEASURES
 from multimargin.selection._plots import write_plot
-from multimargin.selection._tune import USUAL, Tuner
+from multimargin.selection._tune import Tuner
 from multimargin.selection._tuning import Candidate, Tuning
 from multimargin.tables._write import table_lines
 
-_COMMAND = f"""
-tune: choose the formulation and C
 
-Compare formulations and values of C by training on one part of DATA and measuring on the rest.
-Models of a formulation are trained from the smallest C to the largest, each from the one before.
-Splits keep the shares of the labels; a label seen once stays in training. Features of texts are
-made from the training part alone.
-
-{TRAINING}
---seed N = 0         of splits and orders
---formulations A,B   of {",".join(FORMULATIONS)}, or all
-                     (default: of {",".join(USUAL)} all whose models are sparse or take less than
-                     1 GiB)
---C C                values such as 0.1,1,10 or a range LOW:HIGH:COUNT such as 0.01:10:7 (default:
-                     ten values that depend on formulation and number of classes)
---folds K            cross-validation (default: 5 folds)
---holdout S          hold out this share once, such as 0.2
---validation FILE    measure on this file, train on DATA
---measure {"|".join(MEASURES)} = error  what decides; the table has all
---top-k K = 5        of top-k
---plot FILE          draw the measure over C: a .png, .svg or .pdf file
---csv FILE           write the table there too
---model MODEL        train the best on all of DATA and save it as MODEL
-{arguments.THREADS}
---quiet              no progress
---json               print the results as one JSON object
-{DATA_OPTIONS}
-"""
-
-
-def _formulations(text: str) -> tuple[str, ...]:
-    names = tuple(FORMULATIONS) if text == "all" else tuple(text.split(","))
-    try:
-        return tuple(dict.fromkeys(check_formulation(name.strip()) for name in names))
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"{error}; or 'all'") from None
-
-
-def _penalties(text: str) -> tuple[float, ...]:
-    try:
-        if ":" in text:
-            low, high, count = text.split(":")
-            first, last, steps = float(low), float(high), int(count)
-            if steps < 2 or not 0 < first < last < math.inf:
-                raise ValueError("a range is LOW:HIGH:COUNT, rising, of two values or more")
-            ratio = math.log(last / first) / (steps - 1)
-            return checked_penalties([first * math.exp(k * ratio) for k in range(steps)])
-        return checked_penalties([float(value) for value in text.split(",")])
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not like 0.1,1,10 or 0.01:10:7: {error}"
-        ) from None
-
-
-@arguments.command(
-    _COMMAND,
-    exclusive=("folds", "holdout", "validation"),
-    formulations=_formulations,
-    C=_penalties,
-    holdout=arguments.checked(float, lambda s: 0 < s < 1, "a share between 0 and 1"),
-    **KINDS,
-)
 def tune(args: argparse.Namespace) -> int:
     """Read, compare, print; after Ctrl-C print what was measured until then."""
     _check_files(args)
@@ -119,6 +52,7 @@ def tune(args: argparse.Namespace) -> int:
         measure=args.measure,
         top_k=args.top_k,
         split_seed=args.seed,
+        complete=args.complete,
     )
     interrupted = False
     try:
@@ -148,18 +82,15 @@ def _check_files(args: argparse.Namespace) -> None:
 
 
 def _compare(tuner: Tuner, args: argparse.Namespace) -> None:
-    if not args.quiet:
-        if once := tuner.tuning.seen_once:
-            note(f"note: {once:,} labels are seen once: they are in training only")
-        for name, why in tuner.tuning.left_out.items():
-            note(f"note: {name} is left out, since {why}; --formulations {name} tries it")
-    with tqdm(total=tuner.steps, file=sys.stderr, disable=args.quiet, unit="fit") as bar:
-
-        def step(found: Candidate) -> None:
-            bar.set_postfix_str(f"{found.formulation}, C={found.C:.3g}", refresh=False)
-            bar.update()
-
-        tuner.run(step)
+    if args.quiet:
+        tuner.run()
+        return
+    if once := tuner.tuning.seen_once:
+        are = "is seen once: it is" if once == 1 else "are seen once: they are"
+        note(f"note: {counted(once, 'label')} {are} in training only")
+    for name, why in tuner.tuning.left_out.items():
+        note(f"note: {name} is left out, since {why}; --formulations {name} tries it")
+    tuner.run_shown()
 
 
 def _refit(args: argparse.Namespace, template: Any, X: Any, y: Any, best: Candidate) -> int:
@@ -185,10 +116,36 @@ def _write(args: argparse.Namespace, tuning: Tuning, interrupted: bool) -> None:
             file.writelines(line.encode() for line in lines)
     if args.plot is not None:
         write_plot(args.plot, tuning.curves(), tuning.label)
+    following = _next(args, tuning.best())
     if args.json:
-        print_json({**tuning.as_dict(), "interrupted": interrupted})
+        print_json({**tuning.as_dict(), "interrupted": interrupted, "next": following})
     else:
         _print(tuning)
+        if not interrupted:
+            print(f"\nnext: {following}")
+
+
+def _next(args: argparse.Namespace, best: Candidate) -> str:
+    """Return the command that trains the best, or uses its model if it is trained already."""
+    if args.model is not None:
+        return shlex.join(["multimargin", "predict", args.model, "NEW_DATA"])
+    words = ["multimargin", "train", args.data, "MODEL"]
+    words += ["--formulation", best.formulation, "--C", f"{best.C:.6g}"]
+    rows = "\n".join((TRAINING, DATA_OPTIONS, "--seed N = 0", arguments.THREADS))
+    for option, default in re.findall(r"^(--\S+)(?: \S+)?(?: = (\S+))?", rows, re.MULTILINE):
+        value = _written(getattr(args, option[2:].replace("-", "_")))
+        if value not in ("", default):
+            words += [option] if value == "True" else [option, value]
+    return shlex.join(words)
+
+
+def _written(value: Any) -> str:
+    """Return the value of an option as it is written in a command; empty if it is not given."""
+    if value is None or value is False:
+        return ""
+    if isinstance(value, tuple):
+        return ("," if isinstance(value[0], str) else "-").join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _print(tuning: Tuning) -> None:
@@ -219,8 +176,8 @@ def _print(tuning: Tuning) -> None:
     if simplest is not best:
         rows["simplest within one standard error"] = _named(simplest, tuning)
     print_table(rows)
-    if edge := tuning.at_edge():
-        note(f"note: the best C is the {edge} that was tried; others may be better (--C)")
+    if advice := tuning.advice():
+        note(f"note: {advice}")
 
 
 def _named(one: Candidate, tuning: Tuning) -> str:

@@ -25,8 +25,6 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class CatalogEntry:
-    """A data set."""
-
     name: str  # also of its folder
     title: str
     n_train: int
@@ -60,7 +58,6 @@ def _entry(name: str, facts: dict[str, Any]) -> CatalogEntry:
 
 
 def _generated(like: CatalogEntry) -> CatalogEntry:
-    """Return an entry of the same size, to be generated."""
     return replace(
         like,
         name=f"generator-{like.name}",

@@ -68,7 +68,6 @@ def download(url: str, file: IO[bytes], folder: Path, *, size: int | None = None
 
 
 def _check_redirection(response: Any) -> None:
-    """Refuse a redirection from https to http, or to anything else."""
     if not response.is_redirect:
         return
     target = urljoin(response.url, response.headers["Location"])
@@ -94,7 +93,6 @@ def _check_length(url: str, folder: Path, length: int | None, size: int | None) 
 
 
 def _fetch_error(url: str, error: Any, begun: bool) -> FetchError:
-    """Put an exception of `requests` into words."""
     if error.response is not None and not error.response.ok:
         return FetchError(
             f"{url}: the server says {error.response.status_code} {error.response.reason}; it may "
@@ -112,7 +110,6 @@ def _fetch_error(url: str, error: Any, begun: bool) -> FetchError:
 
 
 def _reason(error: BaseException) -> str:
-    """Return the message of the innermost exception, on one line."""
     while below := error.__cause__ or error.__context__:
         error = below
     said = getattr(error, "strerror", None) or error

@@ -173,7 +173,6 @@ def verify_set(name: str, folder: str | os.PathLike[str]) -> dict[str, bool | No
 
 
 def _check_content(entry: CatalogEntry, part: Part, file: Path) -> None:
-    """Refuse a file that is not the part of the data set that it should be."""
     url = entry.files[part].url
     try:
         X, y = load_svmlight(file, n_features=entry.n_features)

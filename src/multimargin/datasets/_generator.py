@@ -28,8 +28,6 @@ _MAX_TOKENS_PER_WORD = 20.0
 
 
 class _Corpus(NamedTuple):
-    """The distributions of tokens."""
-
     words: npt.NDArray[np.int32]  # (n_features,): the word at each global frequency rank
     topics: npt.NDArray[np.int32]  # (n_classes, _TOPIC_WORDS): the words of each class, by rank
     labels: _Ints  # (n_samples,)
@@ -334,7 +332,6 @@ def _zipf_ranks(uniform: _Floats, count: int) -> _Ints:
 def _collect(
     corpus: _Corpus, lengths: _Ints, rng: np.random.Generator, value_type: np.dtype[Any]
 ) -> csr_matrix[Any]:
-    """Draw all rows and weight them."""
     n_features = corpus.words.size
     sizes, indices, values = [], [], []
     frequency = np.zeros(n_features, dtype=np.int64)

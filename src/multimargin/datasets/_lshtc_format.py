@@ -35,8 +35,6 @@ _SHOWN = 40
 
 
 class _Rows(NamedTuple):
-    """Samples of a piece."""
-
     data: NDArray[Any]
     indices: NDArray[np.int32]
     lengths: NDArray[np.int64]
@@ -183,7 +181,6 @@ def _end_of_labels(line: bytes) -> int:
 
 
 def _label(text: bytes, multilabel: MultiLabel, where: str) -> int | None:
-    """Return the label of a sample, or None if it is left out."""
     found = _LABELS.fullmatch(text.rstrip(b"\r"))
     if found is None:
         shown = text[:_SHOWN].decode("ascii", "backslashreplace").strip()

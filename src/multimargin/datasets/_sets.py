@@ -163,7 +163,6 @@ def load_set(
 
 
 def _compare(parts: SetParts, entry: CatalogEntry, train: Path) -> None:
-    """Warn of files that cannot be the named set."""
     sizes = {
         "training samples": (len(parts.y), entry.n_train),
         "classes": (len(np.unique(parts.y)), entry.n_classes),

@@ -212,7 +212,6 @@ def _notice() -> dict[str, str]:
 
 
 def _read_definitions() -> _Definitions:
-    """Read all definitions, the training ones first."""
     # Some builds of Python lack lzma: then only this function fails, not the whole package.
     import lzma
 

@@ -74,7 +74,6 @@ def _checked(X: Any, y: Any) -> Data:
 
 
 def _compare_hosts(comm: Communicator, data: Data | None) -> None:
-    """Make sure that all hosts have read the same data."""
     reads = allgather_value(comm, comm.host.rank == 0)
     if sum(reads) == 1:
         return
@@ -97,7 +96,6 @@ def _compare_hosts(comm: Communicator, data: Data | None) -> None:
 
 @contextlib.contextmanager
 def _cache_file(X: sp.csr_matrix, y: NDArray[Any]) -> Iterator[Path]:
-    """A file with the data, until the block ends."""
     folder = Path(os.environ.get(VARIABLE) or tempfile.gettempdir())
     stored, kinds = _stored_labels(y)
     arrays = dict(zip(("data", "indices", "indptr", "y"), (*csr_arrays(X), stored), strict=True))

@@ -180,13 +180,11 @@ def fit(
 
 
 def _parameters(model: MulticlassSVC) -> dict[str, str]:
-    """Return the parameters that have to be the same on all ranks, as text."""
     given = model.get_params(deep=False)
     return {name: repr(value) for name, value in sorted(given.items()) if name not in _OWN}
 
 
 def _check_local_only(model: MulticlassSVC) -> None:
-    """Refuse parameters that would have no effect."""
     if not isinstance(model, MulticlassSVC):
         raise TypeError(f"model must be a MulticlassSVC, got {type(model).__name__}")
     if model.warm_start:

@@ -70,7 +70,6 @@ def _checked(path: StrPath, name: str, piece: Piece) -> Piece:
 
 
 def _description(name: str, piece: Piece) -> list[Any]:
-    """Name, type and place, for the other ranks."""
     kind, size = piece.dtype, piece.data.size
     return [name, kind.str, list(piece.shape), piece.begin, size, kind.itemsize]
 
@@ -170,7 +169,6 @@ class _SharedFile:
                 self._replacement.commit()
 
     def discard(self) -> None:
-        """Remove the temporary file."""
         if self._replacement is not None:
             self._replacement.discard()
 
@@ -198,7 +196,6 @@ class _SharedFile:
 
     @contextlib.contextmanager
     def _named(self) -> Iterator[None]:
-        """Give errors the name of the file that was asked for."""
         try:
             yield
         except OSError as error:

@@ -89,9 +89,9 @@ class Fit:
         return replace(self, options=options, problem=problem)
 
     def bar(self) -> Observer:
-        """A progress bar for this fit."""
         options = self.options
-        return Bar(FORMULATIONS[options.formulation].title, options.tol, options.stopping)
+        name = FORMULATIONS[options.formulation].title
+        return Bar(name, options.tol, options.stopping, options.time_limit)
 
     def solve(
         self,
@@ -168,6 +168,7 @@ class Fit:
             "time_limit": f"time_limit={options.time_limit} s was reached: raise it, or raise tol",
             "precision": "rounding does not allow more: train on float64 data, or raise tol",
             "a callback": "a callback asked to stop",
+            "interrupt": "Ctrl-C ended the training",
         }[solution.ended_by]
         text = (
             f"tol was not reached after {solution.passes} passes: relative duality gap "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,12 @@ def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any, dic
     """
     check_labels(y)
     X, learned = estimator._learned_features(X)
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=[np.float64, np.float32])
+    kinds = [np.float64, np.float32]
+    try:
+        X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=kinds)
+    except (TypeError, ValueError):
+        refuse_texts(estimator, X)
+        raise
     with warnings.catch_warnings():
         # So many classes look like a regression to scikit-learn; here they are expected.
         warnings.filterwarnings("ignore", message="The number of unique classes")
@@ -35,44 +41,70 @@ def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any, dic
 
 
 def check_labels(y: Any) -> None:
-    """Raise a ValueError at missing and empty labels, and at texts among numbers."""
+    """Raise a ValueError at missing labels, empty ones among them, and at texts among numbers."""
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
     if y is None or kind in "biufSc":
         return
     labels = np.asarray(y, dtype=None if kind == "U" else object)
     if labels.ndim != 1:
         return
+    if labels.dtype == object:
+        missing = np.array([_is_missing(label) for label in labels], dtype=bool)
+    else:  # without a Python object for each
+        missing = (labels == "") | np.char.isspace(labels)
+    if missing.any():
+        rows = np.flatnonzero(missing)
+        listed = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+        raise ValueError(
+            f"y contains missing labels (empty, None or NaN): {len(rows):,} of {len(labels):,}, in "
+            f"row{'s' * (len(rows) > 1)} {listed}; leave these rows out of X and y, or give their "
+            "class a name"
+        )
     kinds = {str} if kind == "U" else set(map(type, labels))
-    if all(issubclass(each, str) for each in kinds):
-        _check_not_empty(labels)
-        return
-    _check_all_there(labels)
-    if any(issubclass(each, str) for each in kinds):
+    texts = [issubclass(each, str) for each in kinds]
+    if any(texts) and not all(texts):
         names = ", ".join(sorted(each.__name__ for each in kinds))
         raise ValueError(f"y holds labels of several types ({names}): make all of them str")
 
 
-def _check_all_there(labels: NDArray[Any]) -> None:
-    for row, label in enumerate(labels):
-        # Only NaN differs from itself; pandas' NA has no truth value.
-        if label is None or type(label).__name__ == "NAType" or label != label:  # noqa: PLR0124
+def _is_missing(label: Any) -> bool:
+    if isinstance(label, str):
+        return not label.strip()
+    # Only NaN differs from itself; pandas' NA has no truth value.
+    return label is None or type(label).__name__ == "NAType" or bool(label != label)  # noqa: PLR0124
+
+
+def refuse_texts(estimator: Any, X: Any) -> None:
+    """Raise a ValueError that names the remedy if samples hold texts in place of numbers."""
+    parts = [X]
+    if isinstance(X, Mapping) or hasattr(X, "columns"):
+        named = [X[name] for name in (X if isinstance(X, Mapping) else X.columns)]
+        parts = [each for each in named if getattr(each, "ndim", 1) == 1]
+    for part in parts:
+        if isinstance(part, str) or any(map(_is_text, _first(part))):
             raise ValueError(
-                f"y contains missing labels: the label of sample {row} is {label!r}, or NaN; leave "
-                "samples without a label out"
-            )
+                f"X holds texts, but {type(estimator).__name__} takes numbers: use "
+                "multimargin.TextClassifier, for tune and path as estimator=TextClassifier()"
+            ) from None
 
 
-def _check_not_empty(labels: NDArray[Any]) -> None:
-    """Refuse empty texts, which readers of tables make of missing labels."""
-    if labels.dtype == object:
-        empty = np.array([not label.strip() for label in labels], dtype=bool)
-    else:  # without a Python object for each
-        empty = (labels == "") | np.char.isspace(labels)
-    if empty.any():
-        raise ValueError(
-            f"y contains empty labels: {empty.sum():,} samples have one, the first of them sample "
-            f"{empty.argmax()}; leave them out, or give their class a name"
-        )
+def _first(values: Any) -> list[Any]:
+    """Return some samples, or none of what cannot be looked at."""
+    listed = isinstance(values, list | tuple | np.ndarray) or hasattr(values, "to_numpy")
+    return list(values[:100]) if listed and getattr(values, "ndim", 1) != 0 else []
+
+
+def _is_text(sample: Any) -> bool:
+    """Whether it is a text, or a row with one that is no number."""
+    if isinstance(sample, list | tuple | np.ndarray):
+        return any(map(_is_text, _first(sample)))
+    if not isinstance(sample, str):
+        return False
+    try:
+        float(sample)
+    except ValueError:
+        return True
+    return False
 
 
 def problem_of(

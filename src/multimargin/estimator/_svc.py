@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from multimargin.estimator._doc_link import DocumentedEstimator
 from multimargin.estimator._fit import Fit, take
+from multimargin.estimator._gap_plot import GapPlotMixin
+from multimargin.estimator._names import FormulationName, LossName, SolverName, StoppingName
 from multimargin.estimator._observers import CallbackSupportMixin, FitTasks, note, with_callbacks
 from multimargin.estimator._options import checked_options
-from multimargin.estimator._samples import problem_of
+from multimargin.estimator._samples import problem_of, refuse_texts
 from multimargin.estimator._warm_start import carried_over
 from multimargin.inspection._mixin import InspectionMixin
 from multimargin.io._atomic import StrPath
@@ -33,7 +35,12 @@ if TYPE_CHECKING:
 
 
 class MulticlassSVC(
-    InspectionMixin, DocumentedEstimator, CallbackSupportMixin, ClassifierMixin, BaseEstimator
+    InspectionMixin,
+    GapPlotMixin,
+    DocumentedEstimator,
+    CallbackSupportMixin,
+    ClassifierMixin,
+    BaseEstimator,
 ):
     """Exact linear multi-class support vector machine for many classes.
 
@@ -42,7 +49,7 @@ class MulticlassSVC(
 
     Parameters
     ----------
-    formulation : {"ww", "cs", "llw", "ovr", "adm", "ats", "atm", "mmr", "rm"}, default="ww"
+    formulation : {"ww", "cs", "llw", "ovr", "adm", "ats", "atm", "mmr", "rm"}, default="cs"
         The loss of a sample. "ww", Weston-Watkins: for every class that comes within a margin of
         1 of its own. "cs", Crammer-Singer: for the worst of them only. "llw", Lee-Lin-Wahba: for
         every other class that scores above -1, with scores that sum to zero. "ovr", one-vs-rest:
@@ -179,14 +186,14 @@ class MulticlassSVC(
 
     def __init__(
         self,
-        formulation: str = "ww",
+        formulation: FormulationName = "cs",
         C: float = 1.0,
         *,
-        loss: str = "hinge",
-        solver: str = "auto",
+        loss: LossName = "hinge",
+        solver: SolverName = "auto",
         n_reductions: int = 10,
         tol: float = 0.01,
-        stopping: str = "gap",
+        stopping: StoppingName = "gap",
         max_iter: int = 10_000,
         fit_intercept: bool | Literal["free"] = True,
         intercept_scaling: float = 1.0,
@@ -271,11 +278,9 @@ class MulticlassSVC(
         """For subclasses: check the parameters that they add."""
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> tuple[NDArray[Any], Problem]:
-        """The classes of some samples, and the problem that they make."""
         return problem_of(checked_options(self), X, y, sample_weight)
 
     def _start(self, problem: Problem, samples: Samples | None) -> Start | None:
-        """Dual variables to start from, taken over from the last fit."""
         self.__dict__.pop("n_known_samples_", None)
         if samples is None:
             return None
@@ -346,6 +351,15 @@ class MulticlassSVC(
         X = self._checked(X)
         return best_k_labels(self._scores(), self.classes_, X, k)
 
+    @property
+    def predict_proba(self) -> NoReturn:
+        """Not there: the scores are margins. What to use instead, the AttributeError says."""
+        raise AttributeError(
+            f"{type(self).__name__} has no predict_proba: its scores are margins, trained to be in "
+            "the right order, and not probabilities. decision_function and predict_topk give "
+            "scores; sklearn.calibration.CalibratedClassifierCV(model) learns probabilities"
+        )
+
     def sparsify(self) -> Self:
         """Turn ``coef_`` into a CSR matrix. Predictions stay the same.
 
@@ -377,7 +391,11 @@ class MulticlassSVC(
         if self._is_plain(X):
             return X
         kinds = [np.float64, np.float32]
-        return validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=False)
+        try:
+            return validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=False)
+        except (TypeError, ValueError):
+            refuse_texts(self, X)
+            raise
 
     def _is_plain(self, X: Any) -> bool:
         """Whether scikit-learn's checks, which take longer than one prediction, find nothing."""
@@ -392,11 +410,9 @@ class MulticlassSVC(
         )
 
     def _scores(self) -> ClassScores:
-        """Scores with a column per class."""
         return ClassScores(self._row_scores(), ClassRows.of(self))
 
     def _row_scores(self) -> LinearScores:
-        """Scores with a column per row of ``coef_``, as scikit-learn has them."""
         cache = self.__dict__.get("_feature_major")
         return LinearScores(self.coef_, self.intercept_, thread_count(self.n_jobs), cache)
 

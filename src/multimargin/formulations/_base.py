@@ -131,7 +131,6 @@ class Formulation(ABC):
 
     @classmethod
     def losses(cls, margins: Array, loss: str = "hinge") -> Array:
-        """Return the loss of each sample, not yet multiplied by its box."""
         hinge = np.maximum(margins, 0)
         each = hinge if loss == "hinge" else hinge**2
         total: Array = each.sum(axis=1) if cls.separable else each.max(axis=1)
@@ -139,7 +138,6 @@ class Formulation(ABC):
 
     @classmethod
     def zero_loss(cls, n_classes: int) -> float:
-        """Return the loss of a sample whose scores are all zero."""
         scores = np.zeros((1, cls.weight_rows(n_classes)))
         return float(cls.losses(cls.margins(scores, np.zeros(1, dtype=np.intp)))[0])
 
@@ -242,7 +240,6 @@ class Formulation(ABC):
 
     @classmethod
     def variables(cls, y: Labels, n_classes: int) -> NDArray[np.bool_]:
-        """Return where there is a dual variable, (n_samples, n_classes)."""
         own = np.arange(n_classes)[None, :] == y[:, None]
         return np.where(own, cls.own_variable, cls.other_variables)
 

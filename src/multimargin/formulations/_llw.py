@@ -36,7 +36,7 @@ class LeeLinWahba(Formulation):
     own_variable = False
     other_variables = True
     centred = True
-    tried_by_default = True
+    tried_by_default = False  # dense and slow
     hard_margin = True
 
     @staticmethod

@@ -39,7 +39,6 @@ class Certificate:
 
 
 def certified(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Certificate:
-    """Certify a model: `MulticlassSVC.certify`."""
     X = list(X) if isinstance(X, Iterator) else X  # read twice
     features: Any = model._checked(X).astype(np.float64, copy=False)
     y = column_or_1d(y)

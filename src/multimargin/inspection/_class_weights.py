@@ -110,7 +110,6 @@ class ClassWeights:
         self._rows = ClassRows.of(model)
 
     def row(self, label: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the features that a class has a weight for, and the weights."""
         row, factor = self._rows.row(label)
         if self._dense:
             features = np.flatnonzero(self._coef[row])
@@ -139,7 +138,6 @@ class ClassWeights:
         return factor * found
 
     def intercept(self, label: int) -> float:
-        """Return the constant part of a class's score."""
         row, factor = self._rows.row(label)
         return factor * float(self._intercept[row])
 

@@ -247,7 +247,6 @@ class Confusions:
 
 
 def _parents(labels: NDArray[Any], groups: Groups | None) -> NDArray[np.object_] | None:
-    """Return the parent of each label; None for labels without."""
     if groups is None:
         return None
     ask = groups.get if isinstance(groups, Mapping) else groups
@@ -280,7 +279,6 @@ def _siblings(errors: Codes, parents: NDArray[np.object_] | None) -> NDArray[np.
 
 
 def _with_parents(errors: Codes, parents: NDArray[np.object_]) -> int:
-    """Count the errors between a class and its parent."""
     place = {native(label): i for i, label in enumerate(errors.labels)}
     above = np.array([place.get(parent, -1) for parent in parents], dtype=np.intp)
     up = above[errors.truth] == errors.predicted
@@ -289,7 +287,6 @@ def _with_parents(errors: Codes, parents: NDArray[np.object_]) -> int:
 
 
 def _numbered(parents: NDArray[np.object_]) -> NDArray[np.intp]:
-    """Return a number for each parent, -1 for None."""
     numbers: dict[Any, int] = {None: -1}
     return np.array([numbers.setdefault(p, len(numbers) - 1) for p in parents], dtype=np.intp)
 
@@ -301,7 +298,6 @@ def _pairs(
     akin: NDArray[np.bool_] | None,
     k: int,
 ) -> list[ConfusedPair]:
-    """Return the most confused pairs."""
     low = np.minimum(errors.truth, errors.predicted)
     high = np.maximum(errors.truth, errors.predicted)
     keys, first, which, total = np.unique(

@@ -211,7 +211,6 @@ class Comparison(NamedTuple):
     intercept: Part
 
     def part(self, which: NDArray[Any] | slice) -> Part:
-        """Sum the terms of some features."""
         # Not dot products: BLAS would use threads of its own.
         values = self.values[which]
         return Part(
@@ -304,7 +303,6 @@ def _one_sample(model: Any, x: Any) -> Any:
 
 
 def _as_rows(model: Any, x: Any) -> Any:
-    """Return the sample as the table of one row that `predict` would take."""
     if isinstance(x, str):
         if not hasattr(model, "features_"):
             raise ValueError(

@@ -53,7 +53,6 @@ class Codes:
     model: Any
 
     def count(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Count how often each label occurs among some places."""
         return np.bincount(places, minlength=len(self.labels))
 
 
@@ -86,7 +85,6 @@ def codes(given: Any, *rest: Any) -> Codes:
 
 
 def _near(classes: NDArray[Any], label: str) -> list[Any]:
-    """Return classes that contain the label or are spelt alike."""
     labels = {str(c).casefold(): c for c in classes.tolist()}
     wanted = label.casefold()
     # Shortest first: "dog.n#..." comes before "hot_dog.n#...", what starts with it before both.

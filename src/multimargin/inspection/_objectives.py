@@ -108,7 +108,6 @@ class _Weights:
 
 
 def _blocks(problem: Problem) -> Iterator[slice]:
-    """Yield the weight vectors, some at a time."""
     n, features = problem.X.shape
     size = max(1, _BLOCK_BYTES // (8 * (features + 2 * n)))
     for begin in range(0, problem.weight_rows, size):
@@ -122,7 +121,6 @@ def _scores(X: Any, W: Floats, constant: Floats, problem: Problem) -> Floats:
 
 
 def _own_scores(weights: _Weights, problem: Problem) -> Floats:
-    """Return the scores of the samples' own classes, shape (n_samples, 1)."""
     own, order = np.empty(len(problem.y)), np.argsort(problem.y, kind="stable")
     first = np.searchsorted(problem.y[order], np.arange(problem.n_classes + 1))
     for some in _blocks(problem):

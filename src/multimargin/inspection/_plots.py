@@ -20,7 +20,6 @@ _MOST_IN_MATRIX = 25
 
 
 def short(label: Any, width: int) -> str:
-    """Return a label for a plot."""
     # A dollar sign would begin a formula.
     return elided(str(label), width).replace("$", r"\$")
 
@@ -76,7 +75,6 @@ def _places(found: Confusions, labels: list[Any]) -> NDArray[np.intp]:
 
 
 def _chosen(found: Confusions, labels: Any) -> tuple[list[Any], str]:
-    """Return the classes to draw, and a title."""
     if labels is None and found.families and found.families[0].n_within:
         labels = found.families[0]
     if hasattr(labels, "parent"):

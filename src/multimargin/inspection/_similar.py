@@ -77,7 +77,6 @@ def nearest(model: Any, rows: NDArray[Any], k: int) -> tuple[NDArray[np.intp], N
 
 
 def cosines(model: Any, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the cosine of the weights of each pair of classes."""
     W = _directions(model)
     if isinstance(W, np.ndarray):
         dense: NDArray[np.float64] = np.einsum("ij,ij->i", W[a], W[b])
@@ -86,7 +85,6 @@ def cosines(model: Any, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]
 
 
 def _directions(model: Any) -> Any:
-    """Return the positive weights of all classes, scaled to unit length."""
     coef = model.coef_
     if isinstance(coef, np.ndarray):
         # Two classes share one row; the first has its negative.

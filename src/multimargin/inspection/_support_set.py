@@ -159,7 +159,6 @@ class SupportSet:
         return f"{head}\n{text_table(titles, list(zip(names, *cells, strict=True)))}"
 
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the classes of `label` and `against` as numbers."""
         own, other = np.searchsorted(self.classes, [self.label, self.against])
         return own, other
 
@@ -200,7 +199,7 @@ def support_set(
     >>> model = MulticlassSVC(warm_start=True, tol=1e-6, random_state=0).fit(X, y)
     >>> held_by = support_set(model, y)
     >>> len(held_by.samples), len(X)
-    (34, 150)
+    (33, 150)
     """
     check_is_fitted(model, "coef_")
     alpha = getattr(model, "_warm_alpha", None)

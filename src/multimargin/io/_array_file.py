@@ -74,7 +74,6 @@ def _refuse(path: FilePath, reason: str) -> NoReturn:
 
 
 def damaged(path: FilePath, reason: str) -> NoReturn:
-    """Refuse a file with wrong content."""
     # The reason may quote content of any length.
     _refuse(path, f"damaged: {elided(reason, 300)}")
 

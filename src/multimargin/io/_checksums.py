@@ -27,7 +27,6 @@ def crc32_combine(first: int, second: int, length: int) -> int:
 
 
 def _product(a: int, b: int) -> int:
-    """Return ``a b`` modulo the generator."""
     total = 0
     while a:
         if a & _ONE:

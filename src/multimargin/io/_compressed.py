@@ -65,7 +65,6 @@ def rewindable(name: str) -> Iterator[tuple[IO[bytes], str | None]]:
 
 
 def packed(file: IO[bytes], suffix: str, mode: Literal["rb", "wb"]) -> IO[bytes]:
-    """Wrap a file so that reading decompresses, or writing compresses."""
     if suffix == ".gz":
         # No name and no time inside: the same data gives the same bytes.
         return cast(IO[bytes], gzip.GzipFile("", mode, fileobj=file, mtime=0))
@@ -125,7 +124,6 @@ class _Guarded(io.RawIOBase):
 
 @contextmanager
 def _explained(name: str, suffix: str) -> Iterator[None]:
-    """Turn errors of decompression into `DataFileError`s."""
     try:
         yield
     except EOFError:

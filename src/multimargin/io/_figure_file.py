@@ -24,7 +24,6 @@ def require_matplotlib() -> None:
 
 
 def axes_or_new(ax: Any, width: float = 6.4, height: float = 4.0) -> Any:
-    """Return the given axes, or axes of a new figure of pyplot."""
     if ax is not None:
         return ax
     require_matplotlib()
@@ -34,7 +33,6 @@ def axes_or_new(ax: Any, width: float = 6.4, height: float = 4.0) -> Any:
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure for a file."""
     require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -50,7 +48,6 @@ def check_figure(path: str | os.PathLike[str]) -> None:
 
 
 def write_figure(figure: Any, path: str | os.PathLike[str]) -> None:
-    """Write a figure, atomically, in the format that the name ends in."""
     drawn = io.BytesIO()
     figure.savefig(drawn, format=_type_of(path), dpi=150)
     with atomic_write(path) as file:

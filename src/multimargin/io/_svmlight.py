@@ -260,7 +260,6 @@ def _label_texts(y: ArrayLike) -> list[str]:
 
 
 def _check_label(text: str) -> None:
-    """Refuse a label that would not be read back as itself."""
     number, colon, _ = text.partition(":")
     numbered = colon and (number == "qid" or (number.isascii() and number.isdigit()))
     odd = any(c in " ,#\x7f" or c < " " for c in text)
@@ -277,7 +276,6 @@ def _check_label(text: str) -> None:
 
 
 def _text_blocks(matrix: sp.csr_matrix[Any], labels: list[str]) -> Iterator[bytes]:
-    """Yield the lines of a file, some hundreds at a time."""
     for begin in range(0, len(labels), 512):
         end = min(begin + 512, len(labels))
         first, last = int(matrix.indptr[begin]), int(matrix.indptr[end])

@@ -38,6 +38,11 @@ def text_table(
     )
 
 
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Return a number and a noun in singular or plural: "1 class", "1,200 classes"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def elided(text: str, width: int = 24) -> str:
     """Return a text on one line, at most this long; the middle of longer ones is left out."""
     line = shown(" ".join(text.split()))

@@ -42,7 +42,6 @@ def coefficients(weights: Weights, problem: Problem) -> tuple[Any, NDArray[Any]]
 
 
 def row_count(n_classes: int) -> int:
-    """Rows of the coefficients of a model."""
     return 1 if n_classes == 2 else n_classes
 
 
@@ -59,13 +58,11 @@ class ClassRows:
 
     @classmethod
     def of(cls, model: Any) -> ClassRows:
-        """The rows of a fitted model."""
         formulation = FORMULATIONS.get(str(model.formulation))  # a file may say anything
         one_problem = formulation is not None and formulation.independent
         return cls(len(model.classes_), 1.0 if one_problem else 0.5)
 
     def row(self, place: int) -> tuple[int, float]:
-        """The row of a class, and the factor to multiply it by."""
         if self.n_classes != 2:
             return place, 1.0
         return 0, self.share if place else -self.share

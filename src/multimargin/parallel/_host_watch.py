@@ -183,7 +183,6 @@ def _listen() -> socket.socket:
 
 
 def _addresses() -> list[str]:
-    """Return the addresses of this host without loopback."""
     found = _interface_addresses()
     with contextlib.suppress(OSError):
         found += [str(info[4][0]) for info in socket.getaddrinfo(socket.gethostname(), None)]

@@ -14,9 +14,10 @@ import time
 import traceback
 from collections.abc import Iterator
 from types import TracebackType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from multimargin.parallel._communicator import Communicator
+if TYPE_CHECKING:
+    from multimargin.parallel._communicator import Communicator
 
 INTERRUPTED = 130  # 128 + SIGINT, as a shell reports it
 _MOMENT = 1.5  # seconds that ranks fail apart when they fail alike

@@ -32,6 +32,7 @@ from multimargin.parallel._communicator import (
 )
 from multimargin.parallel._host_watch import watch_hosts
 from multimargin.parallel._launch import end_all_when_uncaught, say, wait_for_rank_0
+from multimargin.parallel._launcher import launched_size, under_mpi
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -43,34 +44,6 @@ _PREFIX = struct.Struct("<qq")  # of an envelope: its kind, and the bytes of typ
 # Kinds: of `send`, of the calls that all ranks make, and the last message of a rank that ends.
 _OWN, _SHARED, _BYE = 0, 1, 2
 _COMBINE = {"max": np.maximum, "min": np.minimum, "sum": np.add}
-
-# Variables set by launchers: Open MPI, MPICH and its relatives, MVAPICH, any with PMIx.
-_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")
-_RANKS = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID")
-
-
-def under_mpi() -> bool:
-    """Return whether an MPI launcher (mpiexec, srun) started this process. Does not load MPI."""
-    return any(name in os.environ for name in (*_RANKS, *_SIZES))
-
-
-def launched_size() -> int | None:
-    """Return the number of ranks that the launcher started; None if it does not say."""
-    # Slurm says so for any step, but only one with PMI is a run of MPI.
-    slurm = ("SLURM_STEP_NUM_TASKS",) if any(name in os.environ for name in _RANKS) else ()
-    return _first_number((*_SIZES, *slurm))
-
-
-def launched_rank() -> int:
-    """Return the rank of this process by its launcher, 0 without one. Does not load MPI."""
-    return _first_number(_RANKS) or 0
-
-
-def _first_number(variables: Sequence[str]) -> int | None:
-    for name in variables:
-        with contextlib.suppress(KeyError, ValueError):
-            return int(os.environ[name])
-    return None
 
 
 @functools.cache

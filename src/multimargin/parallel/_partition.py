@@ -29,7 +29,6 @@ def default_bundles(ranks: int, kept: bool) -> int | None:
 
 
 def line_lanes(dtype: DTypeLike) -> int:
-    """Return the number of classes in a line."""
     return _LINE_BYTES // np.dtype(dtype).itemsize
 
 

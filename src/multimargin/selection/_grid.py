@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from multimargin.estimator._names import FormulationName
 from multimargin.formulations import FORMULATIONS
 
 _COUNT = 10
 _DECADES = 2.5
+_MORE = 3  # values beyond an end of the grid, as far from each other as the ten
 
 
-def default_penalties(formulation: str, n_classes: int) -> tuple[float, ...]:
+def default_penalties(formulation: FormulationName, n_classes: int) -> tuple[float, ...]:
     """Return the ten values of C that are tried where none are given, rising geometrically.
 
     "cs", "ovr" and "mmr": 0.03 to 10, which for samples of about unit length (texts)
@@ -42,12 +44,20 @@ def default_penalties(formulation: str, n_classes: int) -> tuple[float, ...]:
     return tuple(float(C) for C in low * np.logspace(0, _DECADES, _COUNT))
 
 
-def check_formulation(name: Any) -> str:
+def beyond(Cs: Iterable[float], edge: str) -> tuple[float, ...]:
+    """Return more values of C, rising, beyond the "smallest" or the "largest" of some."""
+    step = 10 ** (_DECADES / (_COUNT - 1))
+    if edge == "smallest":
+        return tuple(min(Cs) * step**k for k in range(-_MORE, 0))
+    return tuple(max(Cs) * step**k for k in range(1, _MORE + 1))
+
+
+def check_formulation(name: Any) -> FormulationName:
     """Return the name of a formulation, or raise a ValueError."""
     if not isinstance(name, str) or name not in FORMULATIONS:
         known = " or ".join(repr(one) for one in FORMULATIONS)
         raise ValueError(f"formulation must be {known}, got {name!r}")
-    return name
+    return cast(FormulationName, name)
 
 
 def checked_penalties(Cs: Any) -> tuple[float, ...]:

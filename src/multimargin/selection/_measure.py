@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import NDArray
 
@@ -37,6 +38,7 @@ class Measure:
         return float(found[self.key])
 
 
+MeasureName = Literal["error", "mean-cost", "micro-f1", "macro-f1", "top-k"]
 MEASURES = {
     each.name: each
     for each in (
@@ -64,11 +66,13 @@ class HeldOut:
     def __init__(self, X: Any, y: NDArray[Any], top_k: int) -> None:
         self._X, self._y, self._top_k = X, y, top_k
         self._features: Any = None
+        self._lock = threading.Lock()
 
     def measured(self, model: Any) -> dict[str, Any]:
         """Return all measures of a fitted model, which takes the same features as the first one."""
-        if self._features is None:
-            self._features = model._checked(self._X)
+        with self._lock:
+            if self._features is None:
+                self._features = model._checked(self._X)
         k = min(self._top_k, len(model.classes_))
         best, _ = best_k_labels(model._scores(), model.classes_, self._features, k)
         return measures(model.classes_, self._y, best, model.label_cost)

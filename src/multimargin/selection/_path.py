@@ -11,7 +11,7 @@ from sklearn.base import clone
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.models._arguments import whole_number
 from multimargin.selection._grid import checked_penalties, default_penalties
-from multimargin.selection._measure import HeldOut, measure_named
+from multimargin.selection._measure import HeldOut, MeasureName, measure_named
 from multimargin.selection._regularization_path import PathPoint, RegularizationPath, best_point
 from multimargin.selection._splits import checked_labels
 from multimargin.selection._warm_fits import WarmFit, WarmFits
@@ -25,7 +25,7 @@ def path(
     estimator: MulticlassSVC | None = None,
     sample_weight: ArrayLike | None = None,
     validation: tuple[Any, ArrayLike] | None = None,
-    measure: str = "error",
+    measure: MeasureName = "error",
     top_k: int = 5,
     keep: Literal["all", "best", "none"] | None = None,
     **parameters: Any,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from multimargin.estimator._svc import MulticlassSVC
-from multimargin.selection._measure import measure_named
+from multimargin.selection._measure import MeasureName, measure_named
 from multimargin.selection._plots import Curve, draw
 
 
@@ -99,7 +99,7 @@ class RegularizationPath:
         """Time of all fits together."""
         return sum(point.seconds for point in self.points)
 
-    def best(self, measure: str = "error") -> PathPoint:
+    def best(self, measure: MeasureName = "error") -> PathPoint:
         """Return the point that is best on the validation samples; of equals the smallest C.
 
         Parameters
@@ -117,7 +117,7 @@ class RegularizationPath:
         rows = self.rows()
         return {name: [row[name] for row in rows] for name in rows[0]}
 
-    def plot(self, ax: Any = None, *, measure: str = "error") -> Any:
+    def plot(self, ax: Any = None, *, measure: MeasureName = "error") -> Any:
         """Draw the measure on the validation samples over C; needs matplotlib.
 
         Without validation samples the share of non-zero weights is drawn.
@@ -143,7 +143,6 @@ class RegularizationPath:
 
 
 def best_point(points: tuple[PathPoint, ...], measure: str) -> PathPoint:
-    """Return the best of some points; see `RegularizationPath.best`."""
     asked = measure_named(measure)
     if not points:
         raise ValueError("the path has no points")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,8 @@ from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
 from multimargin.models._sample_keys import Samples
 from multimargin.parallel._threads import thread_count
+from multimargin.selection._grid import check_formulation
+from multimargin.solvers._records import Observer
 from multimargin.solvers._solution import Alpha, DenseAlpha, Solution, Start
 
 # Dense dual variables that are kept for the next fit; beyond, fits start anew, which costs
@@ -72,18 +74,29 @@ class WarmFits:
     def _at(self, formulation: str, C: float) -> MulticlassSVC:
         # A copy has the names of the features, too.
         model: MulticlassSVC = copy.copy(self._learner)
-        model.formulation, model.C = formulation, C
+        model.formulation, model.C = check_formulation(formulation), C
         return model
 
     def along(
-        self, Cs: tuple[float, ...], formulation: str | None = None, *, warm: bool = True
+        self,
+        Cs: tuple[float, ...],
+        formulation: str | None = None,
+        *,
+        warm: bool = True,
+        threads: Callable[[], int] | None = None,
+        observers: Sequence[Observer] | None = None,
     ) -> Iterator[WarmFit]:
-        """Yield a fit for each C, if `warm` from the one before; rising values are faster."""
+        """Yield a fit for each C, if `warm` from the one before; rising values are faster.
+
+        `threads` is asked before each fit; None: as ``n_jobs`` says. `observers` replace the
+        progress bar. Several threads may go along paths of their own.
+        """
         name = self._learner.formulation if formulation is None else formulation
         warm = warm and self._affordable(name)
         start: Start | None = None
         for C in Cs:
-            fitted = self._fit(name, C, start, warm)
+            count = self._threads if threads is None else threads()
+            fitted = self._fit(name, C, start, warm, count, observers)
             start = fitted.solution.alpha if warm else None
             yield fitted
 
@@ -91,12 +104,21 @@ class WarmFits:
         problem = replace(self._base.problem, formulation=formulation)
         return problem.facts.sparse_dual or problem.dense_alpha_bytes <= _MOST_ALPHA_BYTES
 
-    def _fit(self, formulation: str, C: float, start: Start | None, keep: bool) -> WarmFit:
+    def _fit(
+        self,
+        formulation: str,
+        C: float,
+        start: Start | None,
+        keep: bool,
+        threads: int,
+        observers: Sequence[Observer] | None,
+    ) -> WarmFit:
         model, base = self._at(formulation, C), self._base
         fit = base.at(formulation, C, warm_start=keep or base.options.warm_start)
         began = time.perf_counter()
-        watching = [fit.bar()] if fit.options.verbose else []
-        solved = fit.solve(watching, threads=self._threads, start=start)
+        if observers is None:
+            observers = [fit.bar()] if fit.options.verbose else []
+        solved = fit.solve(list(observers), threads=threads, start=start)
         solution = solved.solution
         take(model, solved, fit.linear_model(solution.weights))
         seconds = time.perf_counter() - began

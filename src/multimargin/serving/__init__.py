@@ -1,4 +1,4 @@
-"""A page and a JSON endpoint for a text model: ``multimargin serve MODEL``.
+"""A page and a JSON endpoint for a model: ``multimargin serve MODEL``.
 
 Starlette and uvicorn come with the extra: ``pip install "multimargin[serve]"``.
 """

@@ -1,12 +1,12 @@
-"""Answer questions: the best classes of texts, and the features that decided."""
+"""Answer questions: the best classes of samples, and the features that decided."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from multimargin.inspection._class_weights import ClassWeights
 from multimargin.inspection._explanation import compare, largest
 from multimargin.models._coef import ClassRows
 from multimargin.models._feature_major import (
@@ -14,93 +14,113 @@ from multimargin.models._feature_major import (
     WeightsByFeature,
     weights_by_feature,
 )
+from multimargin.models._feature_names import names_of
 from multimargin.models._scores import ClassScores, LinearScores, best_k_labels
 from multimargin.parallel._threads import thread_count
 from multimargin.serving import _schema as schema
 from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._question import Question
-from multimargin.serving._spans import Spans
+from multimargin.serving.samples import SampleKind
+from multimargin.text._raw_columns import BadValuesError
 
 _DIGITS = 6  # of numbers in JSON: single precision has no more
 
 
 class Answers:
-    """A text model that answers questions.
+    """A model that answers questions about the samples that it takes.
 
     ``by_feature`` are its weights by feature, if they exist already; ``threads`` are for questions
-    of many texts.
+    of many samples.
     """
 
     def __init__(
-        self, model: Any, by_feature: WeightsByFeature | None = None, threads: int = 1
+        self, kind: SampleKind, by_feature: WeightsByFeature | None = None, threads: int = 1
     ) -> None:
-        self._model = model
-        self._labels: list[Any] = [
+        self.kind = kind
+        model = kind.model
+        self.labels: list[Any] = [
             label.decode("utf-8", "replace") if isinstance(label, bytes) else label
             for label in model.classes_.tolist()
         ]
-        self.n_classes = len(self._labels)
-        self._place = {label: place for place, label in enumerate(self._labels)}
-        self._names: list[str] = model.features_.get_feature_names_out().tolist()
-        self._spans = Spans(model.features_._texts[0].options.counter())
+        self.n_classes = len(self.labels)
+        self._place = {label: place for place, label in enumerate(self.labels)}
         if by_feature is None and not isinstance(model.coef_, np.ndarray):
             by_feature = weights_by_feature(model.coef_)
         cache = FeatureMajorCache.of(model.coef_, by_feature)
         of_rows = LinearScores(model.coef_, model.intercept_, thread_count(threads), cache)
         self._scores = ClassScores(of_rows, ClassRows.of(model))
-        self._weights = ClassWeights(model)
-        self.answer(Question(["warm up"], 1, True))  # builds caches of the first use
+        self._weighted = _weighted(model.coef_)
+        self.answer(Question([kind.blank], kind.takes, 1, True))  # builds caches of the first use
+
+    def best(self, X: Any, k: int) -> tuple[Any, Any]:
+        """Return the places of the ``k`` best classes of each row of features, and their scores."""
+        return best_k_labels(self._scores, np.arange(self.n_classes), X, k)
 
     def answer(self, question: Question) -> schema.Answer:
-        """Answer a question; raise a RequestError if the class to compare with does not exist."""
+        """Answer a question; raise a RequestError for an unknown class or a value of no use."""
         against = None if question.against is None else self._class_of(question.against)
-        if not question.texts:
+        if not question.samples:
             return {"results": []}
-        X = self._model._checked(question.texts)
+        try:
+            X = self.kind.features(question.samples)
+        except BadValuesError as error:
+            bad = error.first[0]
+            field = question.field(bad.row)
+            text = f"{field}: column {shown(bad.column)}: {bad.reason}"
+            raise RequestError(422, "bad_value", text, field) from None
         # An explanation needs the runner-up as well.
         k = max(question.k, min(2, self.n_classes)) if question.explain else question.k
-        best, scores = best_k_labels(self._scores, np.arange(self.n_classes), X, k)
+        try:
+            best, scores = self.best(X, k)
+        except ValueError as error:  # numbers so large that scores would overflow
+            raise RequestError(422, "bad_value", str(error)) from None
+        found = zip(question.samples, best.tolist(), scores.tolist(), strict=True)
         results: list[schema.Result] = []
-        found = zip(question.texts, best.tolist(), scores.tolist(), strict=True)
-        for row, (text, places, values) in enumerate(found):
-            listed = zip(places[: question.k], values[: question.k], strict=True)
-            result: schema.Result = {
-                "classes": [
-                    {"label": self._labels[c], "score": round(value, _DIGITS)}
-                    for c, value in listed
-                ],
-                "known_features": int(X.indptr[row + 1] - X.indptr[row]),
-            }
+        for row, (sample, places, values) in enumerate(found):
+            result = self._result(X, row, places[: question.k], values)
             if question.explain:
                 other = places[1] if against in (None, places[0]) else against
-                result["explanation"] = self._explanation(text, X, row, places[0], other)
+                result["explanation"] = self._explanation(sample, X, row, places[0], other)
             results.append(result)
         return {"results": results}
+
+    def _result(self, X: Any, row: int, places: list[int], scores: list[float]) -> schema.Result:
+        features = X.indices[X.indptr[row] : X.indptr[row + 1]]
+        listed = zip(places, scores[: len(places)], strict=True)
+        result: schema.Result = {
+            "classes": [
+                {"label": self.labels[c], "score": round(score, _DIGITS)} for c, score in listed
+            ],
+            "known_features": int(np.count_nonzero(self._weighted[features])),
+        }
+        if not result["known_features"]:
+            result["note"] = self.kind.nothing
+        return result
 
     def _class_of(self, label: Any) -> int:
         # True is 1 in Python, and not in JSON.
         place = self._place.get(label)
-        if place is None or isinstance(self._labels[place], bool) != isinstance(label, bool):
+        if place is None or isinstance(self.labels[place], bool) != isinstance(label, bool):
             text = f"the model has no class {shown(label)}"
             raise RequestError(422, "unknown_class", text, "against")
         return place
 
     def _explanation(
-        self, text: str, X: Any, row: int, best: int, other: int
+        self, sample: Any, X: Any, row: int, best: int, other: int
     ) -> schema.Explanation:
         part = slice(X.indptr[row], X.indptr[row + 1])
-        compared = compare(self._weights, X.indices[part], X.data[part], best, other)
+        compared = compare(self.kind.weights, X.indices[part], X.data[part], best, other)
         contributions = compared.contributions
         order = largest(contributions, schema.MOST_FEATURES)
         order = order[contributions[order] != 0]
         intercept = compared.intercept.contribution
         whole, rest = contributions.sum(), contributions.sum() - contributions[order].sum()
-        names = [self._names[feature] for feature in compared.features[order]]
-        spans = self._spans.find(text, names)
+        names = names_of(self.kind.model, compared.features[order])
+        spans = self.kind.spans(sample, names)
         columns = (compared.values[order].tolist(), contributions[order].tolist())
         return {
-            "label": self._labels[best],
-            "against": self._labels[other],
+            "label": self.labels[best],
+            "against": self.labels[other],
             "difference": round(float(whole + intercept), _DIGITS),
             "intercept": round(intercept, _DIGITS),
             "features": [
@@ -116,4 +136,16 @@ class Answers:
                 "count": len(contributions) - len(order),
                 "contribution": round(float(rest), _DIGITS),
             },
+            "unknown": self.kind.unknown(sample),
         }
+
+
+def _weighted(coef: Any) -> NDArray[np.bool_]:
+    """Return which features have a weight for any class; none of a model may have."""
+    found = np.zeros(coef.shape[1], dtype=bool)
+    if isinstance(coef, np.ndarray):
+        for row in coef:  # by rows: the comparison of all of them would be an array as large
+            found |= row != 0
+    else:
+        found[coef.indices[coef.data != 0]] = True
+    return found

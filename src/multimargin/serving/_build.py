@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from multimargin.datasets._wordnet_examples import examples_of
 from multimargin.formulations import FORMULATIONS
 from multimargin.persistence import load_model
 from multimargin.serving import _schema as schema
 from multimargin.serving._limits import Limits
+from multimargin.serving.samples import SampleKind, kind_of
+from multimargin.serving.samples._examples import given_example, made_examples
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-_RETRAIN = (
-    "train one on texts: 'multimargin train DATA.csv MODEL --text COLUMN --label COLUMN', or "
-    "multimargin.TextClassifier"
-)
+    from multimargin.serving._answers import Answers
 
 
 def require_serving() -> None:
@@ -36,31 +34,21 @@ def require_serving() -> None:
         ) from error
 
 
-def served_model(path: str | os.PathLike[str]) -> Any:
+def served(path: str | os.PathLike[str]) -> SampleKind:
     """Open a model file and check all of it: it may be from elsewhere, and is opened once."""
-    model = load_model(path, verify=True)
-    check_served(model, os.fspath(path))
-    return model
+    return checked_kind(load_model(path, verify=True), os.fspath(path))
 
 
-def check_served(model: Any, name: str) -> None:
-    """Refuse models that take anything but one text."""
-    features = getattr(model, "features_", None)
-    if features is None:
-        raise ValueError(
-            f"{name}: the model has no text features, so texts cannot be asked of it; {_RETRAIN}"
-        )
-    texts, numeric, categorical = features.column_names()
-    more = [*texts[1:], *numeric, *categorical]
-    if more or (not texts and len(features._texts) != 1):
-        raise ValueError(
-            f"{name}: the model needs the columns {', '.join([*texts, *numeric, *categorical])}; "
-            f"the page has one text and nothing else; {_RETRAIN}, with one --text column"
-        )
+def checked_kind(model: Any, name: str) -> SampleKind:
+    """Return what a model takes; refuse one that cannot be served."""
     coef: Any = model.coef_
     values = coef if isinstance(coef, np.ndarray) else coef.data
     if not (np.isfinite(values).all() and np.isfinite(model.intercept_).all()):
         raise ValueError(f"{name}: the model has coefficients that are not numbers: train it again")
+    try:
+        return kind_of(model)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
 
 
 def create_app(
@@ -72,22 +60,23 @@ def create_app(
     hosts: Collection[str] | None = None,
     examples: Sequence[str] = (),
 ) -> Starlette:
-    """Return the page and the JSON endpoint of a text model as an ASGI application.
+    """Return the page and the JSON endpoint of a model as an ASGI application.
 
     Parameters
     ----------
-    model : TextClassifier
-        Fitted on texts alone.
+    model : MulticlassSVC
+        A fitted estimator, of texts, of columns of a table, or of numbers such as embeddings.
     name : str, default="model"
         Its name on the page.
     threads : int, default=1
-        Threads for requests of many texts.
+        Threads for requests of many samples.
     limits : Limits, default=None
         Limits of requests; by default ``Limits()``.
     hosts : collection of str, default=None
         Names by which the server may be called, such as ``"localhost"``; None is any.
     examples : sequence of str, default=()
-        Texts that the page offers.
+        Texts that the page offers; rows as JSON for a model that takes rows. Without any, they are
+        made of the largest weights of some classes.
 
     Returns
     -------
@@ -99,7 +88,8 @@ def create_app(
     ImportError
         If Starlette is missing: ``pip install "multimargin[serve]"``.
     ValueError
-        If the model was not trained on texts alone.
+        If the model has coefficients that are not numbers, was trained on samples that were
+        treated in a way unknown here, or does not take an example.
 
     Examples
     --------
@@ -107,28 +97,32 @@ def create_app(
     >>> from multimargin.serving import create_app
     >>> model = TextClassifier().fit(["red rose", "fast car"], ["flower", "vehicle"])
     >>> app = create_app(model, name="things")
-    >>> sorted(route.path for route in app.routes)[:3]
-    ['/', '/health', '/icon.svg']
+    >>> app.routes[0].path
+    '/predict'
     """
     require_serving()
     from multimargin.serving._answers import Answers
     from multimargin.serving._routes import build
 
-    check_served(model, name)
     limits = limits or Limits()
-    about = about_model(model, name, limits, examples)
-    return build(Answers(model, threads=threads), about, limits, hosts)
+    answers = Answers(checked_kind(model, name), threads=threads)
+    return build(answers, about_model(answers, name, limits, examples), limits, hosts)
 
 
-def about_model(model: Any, name: str, limits: Limits, examples: Sequence[str]) -> schema.Model:
-    """Return the answer of ``/model``; without examples, WordNet's if the model is of WordNet."""
+def about_model(
+    answers: Answers, name: str, limits: Limits, examples: Sequence[str]
+) -> schema.Model:
+    """Return the answer of ``/model``; without examples, they are made from the weights."""
     from multimargin import __version__
 
-    return {
+    kind = answers.kind
+    model = kind.model
+    about: schema.Model = {
         "name": name,
         "classes": len(model.classes_),
         "features": int(model.n_features_in_),
-        "analyzer": model.analyzer,
+        "takes": kind.takes,
+        "columns": kind.columns,
         "formulation": str(model.formulation),
         "formulation_title": FORMULATIONS[model.formulation].title,
         "C": _number(model.C),
@@ -136,7 +130,9 @@ def about_model(model: Any, name: str, limits: Limits, examples: Sequence[str]) 
         "gap": _number(getattr(model, "dual_gap_", None)),
         "converged": getattr(model, "converged_", None),
         "version": __version__,
-        "examples": list(examples or examples_of(model)),
+        "examples": (
+            [given_example(text, kind, limits) for text in examples] or made_examples(answers)
+        ),
         "limits": {
             "max_bytes": limits.max_bytes,
             "max_texts": limits.max_texts,
@@ -145,8 +141,10 @@ def about_model(model: Any, name: str, limits: Limits, examples: Sequence[str]) 
             "rate": limits.rate,
         },
     }
+    if kind.analyzer is not None:
+        about["analyzer"] = kind.analyzer
+    return about
 
 
 def _number(value: Any) -> float | None:
-    """Return a number as JSON can hold it: None for infinity."""
     return None if value is None or not math.isfinite(value) else float(value)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-from starlette.responses import Response
+from typing import TYPE_CHECKING
 
 from multimargin.serving._schema import Refusal
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
 
 
 @dataclass(eq=False)
@@ -28,6 +30,8 @@ class RequestError(Exception):
 
     def response(self) -> Response:
         """Return the answer to the request."""
+        from starlette.responses import Response
+
         error: Refusal = {"status": self.status, "code": self.code, "message": self.message}
         if self.field is not None:
             error["field"] = self.field

@@ -23,9 +23,10 @@ class Limits:
     max_bytes : int, default=1048576
         Bytes of the body of a request.
     max_texts : int, default=256
-        Texts in one request.
+        Texts, or rows, in one request.
     max_chars : int, default=100000
-        Characters of one text.
+        Characters of one text, counted in Unicode code points: an emoji or a letter with marks,
+        which people count as one, can be several.
     max_k : int, default=100
         Best classes to ask for.
     rate : float, default=100.0

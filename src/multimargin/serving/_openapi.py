@@ -12,7 +12,7 @@ _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneT
 _REFUSALS = {
     400: "The body is not JSON in UTF-8, or the server is called by a name it does not know.",
     408: "The body did not arrive in time.",
-    413: "The body, a text or the number of texts is too large.",
+    413: "The body, a text or the number of samples is too large.",
     415: "The body is not announced as application/json.",
     422: "JSON, but not a question: the message says what is wrong, and field where.",
     429: "Too many requests of one client; Retry-After says when to come back.",
@@ -23,13 +23,14 @@ _EXAMPLE = {"text": "a stringed instrument that is played with a bow", "k": 2, "
 
 
 def openapi_document() -> dict[str, Any]:
-    """Return the OpenAPI document of the server."""
     kinds = filter(typing.is_typeddict, vars(schema).values())
     schemas = {kind.__name__: _object(kind) for kind in kinds}
-    schemas["Question"]["oneOf"] = [{"required": ["text"]}, {"required": ["texts"]}]
+    schemas["Question"]["oneOf"] = [
+        {"required": [member]} for member in ("text", "texts", "row", "rows")
+    ]
     question = {"application/json": {"schema": _ref(schema.Question), "example": _EXAMPLE}}
     predict = _operation(
-        "The best classes of texts",
+        "The best classes of texts or rows",
         schema.Answer,
         requestBody={"required": True, "content": question},
     )
@@ -40,8 +41,8 @@ def openapi_document() -> dict[str, Any]:
         "info": {
             "title": "multimargin serve",
             "version": "1",
-            "description": "Classes of texts, and why. The server's options set the limits; "
-            "GET /model names them. Numbers are rounded to six digits after the point.",
+            "description": "Classes of texts or rows, and why. The server's options set the "
+            "limits; GET /model names them. Numbers are rounded to six digits after the point.",
         },
         "paths": {
             "/predict": {"post": predict},
@@ -65,7 +66,6 @@ def _ref(kind: Any) -> dict[str, Any]:
 
 
 def _object(kind: Any) -> dict[str, Any]:
-    """Return the schema of a TypedDict."""
     members = typing.get_type_hints(kind, include_extras=True)
     required = [name for name in members if name in kind.__required_keys__]
     return {
@@ -78,7 +78,6 @@ def _object(kind: Any) -> dict[str, Any]:
 
 
 def _schema(kind: Any) -> dict[str, Any]:
-    """Return the schema of a type."""
     if typing.is_typeddict(kind):
         return _ref(kind)
     origin, arguments = get_origin(kind), get_args(kind)
@@ -96,6 +95,10 @@ def _schema(kind: Any) -> dict[str, Any]:
     if origin is tuple:  # of members of one type
         count = {"minItems": len(arguments), "maxItems": len(arguments)}
         return {"type": "array", **count, "items": _schema(arguments[0])}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": _schema(arguments[1])}
     if origin in (typing.Union, UnionType):
-        return {"type": [_TYPES[part] for part in arguments]}
+        if all(part in _TYPES for part in arguments):
+            return {"type": [_TYPES[part] for part in arguments]}
+        return {"oneOf": [_schema(part) for part in arguments]}
     return {"type": _TYPES[kind]}

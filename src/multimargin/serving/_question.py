@@ -12,6 +12,8 @@ from starlette.requests import ClientDisconnect
 from multimargin.serving import _schema as schema
 from multimargin.serving._errors import RequestError, shown
 from multimargin.serving._limits import Limits
+from multimargin.serving.samples import SampleKind
+from multimargin.serving.samples._kind import wrong
 
 _MEMBERS = tuple(schema.Question.__annotations__)
 # The rest of the body is not read, so nothing can follow it.
@@ -20,15 +22,21 @@ _CLOSE = {"connection": "close"}
 
 @dataclass(frozen=True)
 class Question:
-    """A checked `schema.Question`: the best `k` classes of each text, and why.
+    """A checked `schema.Question`: the best `k` classes of each sample, and why.
 
-    ``against`` is the label of the class to compare the best one with; None is the runner-up.
+    ``member`` is where the samples stood in it. ``against`` is the label of the class to compare
+    the best one with; None is the runner-up.
     """
 
-    texts: list[str]
+    samples: list[Any]
+    member: str
     k: int
     explain: bool
     against: Any = None
+
+    def field(self, place: int) -> str:
+        """Return what messages call a sample."""
+        return f"{self.member}[{place}]" if self.member.endswith("s") else self.member
 
 
 async def read_body(request: Any, limits: Limits) -> bytes:
@@ -63,24 +71,27 @@ async def read_body(request: Any, limits: Limits) -> bytes:
     return bytes(body)
 
 
-def read_question(body: bytes, limits: Limits, n_classes: int) -> Question:
+def read_question(body: bytes, limits: Limits, kind: SampleKind, n_classes: int) -> Question:
     """Read and check the members of a question.
 
-    Raises a RequestError: 400 if the body is not JSON, 413 for too many or too long texts, or 422.
+    Raises a RequestError: 400 if the body is not JSON, 413 for too many samples or too long texts,
+    or 422.
     """
     members = _json_object(body)
     for name in members:
         if name not in _MEMBERS:
-            _wrong(name, f"{shown(name)} is not known; there are {', '.join(_MEMBERS)}")
+            wrong(name, f"{shown(name)} is not known; there are {', '.join(_MEMBERS)}")
     explain = members.get("explain", False)
     if not isinstance(explain, bool):
-        _wrong("explain", f"explain must be true or false: {shown(explain)}")
+        wrong("explain", f"explain must be true or false: {shown(explain)}")
     against = members.get("against")
     if against is not None and not explain:
-        _wrong("against", 'against is for explanations: ask with "explain": true')
+        wrong("against", 'against is for explanations: ask with "explain": true')
     if not isinstance(against, str | int | float | None):
-        _wrong("against", f"against must be the label of a class: {shown(against)}")
-    return Question(_texts(members, limits), _k(members, limits, n_classes), explain, against)
+        wrong("against", f"against must be the label of a class: {shown(against)}")
+    member = _member(members, kind)
+    samples = _samples(members[member], member, kind, limits)
+    return Question(samples, member, _k(members, limits, n_classes), explain, against)
 
 
 def _too_large(limits: Limits) -> RequestError:
@@ -104,7 +115,7 @@ def _json_object(body: bytes) -> dict[str, Any]:
     except ValueError:  # a whole number of thousands of digits
         raise _invalid("the body has a number that is too long") from None
     if not isinstance(found, dict):
-        _wrong(None, 'the body must be a JSON object such as {"text": "a small dog"}')
+        wrong(None, 'the body must be a JSON object: {"text": "a small dog"} or {"row": [0.5, 2]}')
     return found
 
 
@@ -116,40 +127,33 @@ def _invalid(message: str) -> RequestError:
     return RequestError(400, "invalid_json", message)
 
 
-def _texts(members: dict[str, Any], limits: Limits) -> list[str]:
-    if ("text" in members) == ("texts" in members):
-        _wrong(None, 'the body must have either "text", a string, or "texts", an array of strings')
-    if "text" in members:
-        return [_text(members["text"], "text", limits)]
-    texts = members["texts"]
-    if not isinstance(texts, list):
-        _wrong("texts", f"texts must be an array of strings: {shown(texts)}")
-    if len(texts) > limits.max_texts:
-        text = f"{len(texts):,} texts; at most {limits.max_texts:,} can be asked in one request"
-        raise RequestError(413, "too_many_texts", text, "texts")
-    return [_text(text, f"texts[{number}]", limits) for number, text in enumerate(texts)]
+def _member(members: dict[str, Any], kind: SampleKind) -> str:
+    there = [name for name in ("text", "texts", "row", "rows") if name in members]
+    if len(there) != 1 or there[0] not in (kind.takes, kind.many):
+        what, several = ("a string", "strings") if kind.takes == "text" else ("a row", "rows")
+        wrong(
+            there[0] if len(there) == 1 else None,
+            f'the body must have either "{kind.takes}", {what}, or "{kind.many}", an array of '
+            f"{several}; GET /model describes what this model takes",
+        )
+    return there[0]
 
 
-def _text(text: Any, field: str, limits: Limits) -> str:
-    if not isinstance(text, str):
-        _wrong(field, f"{field} must be a string: {shown(text)}")
-    if len(text) > limits.max_chars:
-        most = f"at most {limits.max_chars:,} are read"
-        message = f"{field} has {len(text):,} characters; {most}"
-        raise RequestError(413, "text_too_long", message, field)
-    if text.isascii():
-        return text
-    # JSON can hold halves of surrogate pairs, which nothing behind this takes as text.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def _samples(given: Any, member: str, kind: SampleKind, limits: Limits) -> list[Any]:
+    if member == kind.takes:
+        return [kind.checked(given, member, limits)]
+    if not isinstance(given, list):
+        several = "strings" if kind.takes == "text" else "rows"
+        wrong(member, f"{member} must be an array of {several}: {shown(given)}")
+    if len(given) > limits.max_texts:
+        text = f"{len(given):,} {member}; at most {limits.max_texts:,} can be asked in one request"
+        raise RequestError(413, f"too_many_{member}", text, member)
+    return [kind.checked(one, f"{member}[{n}]", limits) for n, one in enumerate(given)]
 
 
 def _k(members: dict[str, Any], limits: Limits, n_classes: int) -> int:
     most = min(limits.max_k, n_classes)
     k = members.get("k", min(schema.DEFAULT_K, most))
     if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= most:
-        _wrong("k", f"k must be a whole number from 1 to {most}: {shown(k)}")
+        wrong("k", f"k must be a whole number from 1 to {most}: {shown(k)}")
     return k
-
-
-def _wrong(field: str | None, message: str) -> NoReturn:
-    raise RequestError(422, "invalid_request", message, field)

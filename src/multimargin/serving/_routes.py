@@ -35,13 +35,16 @@ _JSON = "application/json"
 _FILES = {
     "/": ("index.html", "text/html; charset=utf-8"),
     "/style.css": ("style.css", "text/css; charset=utf-8"),
-    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
     "/icon.svg": ("icon.svg", "image/svg+xml"),
+    **{
+        f"/{name}.js": (f"{name}.js", "text/javascript; charset=utf-8")
+        for name in ("page", "answer", "elements", "marks", "samples")
+    },
 }
 # Questions up to this size take some milliseconds and are answered between others; larger ones in
 # threads beside them.
-_FEW_TEXTS = 4
-_FEW_CHARS = 5_000
+_FEW_SAMPLES = 4
+_FEW_BYTES = 5_000
 _BIG_REQUESTS = 2
 _PATHS = "/, /predict, /model, /health, /openapi.json"
 _NO_STORE = {"cache-control": "no-store"}
@@ -50,20 +53,19 @@ _NO_CACHE = {"cache-control": "no-cache"}
 
 
 class _Predict:
-    """The endpoint ``/predict``."""
-
-    def __init__(self, answers: Answers, analyzer: str, limits: Limits) -> None:
+    def __init__(self, answers: Answers, limits: Limits) -> None:
         self._answers = answers
         self._limits = limits
         # A text has ten times as many features of characters as of words.
-        self._few_chars = _FEW_CHARS if analyzer == "word" else _FEW_CHARS // 10
+        by_characters = answers.kind.analyzer not in (None, "word")
+        self._few_bytes = _FEW_BYTES // 10 if by_characters else _FEW_BYTES
         self._pool = ThreadPoolExecutor(_BIG_REQUESTS, "multimargin-serve")
 
     async def answer(self, request: Any) -> Response:
         body = await read_body(request, self._limits)
-        question = read_question(body, self._limits, self._answers.n_classes)
-        chars = sum(map(len, question.texts))
-        if len(question.texts) <= _FEW_TEXTS and chars <= self._few_chars:
+        kind = self._answers.kind
+        question = read_question(body, self._limits, kind, self._answers.n_classes)
+        if len(question.samples) <= _FEW_SAMPLES and len(body) <= self._few_bytes:
             return self._response(question)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, self._response, question)
@@ -103,7 +105,7 @@ def build(
     page = files("multimargin.serving") / "page"
     for path, (name, media_type) in _FILES.items():
         fixed[path] = Response((page / name).read_bytes(), 200, _NO_CACHE, media_type)
-    predict = _Predict(answers, about["analyzer"], limits)
+    predict = _Predict(answers, limits)
     app = Starlette(
         routes=[
             Route("/predict", predict.answer, methods=["POST"]),

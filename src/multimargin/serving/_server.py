@@ -18,8 +18,9 @@ from typing import Any
 import scipy.sparse as sp
 
 from multimargin.models._feature_major import weights_by_feature
-from multimargin.serving._build import about_model, require_serving, served_model
+from multimargin.serving._build import about_model, require_serving, served
 from multimargin.serving._limits import HOST_NAME, Limits
+from multimargin.serving.samples._examples import given_example
 
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "[::1]")
 # Idle connections end after this; requests that are under way at the end get as long.
@@ -41,7 +42,7 @@ class Server:
     processes : int, default=1
         Processes that answer; they share the memory of the model.
     threads : int, default=1
-        Threads of each for requests of many texts.
+        Threads of each for requests of many samples.
     limits : Limits
         Rates are counted by each process.
     allow_hosts : sequence of str, default=()
@@ -50,7 +51,7 @@ class Server:
     proxy : str or None, default=None
         Address of a reverse proxy whose X-Forwarded-For says who the client is.
     examples : sequence of str, default=()
-        Texts that the page offers.
+        Texts, or rows as JSON, that the page offers; without any they are made from the model.
     """
 
     model: str
@@ -100,9 +101,8 @@ class Server:
         from multimargin.serving._routes import build
 
         by_feature = None if weights is None else read_weights(weights, self.model)
-        model = served_model(self.model)
-        about = about_model(model, Path(self.model).name, self.limits, self.examples)
-        answers = Answers(model, by_feature, self.threads)
+        answers = Answers(served(self.model), by_feature, self.threads)
+        about = about_model(answers, Path(self.model).name, self.limits, self.examples)
         return build(answers, about, self.limits, self._hosts(), parent)
 
     def _hosts(self) -> frozenset[str] | None:
@@ -160,7 +160,10 @@ class Server:
         with tempfile.TemporaryDirectory(prefix="multimargin-serve-") as folder:
             path = None
             opened = identity(self.model)  # before it is opened: it may be replaced meanwhile
-            coef = served_model(self.model).coef_
+            kind = served(self.model)
+            for text in self.examples:  # here: a process that cannot start would be replaced
+                given_example(text, kind, self.limits)
+            coef = kind.model.coef_
             by_feature = weights_by_feature(coef) if sp.issparse(coef) else None
             if by_feature is not None:
                 # Made once, in a file that all processes map, as they map the model.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from multimargin import _core
 from multimargin.checkpoints._store import Checkpoint, Checkpoints, Part
+from multimargin.io._interrupts import present_request
 from multimargin.parallel._collectives import broadcast_value
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.solvers._best_so_far import ZERO, BestSoFar
@@ -67,6 +69,7 @@ class BaseSolver(ABC):
         self._bundles, self._checkpoints, self._keep_alpha = bundles, checkpoints, keep_alpha
         self._comm = comm or SerialCommunicator()
         self._observers = observers or Observers([])
+        self._request = present_request()  # to end soon
         if isa is None:  # the best that all ranks have: with different ones they would round apart
             isa = int(self._comm.allreduce(np.array([_core.best_isa()]), "min")[0])
         self._isa = isa
@@ -81,7 +84,8 @@ class BaseSolver(ABC):
     def run(self, start: Start | None = None) -> Solution:
         """Solve, from ``start`` if it is given and fits."""
         try:
-            return self._run(start if start is not None and start.fits(self._problem) else None)
+            with self._request.running() if self._request else nullcontext():
+                return self._run(start if start is not None and start.fits(self._problem) else None)
         finally:
             self._observers.close()
 
@@ -91,9 +95,10 @@ class BaseSolver(ABC):
     @abstractmethod
     def _weights(self) -> Weights: ...
 
-    def _pass_done(self, count: int = 1) -> None:
+    def _pass_done(self, count: int = 1, done: float | None = None) -> None:
         self._passes += count
-        self._observers.on_pass(self._passes)
+        self._engine_rests()
+        self._observers.on_pass(self._passes, done)
 
     def _scan_done(self, primal: float, dual: float, violation: float, active: int) -> str:
         """Note the result of a scan; return why the run has to end here, if it has to."""
@@ -110,7 +115,6 @@ class BaseSolver(ABC):
         return str(broadcast_value(self._comm, ended_by)) if self._comm.size > 1 else ended_by
 
     def _certified(self, primal: float, dual: float, violation: float, active: int) -> ScanRecord:
-        """Note the certificate of the present weights."""
         self._check_duality(primal, dual)
         record = self._present = ScanRecord(
             self._seconds(), primal, min(dual, primal), violation, active, self._passes
@@ -204,6 +208,8 @@ class BaseSolver(ABC):
 
     def _seconds_left(self) -> float:
         """Return the seconds until the last scan has to begin; infinite without a limit."""
+        if self._request is not None and self._request.asked:
+            return 0.0
         if self._limits.time_limit is None:
             return float("inf")
         # Before the first pass there is nothing to scan: the certificate of zero weights is known.
@@ -221,9 +227,15 @@ class BaseSolver(ABC):
         return max(0.0, self._began + limit + overtime - time.monotonic())
 
     def _limit(self, engine: Any) -> None:
-        """Let the next step of ``engine`` end with the time limit."""
+        """Limit the time of a pass that comes next."""
+        if self._request is not None:
+            self._request.passes_in(engine)
         left = self._seconds_left()
         engine.set_time_limit(-1.0 if left == float("inf") else left)
+
+    def _engine_rests(self) -> None:
+        if self._request is not None:
+            self._request.passes_in(None)
 
     def _last_checkpoint(self) -> Checkpoint | None:
         return None if self._checkpoints is None else self._checkpoints.read()
@@ -241,6 +253,8 @@ class BaseSolver(ABC):
 
     def _solution(self, ended_by: str) -> Solution:
         """Return the solution of a run that reached its tolerance, or ``ended_by`` otherwise."""
+        if ended_by == "time_limit" and self._request is not None and self._request.asked:
+            ended_by = "interrupt"
         if ended_by:
             weights, alpha = self._best_ending()
         else:

@@ -107,19 +107,16 @@ def filled_rows(X: Matrix) -> NDArray[np.bool_]:
 
 
 def largest(X: Matrix) -> float:
-    """Return the largest absolute value."""
     return max((float(np.max(np.abs(part), initial=0.0)) for part in _parts(X)), default=0.0)
 
 
 def sum_of_squares(X: Matrix) -> float:
-    """Return the sum of the squares of all values."""
     # Not a dot product: BLAS would use threads of its own, and with rows of unit length the last
     # digit decides.
     return sum(float(np.sum(np.square(part))) for part in _parts(X))
 
 
 def arrays_of(X: Matrix) -> list[NDArray[Any]]:
-    """Return the arrays that hold the rows."""
     return [X] if isinstance(X, np.ndarray) else csr_arrays(X)
 
 

@@ -47,7 +47,6 @@ class Problem:
 
     @property
     def dense_alpha_bytes(self) -> int:
-        """The size of the dual variables of all samples and weight vectors."""
         return int(len(self.y) * self.weight_rows * self.X.dtype.itemsize)
 
     @property
@@ -72,7 +71,6 @@ class Problem:
 
     @property
     def samples(self) -> Samples:
-        """The samples for the compiled core, which borrows the arrays."""
         samples: Samples = _core.samples(
             rows=core_rows(self.X),
             y=self.y,

@@ -45,22 +45,23 @@ class ScanRecord:
 
 
 class Observer(Protocol):
-    """Hears of every pass and scan; may ask for the weights, and for the fit to stop."""
+    """Hears of every pass and scan; may ask for the weights, and for the fit to stop.
 
-    def on_pass(self, passes: int) -> None: ...
+    ``done`` is the share of the work behind, of solvers that train classes in turn.
+    """
+
+    def on_pass(self, passes: int, done: float | None = None) -> None: ...
     def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool: ...
     def close(self) -> None: ...
 
 
 class Observers:
-    """Several observers as one."""
-
     def __init__(self, observers: list[Observer]) -> None:
         self._observers = observers
 
-    def on_pass(self, passes: int) -> None:
+    def on_pass(self, passes: int, done: float | None = None) -> None:
         for observer in self._observers:
-            observer.on_pass(passes)
+            observer.on_pass(passes, done)
 
     def on_scan(self, record: ScanRecord, weights: Callable[[], Weights]) -> bool:
         answers = [o.on_scan(record, weights) for o in self._observers]  # all of them, first
@@ -72,10 +73,8 @@ class Observers:
 
 
 def packed(history: list[ScanRecord]) -> NDArray[np.float64]:
-    """Return the history as an array, one row per record."""
     return np.array([astuple(record) for record in history], dtype=np.float64).reshape(-1, 6)
 
 
 def unpacked(rows: NDArray[np.float64]) -> list[ScanRecord]:
-    """Return the history that `packed` was given."""
     return [ScanRecord(a, b, c, d, int(e), int(f)) for a, b, c, d, e, f in rows.tolist()]

@@ -6,16 +6,16 @@ from typing import NamedTuple
 
 from multimargin.formulations import FORMULATIONS, Formulation
 from multimargin.solvers._base import BaseSolver
-from multimargin.solvers._engine_choice import choose_engine
+from multimargin.solvers._engine_choice import choose_bounded, choose_engine
 from multimargin.solvers._problem import Problem
 from multimargin.solvers.active_set._solver import ActiveSetSolver
 from multimargin.solvers.llw._alternating import AlternatingSolver, ExtrapolatedSolver
 from multimargin.solvers.ovr._solver import OvrSolver
+from multimargin.solvers.rows._bounded import BoundedSolver
 from multimargin.solvers.rows._solver import RowSolver
 
 
 def _by_passes(kind: type[BaseSolver]) -> type[BaseSolver]:
-    """Return a solver that passes alone, without Newton steps."""
     facts = {"name": f"{kind.name}passes", "accelerated": False}
     return type(f"{kind.__name__}ByPasses", (kind,), facts)
 
@@ -53,6 +53,8 @@ def choose_for(problem: Problem, solver: str = "auto") -> Choice:
     if solver not in ("auto", "passes"):
         return Choice(kind, "it was asked for")
     rows, reason = choose_engine(problem)
+    if not rows and (bounded := choose_bounded(problem)):
+        return Choice(BoundedSolver, bounded)
     by_rows = {"auto": RowSolver.name, "passes": f"{RowSolver.name}passes"}
     return Choice(_BY_NAME[by_rows[solver]] if rows else kind, reason)
 

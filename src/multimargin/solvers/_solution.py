@@ -63,7 +63,6 @@ class Alpha:
 
     @staticmethod
     def of_dense(problem: Problem, alpha: NDArray[Any]) -> Alpha:
-        """Return the variables of all classes without their zeros."""
         own = np.arange(problem.n_classes)[None, :] == problem.y[:, None]
         order = np.argsort(~own, axis=1, kind="stable").astype(np.int32)  # the own class first
         rows = np.arange(len(problem.y))[:, None]
@@ -276,7 +275,6 @@ def squared_norms(weights: Weights) -> NDArray[Any]:
 
 
 def csr_weights(parts: tuple[Any, Any, Any, NDArray[Any]], features: int) -> Weights:
-    """Return weights from the compiled core's CSR parts."""
     data, indices, indptr, constant = parts
     coef = sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, features))
     return Weights(coef, constant)

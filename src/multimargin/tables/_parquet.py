@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from multimargin.io._compressed import DataFileError
-from multimargin.tables._table import Table, require_columns
+from multimargin.tables._selection import Selection
+from multimargin.tables._table import Table
 
 
-def read_parquet(name: str, columns: Sequence[str] | None) -> Table:
-    """Read columns of a Parquet file."""
+def require_pyarrow(name: str) -> None:
+    """Raise DataFileError if there is no pyarrow to read or write a file with."""
     try:
-        import pyarrow
-        from pyarrow import parquet
+        import pyarrow  # noqa: F401
     except ImportError:
         raise DataFileError(
             f'{name}: Parquet files need pyarrow: pip install "multimargin[parquet]"'
         ) from None
+
+
+def read_parquet(name: str, selection: Selection) -> Table:
+    require_pyarrow(name)
+    import pyarrow
+    from pyarrow import parquet
+
     with Path(name).open("rb") as file:
         if not file.read(1):
             raise DataFileError(f"{name}: the file is empty")
     try:
         source = parquet.ParquetFile(name)
-        there = list(source.schema_arrow.names)
-        wanted = there if columns is None else list(columns)
-        require_columns(name, wanted, there)
-        _check_types(name, pyarrow, source.schema_arrow, wanted)
+        wanted = selection.of(name, list(source.schema_arrow.names))
+        wanted = _usable(name, pyarrow.types, source.schema_arrow, wanted, selection)
         arrow = source.read(columns=wanted)
         values = {column: arrow.column(column).to_pylist() for column in wanted}
     except DataFileError:
@@ -42,12 +47,36 @@ def read_parquet(name: str, columns: Sequence[str] | None) -> Table:
     return Table(values, path=name)
 
 
-def _check_types(name: str, pyarrow: Any, schema: Any, wanted: Sequence[str]) -> None:
-    types = pyarrow.types
+def _usable(
+    name: str, types: Any, schema: Any, wanted: Sequence[str], selection: Selection
+) -> list[str]:
+    """Return the columns that can be used; bytes are no text, and so no table here holds them."""
+    usable = []
     for column in wanted:
         kind = schema.field(column).type
-        if types.is_nested(kind) or types.is_binary(kind) or types.is_large_binary(kind):
+        binary = types.is_binary(kind) or types.is_large_binary(kind)
+        if selection.must_be_plain(column) and (binary or types.is_nested(kind)):
             raise DataFileError(
                 f"{name}: column {column!r} holds {kind}; texts, numbers and truth values can be "
                 "used"
             )
+        if binary:
+            selection.leave_out(column)
+        else:
+            usable.append(column)
+    return usable
+
+
+def write_parquet(file: BinaryIO, columns: Mapping[str, Sequence[Any]]) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    arrays = {}
+    for name, values in columns.items():
+        try:
+            arrays[name] = pyarrow.array(values)
+        except pyarrow.ArrowException as error:
+            raise ValueError(
+                f"column {name!r} cannot be written as Parquet: {error}; write .csv or .jsonl"
+            ) from None
+    parquet.write_table(pyarrow.table(arrays), file)

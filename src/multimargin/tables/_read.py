@@ -6,12 +6,15 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from multimargin.io._compressed import MAGIC
+from multimargin.io._compressed import MAGIC, DataFileError
+from multimargin.tables._delimiter import check_delimiter
 from multimargin.tables._parquet import read_parquet
+from multimargin.tables._selection import Selection
 from multimargin.tables._table import Table
 from multimargin.tables._text_formats import read_delimited, read_json_lines
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
+_SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
 _ALIASES = {"tab": "tsv", "ndjson": "jsonl", "json": "jsonl", "pq": "parquet"}
 
 
@@ -24,12 +27,23 @@ def table_format(path: str | os.PathLike[str]) -> str | None:
     return ending if ending in FORMATS else _ALIASES.get(ending)
 
 
+def refuse_spreadsheet(path: str | os.PathLike[str]) -> None:
+    """Raise DataFileError if the name is one of a spreadsheet."""
+    ending = Path(path).suffix.lower()
+    if ending in _SPREADSHEETS:
+        raise DataFileError(
+            f"{os.fspath(path)}: spreadsheets ({ending}) cannot be read: export it as CSV, in most "
+            "programs by 'Save as', and give the .csv file"
+        )
+
+
 def read_table(
     path: str | os.PathLike[str],
     columns: Sequence[str] | None = None,
     *,
     format: str | None = None,
     encoding: str = "utf-8",
+    delimiter: str | None = None,
 ) -> Table:
     """Read columns of a CSV, TSV, JSON lines or Parquet file.
 
@@ -41,14 +55,20 @@ def read_table(
         The columns to read and keep; all of them if not given.
     format : {"csv", "tsv", "jsonl", "parquet"}, default=None
         By default what the name of the file ends in says. The first line of CSV and TSV names the
-        columns; CSV may have semicolons in place of commas. The lines of "jsonl" are JSON objects.
+        columns. The lines of "jsonl" are JSON objects.
     encoding : str, default="utf-8"
         Of the text, any that Python knows. A byte order mark is skipped.
+    delimiter : str, default=None
+        The character between the fields of CSV and TSV. By default a tab for TSV; for CSV that one
+        of tab, comma, semicolon and pipe by which the header has the wanted columns, or else
+        several, and the first rows have as many fields. With a delimiter, a file of any name is
+        CSV unless `format` says otherwise.
 
     Returns
     -------
     table : Table
-        Columns of CSV and TSV hold str; other formats also numbers, truth values and None.
+        Columns of CSV and TSV hold str, and None for an empty field: a label that is missing.
+        Other formats also hold numbers and truth values.
 
     Raises
     ------
@@ -70,8 +90,26 @@ def read_table(
     >>> table["label"].tolist()
     ['flower', 'pet']
     """
+    if isinstance(columns, str):
+        raise ValueError(f"columns must be a list of names, got {columns!r}: write [{columns!r}]")
+    selection = Selection(columns)
+    return read_selected(path, selection, format=format, encoding=encoding, delimiter=delimiter)
+
+
+def read_selected(
+    path: str | os.PathLike[str],
+    selection: Selection,
+    *,
+    format: str | None = None,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+) -> Table:
+    """Read a table as `read_table` does, with columns that are kept beside those needed."""
     name = os.fspath(path)
     kind = table_format(name) if format is None else format
+    if kind is None:
+        refuse_spreadsheet(name)
+        kind = None if delimiter is None else "csv"
     allowed = ", ".join(FORMATS)
     if kind is None:
         raise ValueError(
@@ -80,12 +118,14 @@ def read_table(
         )
     if kind not in FORMATS:
         raise ValueError(f"format must be one of {allowed}, got {kind!r}")
-    if isinstance(columns, str):
-        raise ValueError(f"columns must be a list of names, got {columns!r}: write [{columns!r}]")
-    wanted = None if columns is None else list(dict.fromkeys(columns))
+    if delimiter is not None:
+        check_delimiter(delimiter)
+        if kind not in ("csv", "tsv"):
+            raise ValueError(f"{name}: a delimiter is for CSV and TSV, not for {kind}")
     if kind == "parquet":
-        return read_parquet(name, wanted)
+        return read_parquet(name, selection)
     if kind == "jsonl":
-        return read_json_lines(name, wanted, encoding=encoding)
-    delimiter = "\t" if kind == "tsv" else ","
-    return read_delimited(name, wanted, delimiter=delimiter, encoding=encoding)
+        return read_json_lines(name, selection, encoding=encoding)
+    if kind == "tsv" and delimiter is None:
+        delimiter = "\t"
+    return read_delimited(name, selection, delimiter=delimiter, encoding=encoding)

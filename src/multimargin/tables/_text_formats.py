@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from multimargin.io._compressed import DataFileError
-from multimargin.tables._table import Gathered, Table, require_columns
+from multimargin.io._text_table import counted
+from multimargin.tables._delimiter import REMEDY, delimiter_name, detected
+from multimargin.tables._selection import Selection
+from multimargin.tables._table import Gathered, Table
 from multimargin.tables._text_lines import text_lines
 
 LONGEST_FIELD = 1 << 24
@@ -20,44 +22,51 @@ _LIMIT = threading.Lock()
 
 
 def read_delimited(
-    name: str, columns: Sequence[str] | None, *, delimiter: str, encoding: str
+    name: str, selection: Selection, *, delimiter: str | None, encoding: str
 ) -> Table:
-    """Read a file whose first line names the columns.
-
-    "," also reads files with semicolons, as spreadsheets of many countries write them: if the first
-    line has a semicolon and no comma.
-    """
+    """Read a file whose first line names the columns; without a delimiter, find it out."""
     with text_lines(name, encoding) as lines, _LIMIT:
         before = csv.field_size_limit(LONGEST_FIELD)
         try:
-            return _read(name, lines, columns, delimiter)
+            return _read(name, lines, selection, delimiter)
         finally:
             csv.field_size_limit(before)
 
 
-def _read(name: str, lines: Iterator[str], columns: Sequence[str] | None, delimiter: str) -> Table:
-    first = next(lines, "")
-    if delimiter == "," and "," not in first and ";" in first:
-        delimiter = ";"
-    reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
+def _read(name: str, lines: Iterator[str], selection: Selection, given: str | None) -> Table:
+    delimiter = given
+    if delimiter is None:
+        delimiter, lines = detected(lines, selection.named)
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
     records = _records(name, reader)
     line, header = next(records, (1, []))
     if not any(header):
         raise DataFileError(f"{name}:{line}: the first line is blank; it must name the columns")
-    wanted = header if columns is None else list(columns)
-    require_columns(f"{name}:{line}", wanted, header)
+    wanted = _wanted(f"{name}:{line}", selection, header)
     places = [header.index(column) for column in wanted]
     gathered = Gathered(name)
     gathered.begin(wanted)
     for line, fields in records:
         if len(fields) != len(header):
-            separator = {"\t": "tab", ",": "comma", ";": "semicolon"}[delimiter]
+            separator = delimiter_name(delimiter)
+            remedy = f"; {REMEDY}" if given is None else ""
             raise DataFileError(
-                f"{name}:{line}: {len(fields)} fields, but the header has {len(header)}; a field "
-                f"with a {separator} or a line break in it needs quotes"
+                f"{name}:{line}: {counted(len(fields), 'field')}, but the header has "
+                f"{len(header)}; a field with a {separator} or a line break in it needs quotes"
+                f"{remedy}"
             )
-        gathered.add(line, [fields[place] for place in places])
+        # An empty field is a missing value: a label that is not there, above all.
+        gathered.add(line, [fields[place] or None for place in places])
     return gathered.table()
+
+
+def _wanted(place: str, selection: Selection, header: list[str]) -> list[str]:
+    try:
+        return selection.of(place, header)
+    except DataFileError as error:
+        if len(header) > 1:
+            raise
+        raise DataFileError(f"{error}, which is the only one: {REMEDY}") from None
 
 
 def _records(name: str, reader: Any) -> Iterator[tuple[int, list[str]]]:
@@ -87,10 +96,10 @@ def _reason(message: str) -> str:
     return message
 
 
-def read_json_lines(name: str, columns: Sequence[str] | None, *, encoding: str) -> Table:
+def read_json_lines(name: str, selection: Selection, *, encoding: str) -> Table:
     """Read a file of objects; a name that an object lacks has no value (None) in its row."""
     gathered = Gathered(name)
-    gathered.begin(columns or [])
+    gathered.begin(selection.named or [])
     seen: dict[str, None] = {}
     with text_lines(name, encoding) as lines:
         for number, line in enumerate(lines, 1):
@@ -98,15 +107,14 @@ def read_json_lines(name: str, columns: Sequence[str] | None, *, encoding: str) 
                 continue
             record = _record(f"{name}:{number}", line)
             seen.update(dict.fromkeys(record))
-            if columns is None:
+            if selection.named is None:
                 gathered.begin(list(record))
             values = [record.get(column) for column in gathered.names]
-            _check_plain(f"{name}:{number}", gathered.names, values)
+            _check_plain(f"{name}:{number}", gathered.names, values, selection)
             gathered.add(number, values)
     if not gathered:
         raise DataFileError(f"{name}: no rows; every line is blank")
-    if columns is not None:
-        require_columns(name, columns, list(seen))
+    selection.of(name, list(seen))
     return gathered.table()
 
 
@@ -127,9 +135,11 @@ def _record(place: str, line: str) -> dict[str, Any]:
     return record
 
 
-def _check_plain(place: str, names: Sequence[str], values: Sequence[Any]) -> None:
+def _check_plain(
+    place: str, names: Sequence[str], values: Sequence[Any], selection: Selection
+) -> None:
     for name, value in zip(names, values, strict=True):
-        if isinstance(value, dict | list):
+        if isinstance(value, dict | list) and selection.must_be_plain(name):
             raise DataFileError(
                 f"{place}: {name!r} is {_kind(value)}; texts, numbers, true, false and null can "
                 "be used"

@@ -10,12 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from multimargin.estimator._names import FormulationName, LossName, SolverName, StoppingName
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.io._array_file import damaged
 from multimargin.models._sample_keys import Keys, text_keys
 from multimargin.text._feature_file import pack_features, unpack_features
 from multimargin.text._features import TextFeatures, named_columns
-from multimargin.text._options import check_options
+from multimargin.text._options import AccentsName, AnalyzerName, check_options
 from multimargin.text._raw_columns import names_of
 
 # The parameters of the features, which both classes have.
@@ -36,7 +37,7 @@ class TextClassifier(MulticlassSVC):
 
     Parameters
     ----------
-    formulation : {"ww", "cs", "llw", "ovr", "adm", "ats", "atm", "mmr", "rm"}, default="ww"
+    formulation : {"ww", "cs", "llw", "ovr", "adm", "ats", "atm", "mmr", "rm"}, default="cs"
         As of `MulticlassSVC`.
     C : float, default=1.0
         As of `MulticlassSVC`.
@@ -100,27 +101,27 @@ violation_, converged_, n_bundles_, history_, model_density_
 
     def __init__(
         self,
-        formulation: str = "ww",
+        formulation: FormulationName = "cs",
         C: float = 1.0,
         *,
-        analyzer: str = "word",
+        analyzer: AnalyzerName = "word",
         ngram_range: tuple[int, int] = (1, 1),
         min_df: float = 1,
         max_df: float = 1.0,
         max_features: int | None = None,
         lowercase: bool = True,
-        strip_accents: str | None = None,
+        strip_accents: AccentsName | None = None,
         stop_words: str | Sequence[str] | None = None,
         sublinear_tf: bool = True,
         use_idf: bool = True,
         text: str | Sequence[str] | None = None,
         numeric: str | Sequence[str] = (),
         categorical: str | Sequence[str] = (),
-        loss: str = "hinge",
-        solver: str = "auto",
+        loss: LossName = "hinge",
+        solver: SolverName = "auto",
         n_reductions: int = 10,
         tol: float = 0.01,
-        stopping: str = "gap",
+        stopping: StoppingName = "gap",
         max_iter: int = 10_000,
         fit_intercept: bool | Literal["free"] = True,
         intercept_scaling: float = 1.0,

@@ -12,10 +12,17 @@ from numpy.typing import NDArray
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.preprocessing import normalize
 
-from multimargin.text._raw_columns import BadValueError, is_missing, says_missing, value_text
+from multimargin.text._raw_columns import (
+    BadValue,
+    BadValuesError,
+    is_missing,
+    says_missing,
+    value_text,
+)
 from multimargin.text._words import Words
 
 _LARGEST = 1e150  # number; squares of it can be added in double precision
+_LISTED = 5  # values that an error names
 
 
 @dataclass(frozen=True)
@@ -123,7 +130,7 @@ def _checked(values: Sequence[Any], name: str | None) -> list[str]:
             texts.append("")
         else:
             got = f"{type(value).__name__} {str(value)[:40]!r}"
-            raise BadValueError(name, row, f"a text must be a str, got {got}")
+            raise BadValuesError([BadValue(name, row, f"a text must be a str, got {got}")])
     return texts
 
 
@@ -147,7 +154,7 @@ class NumberColumns:
     ) -> tuple[NumberColumns, sp.csr_matrix]:
         """Return the columns learned from their values, and their features."""
         mean, scale = np.zeros(len(names)), np.ones(len(names))
-        numbers = [_numbers(name, values) for name, values in zip(names, columns, strict=True)]
+        numbers = _numbers(names, columns)
         for j, column in enumerate(numbers):
             known = column[~np.isnan(column)]
             if len(known):
@@ -161,38 +168,51 @@ class NumberColumns:
 
     def transform(self, columns: Sequence[Sequence[Any]]) -> sp.csr_matrix:
         """Return the features of new values, float32."""
-        named = zip(self.names, columns, strict=True)
-        return self._standardised([_numbers(name, values) for name, values in named])
+        return self._standardised(_numbers(self.names, columns))
 
     def _standardised(self, numbers: Sequence[NDArray[np.float64]]) -> sp.csr_matrix:
         values = (np.column_stack(numbers) - self.mean) / self.scale
         values[np.isnan(values)] = 0.0
-        for row, j in np.argwhere(np.abs(values) > np.finfo(np.float32).max ** 0.5):
-            raise BadValueError(
-                self.names[j],
-                int(row),
-                f"{numbers[j][row]:g} is too far from the numbers of the training data, whose "
-                f"mean is {self.mean[j]:g}",
-            )
+        far = np.argwhere(np.abs(values) > np.finfo(np.float32).max ** 0.5)
+        if len(far):
+            first = [self._too_far(j, int(row), numbers[j][row]) for row, j in far[:_LISTED]]
+            raise BadValuesError(first, len(far))
         return sp.csr_matrix(values.astype(np.float32))
 
+    def _too_far(self, j: int, row: int, number: float) -> BadValue:
+        far = f"{number:g} is too far from the numbers of the training data"
+        return BadValue(self.names[j], row, f"{far}, whose mean is {self.mean[j]:g}")
 
-def _numbers(name: str, values: Sequence[Any]) -> NDArray[np.float64]:
-    """Return the numbers of a column, NaN where one is missing."""
-    numbers = np.empty(len(values))
-    for row, value in enumerate(values):
-        if is_missing(value) or (isinstance(value, str) and says_missing(value)):
-            numbers[row] = np.nan
-            continue
-        try:
-            numbers[row] = float(value)
-        except (TypeError, ValueError, OverflowError):
-            raise BadValueError(name, row, f"{str(value)[:40]!r} is not a number") from None
-        if abs(numbers[row]) > _LARGEST:
-            raise BadValueError(
-                name, row, f"{numbers[row]:g} is too large; at most {_LARGEST:g} can be used"
-            )
+
+def _numbers(names: Sequence[str], columns: Sequence[Sequence[Any]]) -> list[NDArray[np.float64]]:
+    """Read all columns before an error lists what cannot be read, in the order of the rows."""
+    numbers = [np.empty(len(values)) for values in columns]
+    bad, count = [], 0
+    for name, values, out in zip(names, columns, numbers, strict=True):
+        in_column = 0
+        for row, value in enumerate(values):
+            out[row], reason = _number(value)
+            if reason:
+                in_column += 1
+                if in_column <= _LISTED:
+                    bad.append(BadValue(name, row, reason))
+        count += in_column
+    if count:
+        raise BadValuesError(sorted(bad, key=lambda each: each.row)[:_LISTED], count)
     return numbers
+
+
+def _number(value: Any) -> tuple[float, str]:
+    """Return a number, NaN for a missing one, and what is wrong with it, if anything is."""
+    if is_missing(value) or (isinstance(value, str) and says_missing(value)):
+        return np.nan, ""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan, f"{str(value)[:40]!r} is not a number"
+    if abs(number) > _LARGEST:
+        return np.nan, f"{number:g} is too large; at most {_LARGEST:g} can be used"
+    return number, ""
 
 
 @dataclass(eq=False)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from multimargin.text._columns import CategoryColumn, NumberColumns, TextColumn, TextOptions
-from multimargin.text._options import check_options
+from multimargin.text._options import AccentsName, AnalyzerName, check_options
 from multimargin.text._raw_columns import (
     column_of,
     has_columns,
@@ -57,13 +57,13 @@ sublinear_tf, use_idf, text, numeric, categorical
     def __init__(
         self,
         *,
-        analyzer: str = "word",
+        analyzer: AnalyzerName = "word",
         ngram_range: tuple[int, int] = (1, 1),
         min_df: float = 1,
         max_df: float = 1.0,
         max_features: int | None = None,
         lowercase: bool = True,
-        strip_accents: str | None = None,
+        strip_accents: AccentsName | None = None,
         stop_words: str | Sequence[str] | None = None,
         sublinear_tf: bool = True,
         use_idf: bool = True,
@@ -121,11 +121,11 @@ sublinear_tf, use_idf, text, numeric, categorical
         categorical = names_of(self.categorical)
         bare = not (texts or numeric or categorical)
         columns = _columns(X, texts, numeric, categorical)
-        fitted = [self._fit_text(name, columns) for name in ((None,) if bare else texts)]
         numbers, number_blocks = None, []
-        if numeric:
+        if numeric:  # first: their errors should not wait for all words to be counted
             numbers, block = NumberColumns.fitted(numeric, [columns[name] for name in numeric])
             number_blocks = [block]
+        fitted = [self._fit_text(name, columns) for name in ((None,) if bare else texts)]
         categories = [CategoryColumn.fitted(name, columns[name]) for name in categorical]
         self._set_columns([text for text, _ in fitted], numbers, [one for one, _ in categories])
         blocks = [block for _, block in fitted], number_blocks, [block for _, block in categories]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal, get_args
 
 from multimargin.models._arguments import is_whole, require, require_flags, require_one_of
 from multimargin.text._raw_columns import names_of
 
-ANALYZERS = ("word", "char", "char_wb")
-ACCENTS = (None, "ascii", "unicode")
+AnalyzerName = Literal["word", "char", "char_wb"]
+AccentsName = Literal["ascii", "unicode"]
+ANALYZERS: tuple[str, ...] = get_args(AnalyzerName)
+ACCENTS = (None, *get_args(AccentsName))
 MOST_NGRAMS = 100
 
 

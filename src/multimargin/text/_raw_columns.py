@@ -4,41 +4,62 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from multimargin.io._compressed import DataFileError
 from multimargin.tables import Table
-from multimargin.tables._table import require_columns
+from multimargin.tables._selection import require_columns
 
 # A field of a table that has no value says one of these.
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
 
-class BadValueError(ValueError):
+class BadValue(NamedTuple):
     """A value of a column that cannot be used; the row is counted from 0."""
 
-    def __init__(self, column: str | None, row: int, reason: str) -> None:
+    column: str | None
+    row: int
+    reason: str
+
+    def told(self, X: Any = None) -> str:
+        """Say where it is, in a table by file and line, and what is wrong."""
+        if isinstance(X, Table):
+            return f"{X.place(self.row)}: column {self.column!r}: {self.reason}"
+        row, column = self.row, self.column
         where = f"X[{row}]" if column is None else f"column {column!r}, row {row}"
-        super().__init__(f"{where}: {reason}")
-        self.column, self.row, self.reason = column, row, reason
+        return f"{where}: {self.reason}"
+
+
+class BadValuesError(ValueError):
+    """The first values that cannot be used, and how many there are in all."""
+
+    def __init__(self, first: Sequence[BadValue], count: int = 1) -> None:
+        super().__init__(_all_told(first, count))
+        self.first, self.count = first, count
 
     def __reduce__(self) -> Any:
-        return BadValueError, (self.column, self.row, self.reason)
+        return BadValuesError, (self.first, self.count)
+
+
+def _all_told(first: Sequence[BadValue], count: int, X: Any = None) -> str:
+    listed = "; ".join(each.told(X) for each in first)
+    if count == 1:
+        return listed
+    more = f"; and {count - len(first):,} more" if count > len(first) else ""
+    return f"{count:,} values cannot be used: {listed}{more}. Correct them, or leave them empty"
 
 
 @contextlib.contextmanager
 def placed(X: Any) -> Iterator[None]:
-    """Make errors about values of a table name the file and the line."""
+    """Make errors about values of a table name the file and the lines."""
     try:
         yield
-    except BadValueError as error:
+    except BadValuesError as error:
         if isinstance(X, Table):
-            raise DataFileError(
-                f"{X.place(error.row)}: column {error.column!r}: {error.reason}"
-            ) from None
+            raise DataFileError(_all_told(error.first, error.count, X)) from None
         raise
 
 
@@ -91,7 +112,6 @@ def column_of(X: Any, name: str) -> list[Any]:
 
 
 def texts_of(X: Any) -> list[Any]:
-    """Return the texts of a plain sequence of them."""
     if isinstance(X, str | bytes):
         raise ValueError("X must be a sequence of texts, got one text: write [text]")
     if sp.issparse(X):

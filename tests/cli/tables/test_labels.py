@@ -36,16 +36,27 @@ def test_rows_without_a_label(folder, capsys):
     table = [*rows(60, 1), ("text without label", "1", "a", " ")]
     write(folder / "train.csv", table)
     assert main(TRAIN) == 1
-    assert "train.csv:62: the label in column 'label' is empty" in error_line(capsys)
+    assert error_line(capsys) == (
+        "multimargin: error: train.csv:62: the label in column 'label' is empty; --skip-unlabelled "
+        "leaves out rows without a label\n"
+    )
     assert main([*TRAIN, "--skip-unlabelled"]) == 0
-    assert "1 rows without a label are left out" in capsys.readouterr().err
+    assert "1 row without a label is left out" in capsys.readouterr().err
     assert load_model("m").classes_.tolist() == sorted(WORDS)
     assert main(["evaluate", "m", "train.csv"]) == 1
     assert "--skip-unlabelled" in error_line(capsys)
     assert main(["evaluate", "m", "train.csv", "--skip-unlabelled", "--json"]) == 0
     said = capsys.readouterr()
     assert json.loads(said.out)["samples"] == 60
-    assert "1 rows without a label are left out" in said.err
+    assert "1 row without a label is left out" in said.err
+
+
+def test_several_rows_without_a_label(folder, capsys):
+    write(folder / "train.csv", [*rows(60, 1), *[("no label", "1", "a", "")] * 3])
+    assert main(TRAIN) == 1
+    assert "is empty, here and in 2 other rows; --skip" in error_line(capsys)
+    assert main([*TRAIN, "--skip-unlabelled"]) == 0
+    assert "3 rows without a label are left out" in capsys.readouterr().err
 
 
 def test_a_label_seen_once(folder):

@@ -9,7 +9,7 @@ from multimargin import MulticlassSVC, _core
 from multimargin.datasets import make_hierarchical_text
 from multimargin.solvers._solution import Alpha, Limits
 from multimargin.solvers._stopping import GapStopping
-from multimargin.solvers.active_set._pass_plan import Plan, make_plan
+from multimargin.solvers.active_set._pass_plan import Plan
 from multimargin.solvers.active_set._solver import ActiveSetSolver
 from tests.estimator.test_threads import sparse_many_classes
 from tests.reference.cases import Case
@@ -78,18 +78,12 @@ def test_bundles_reach_the_same_optimum(bundles):
     """Budgets are shared by classes of all bundles, so that some moves need two foreign ones."""
     problem = make_problem(np.float64, np.int32, bias=1.0, formulation="cs")
     found = ActiveSetSolver(
-        problem, GapStopping(1e-5), Limits(20_000), plan=Plan(bundles=bundles), threads=2
+        problem, GapStopping(1e-5), Limits(20_000), bundles=bundles, threads=2
     ).run()
     best = ActiveSetSolver(problem, GapStopping(1e-8), Limits(20_000), plan=Plan()).run()
     assert found.converged
     assert found.primal == pytest.approx(best.primal, rel=2e-5)
     assert found.dual <= best.primal * (1 + 1e-12)
-
-
-def test_one_process_does_not_choose_bundles():
-    few = np.full(5, 2000)
-    assert make_plan(lambda: 0.8, few, 2000, 10**9).bundles == 5
-    assert make_plan(lambda: 0.8, few, 2000, 10**9, may_divide=False) == Plan()
 
 
 @pytest.mark.parametrize("passes", [8, 12, 16])

@@ -72,7 +72,7 @@ def test_variables_that_are_out_of_balance_prove_no_more_than_is_true(formulatio
     for share in (0.9, 0.97, 1.0):
         workspace = LocalWorkspace(problem, 1, 0, None)
         workspace.begin(Lists(found.slot_begin, found.cls, share * found.value))
-        scan = workspace.scan(1, np.inf, True)
+        scan = workspace.scan(1, 10**9, np.inf, True)
         coef = workspace.weights().coef
         gain = share * (found.value.sum() - found.value[first].sum())
         assert gain - 0.5 * np.sum(np.square(coef.data)) > high
@@ -86,7 +86,7 @@ def test_a_class_without_samples_leaves_the_dual_of_zero():
     cls = np.stack([y, np.full(len(y), 3)], axis=1).astype(np.int32)
     alpha = np.stack([weight, weight], axis=1)
     workspace.begin(Lists(np.arange(0, 2 * len(y) + 1, 2), cls.reshape(-1), alpha.reshape(-1)))
-    assert workspace.scan(1, np.inf, True).dual == 0
+    assert workspace.scan(1, 10**9, np.inf, True).dual == 0
 
 
 @pytest.mark.parametrize("formulation", ["ww", "cs"])

@@ -113,7 +113,7 @@ def test_certificates_have_the_intercept_as_it_is_held(formulation, bundles):
     for _ in range(4):
         workspace.run_pass(rule, True)
     workspace.recompute()
-    scan, lists = workspace.scan(1, np.inf), workspace.lists()
+    scan, lists = workspace.scan(1, 10**9, np.inf), workspace.lists()
     held = lists.constant
     made = problem.bias * slot_sums(problem, lists)
     assert np.abs(held - made).max() > 1e-6  # two points, then, and one certificate
@@ -126,7 +126,7 @@ def test_certificates_have_the_intercept_as_it_is_held(formulation, bundles):
     assert scan.dual == pytest.approx(gain - coef2 / 2 - (made**2).sum() / 2, rel=1e-9)
 
     workspace.restore(lists)
-    assert workspace.scan(1, np.inf).primal == scan.primal
+    assert workspace.scan(1, 10**9, np.inf).primal == scan.primal
     workspace.restore(lists._replace(constant=None))
     np.testing.assert_allclose(workspace.lists().constant, made, atol=1e-9)
 
@@ -139,7 +139,7 @@ def test_bundles_draw_the_same_classes(formulation):
         workspace = workspace_of(problem, bundles)
         for drawn in (0, 6):
             workspace.begin(Lists(start.slot_begin, start.cls, start.value))
-            workspace.scan(problem.n_classes, 0.0)  # no choice among equals
+            workspace.scan(problem.n_classes, 10**9, 0.0)  # no choice among equals
             workspace.merge_found(drawn)
             slot_begin, cls = workspace.lists()[:2]
             of = np.repeat(np.arange(len(problem.y)), np.diff(slot_begin))
@@ -164,6 +164,22 @@ def test_bundles_move_it_as_whole_samples_do(formulation):
         found.append(workspace.lists().constant)
     for other in found[1:]:
         np.testing.assert_allclose(other, found[0], atol=1e-2)
+
+
+@pytest.mark.parametrize("bundles", [None, 2])
+@pytest.mark.parametrize("formulation", ["ww", "cs"])
+def test_steps_may_be_longer_than_those_of_newton(formulation, bundles):
+    problem, gaps = problem_of(formulation), {}
+    rule = _core.VisitRule(
+        everything=True, leave_below=0.0, idle=-1.0, quiet_gap=-1.0, quiet_violation=-1.0
+    )
+    for reach in (0.0, 1.0, 4.0):
+        workspace = workspace_of(problem, bundles)
+        workspace.nearest_centroids(20, 1000)
+        workspace.arrange()
+        gaps[reach] = [workspace.run_pass(rule, reach).gap for _ in range(15)][-1]
+        assert np.any(workspace.lists().constant) == (reach > 0)
+    assert gaps[4.0] < gaps[1.0] / 2
 
 
 def slot_sums(problem: Problem, lists: Lists | Alpha) -> np.ndarray:

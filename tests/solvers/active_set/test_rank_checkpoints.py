@@ -48,7 +48,7 @@ class InterruptingObserver(Observer):
     def __init__(self, checkpoints, most):
         self._checkpoints, self._most = checkpoints, most
 
-    def on_pass(self, passes):
+    def on_pass(self, passes, done=None):
         if passes == self._most:
             self._checkpoints[0].close()
             raise InterruptionError

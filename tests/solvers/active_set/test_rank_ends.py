@@ -9,8 +9,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import MulticlassSVC, distributed
 from multimargin.solvers._records import Observers
-from multimargin.solvers.active_set import _solver as solver_module
-from multimargin.solvers.active_set._pass_plan import Plan
 from multimargin.solvers.active_set._rank_workspace import RankWorkspace
 from multimargin.solvers.active_set._solver import ActiveSetSolver
 from multimargin.solvers.active_set._workspace import Lists
@@ -54,30 +52,6 @@ def test_a_start_goes_from_one_process_to_bundles_and_back(name):
     assert found[0].solutions[0].dual == pytest.approx(plain.solutions[0].dual, rel=1e-3)
     again = solve(problem, ActiveSetSolver, tol=1e-3, start=found[0].solutions[0].alpha)
     assert again.scalars[4] == 0
-
-
-def test_a_plan_with_bundles_divides_the_classes():
-    problem = some_problem("ww")
-    found = solve(problem, ActiveSetSolver, plan=Plan(bundles=5), threads=2)
-    assert found.solvers[0]._workspace.divided
-    assert found.same_bits(solve(problem, ActiveSetSolver, plan=Plan(bundles=5)))
-
-
-@pytest.mark.parametrize("ends", ["converged", "max_iter"])
-def test_classes_are_divided_when_a_pass_takes_long(ends, monkeypatch):
-    problem = some_problem("ww", n_classes=80, n=200)
-    plans = iter([Plan(), *[Plan(bundles=4)] * 50])
-    make = solver_module.make_plan
-
-    def planned(*args, may_divide=True, **options):
-        return next(plans) if may_divide else make(*args, may_divide=False, **options)
-
-    monkeypatch.setattr(solver_module, "make_plan", planned)
-    tol, passes = (1e-4, 1000) if ends == "converged" else (1e-12, 14)
-    found = solve(problem, ActiveSetSolver, tol=tol, max_passes=passes)
-    assert found.solvers[0]._workspace.divided
-    assert found.solutions[0].ended_by == ("" if ends == "converged" else "max_iter")
-    check_certified(problem, found)
 
 
 # ---------------------------------------------------------------- ends

@@ -6,23 +6,24 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
+from multimargin.solvers._engine_choice import classes_needed
 from multimargin.solvers._records import Observers
 from multimargin.solvers._solution import Limits
 from multimargin.solvers._stopping import GapStopping, ViolationStopping
 from multimargin.solvers.active_set._pass_plan import Plan, make_plan, mean_cosine
-from multimargin.solvers.active_set._solver import ActiveSetSolver, _classes_needed
+from multimargin.solvers.active_set._solver import ActiveSetSolver
 from tests.reference.ww import ww_primal
 from tests.solvers.test_kernels import ISAS, make_problem
 from tests.support.rank_runs import problem_of
 from tests.support.tiny_problems import CallbackObserver
 
 PLANS = [
-    Plan(),
-    Plan(batch=8, coupling=0.1),
-    Plan(batch=128, coupling=1.0),
-    Plan(bundles=2),
-    Plan(bundles=5),
-    Plan(bundles=12),
+    {"plan": Plan()},
+    {"plan": Plan(batch=8, coupling=0.1)},
+    {"plan": Plan(batch=128, coupling=1.0)},
+    {"bundles": 2},
+    {"bundles": 5},
+    {"bundles": 12},
 ]
 
 
@@ -40,7 +41,7 @@ def best():
 @pytest.mark.parametrize("plan", PLANS, ids=str)
 def test_every_plan_reaches_the_same_optimum(plan, best):
     problem = make_problem(np.float64, np.int32, bias=1.0)
-    found = solve(problem, plan=plan, threads=2, seed=5)
+    found = solve(problem, **plan, threads=2, seed=5)
     assert found.converged
     assert found.primal == pytest.approx(best.primal, rel=3e-6)
     assert found.dual <= best.primal * (1 + 1e-12)
@@ -55,7 +56,7 @@ def bits(weights):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_plan_gives_the_same_bits_for_any_number_of_threads(plan, dtype):
     problem = make_problem(dtype, np.int32, bias=1.0)
-    solutions = [solve(problem, GapStopping(0.02), plan=plan, threads=t) for t in (1, 2, 4)]
+    solutions = [solve(problem, GapStopping(0.02), **plan, threads=t) for t in (1, 2, 4)]
     for other in solutions[1:]:
         assert bits(other.weights) == bits(solutions[0].weights)
         assert other.passes == solutions[0].passes
@@ -113,15 +114,14 @@ def test_a_disturbed_batch_makes_the_plan_more_cautious():
 
 def test_plans_follow_the_data():
     text = make_problem(np.float64, np.int32, bias=0.0, n=2000, d=5000, k=500)
-    few, two = np.full(5, 2000), np.full(2, 2000)
+    few = np.full(5, 2000)
     many = np.bincount(np.random.default_rng(0).integers(5000, size=20_000))
     assert mean_cosine(text.X, 0.0, seed=0) < mean_cosine(text.X, 10.0, seed=0)
     assert make_plan(lambda: 0.01, many, 2000, 10**7).batch == 128
     assert make_plan(lambda: 0.01, many, 2000, 10**6) == Plan()
     assert make_plan(lambda: 0.8, few, 2000, 10**7) == Plan()
-    assert make_plan(lambda: 0.8, few, 2000, 10**9).bundles == 5
-    assert make_plan(lambda: 0.8, two, 2000, 10**9).bundles == 1
-    assert make_plan(lambda: 0.8, few, 2000, 10**9, may_divide=False) == Plan()
+    assert make_plan(lambda: 0.2, few, 2000, 10**9) == Plan(batch=8, coupling=0.8)
+    assert make_plan(lambda: 0.2, few, 2000, 10**9, dense=True) == Plan()
 
 
 def test_limits_end_a_fit_with_a_certificate():
@@ -163,5 +163,5 @@ def test_threads_of_blas_decide_nothing():
         needed = set()
         for threads in (1, 2):
             with threadpool_limits(threads):
-                needed.add(_classes_needed(problem, problem.bias))
+                needed.add(classes_needed(problem, problem.bias))
         assert len(needed) == 1

@@ -7,13 +7,17 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
-from multimargin.tables._read import FORMATS
+from multimargin.cli.support._choices import FORMATS
+from multimargin.io._interrupts import ended_by_interrupts
+from multimargin.io._text_table import shown
 
 T = TypeVar("T")
 
+_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 MODEL = "MODEL  a file written by 'multimargin train'"
@@ -34,7 +38,9 @@ _LABEL = """\
 """
 _FORMAT = f"""\
 --format {"|".join(FORMATS)}  of DATA (default: what its name ends in)
---encoding NAME    of DATA, such as cp1252 (default: utf-8)"""
+--encoding NAME    of DATA, such as cp1252 (default: utf-8)
+--delimiter D      between the fields of CSV and TSV: tab, comma, semicolon, pipe or any character
+                   (default: what the first lines show)"""
 TABLES = _TEXT + _FORMAT
 LABELLED_TABLES = _TEXT + _LABEL + _FORMAT
 
@@ -78,58 +84,93 @@ duration = checked(_seconds, lambda s: 0 <= s < math.inf, "a time such as 60s, 5
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Parse names of columns."""
     found = tuple(text.split(","))
     if not all(found):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of columns such as a,b")
     return found
 
 
+def delimiter(text: str) -> str:
+    """Parse a separator: a character, or the name of one."""
+    found = _DELIMITERS.get(text.lower(), text)
+    if len(found) != 1 or found in '"\r\n\0':
+        named = ", ".join(name for name in _DELIMITERS if name.isalpha())
+        raise argparse.ArgumentTypeError(f"{text!r} is neither one character nor one of {named}")
+    return found
+
+
+TABLE_KINDS = {"text": names, "delimiter": delimiter}
+
+
 # ---------------------------------------------------------------- commands and options
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose help keeps the lines of examples, and whose errors are two lines."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"formatter_class": _Help, **options})
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse what is left over here; argparse would have the parser above do so."""
+        found, left = super().parse_known_args(args, namespace)
+        if left:
+            self.error(f"unrecognized arguments: {' '.join(left)}")
+        return found, left
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {shown(message)}\ntry '{self.prog} --help'\n")
+
+
+class _Help(argparse.HelpFormatter):
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
 @dataclass(frozen=True)
 class Command:
-    """A subcommand: `run` carries it out, or it has subcommands of its own.
+    """A subcommand: `work` carries it out, or it has subcommands of its own.
 
-    The text has three paragraphs: ``name: help``, the description, and rows for `add_options`.
+    The text has paragraphs: ``name: help``, the description, rows for `add_options` with `options`
+    (not where there are subcommands), and examples. `work` names a function, "module:function",
+    whose module is imported when it is to be called: help and wrong usage need nothing that
+    computes. Ranks call it `together`, or rank 0 alone.
     """
 
     text: str
-    run: Callable[[argparse.Namespace], int] | None = None
+    work: str = ""
+    together: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)
-    epilog: str | None = None
     subcommands: tuple[Command, ...] = ()
 
-    def add_to(self, commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-        title, description, *rows = self.text.strip().split("\n\n")
+    def add_to(self, commands: argparse._SubParsersAction[Parser]) -> None:
+        title, description, *rows, examples = self.text.strip().split("\n\n")
         name, _, help = title.partition(": ")
         parser = commands.add_parser(
-            name,
-            help=help,
-            description=" ".join(description.split()),
-            epilog=self.epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter
-            if self.epilog
-            else argparse.HelpFormatter,
+            name, help=help, description=" ".join(description.split()), epilog=examples
         )
-        if self.run is not None:
-            parser.set_defaults(run=self.run)
+        if self.work:
+            parser.set_defaults(run=self.run, together=self.together)
             add_options(parser, rows[0], **self.options)
         else:
             add_commands(parser, self.subcommands)
 
+    def run(self, args: argparse.Namespace) -> int:
+        module, _, function = self.work.partition(":")
+        with ended_by_interrupts():
+            work = getattr(import_module(module), function)
+        return int(work(args))
 
-def command(
-    text: str, /, *, epilog: str | None = None, **options: Any
-) -> Callable[[Callable[[argparse.Namespace], int]], Command]:
-    """Make a function the command that a text describes; `options` are for `add_options`."""
-    return lambda run: Command(text, run, options, epilog)
 
+def add_commands(parser: Parser, commands: Iterable[Command]) -> None:
+    """Add subcommands; without one, the parser shows its help."""
 
-def add_commands(parser: argparse.ArgumentParser, commands: Iterable[Command]) -> None:
-    """Add subcommands, one of which must be given."""
-    added = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    def show_help(_: argparse.Namespace) -> int:
+        parser.print_help()
+        return 0
+
+    parser.set_defaults(run=show_help)
+    added = parser.add_subparsers(title="commands", metavar="COMMAND")
     for each in commands:
         each.add_to(added)
 

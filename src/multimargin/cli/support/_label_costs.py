@@ -13,17 +13,8 @@ from multimargin.io._compressed import DataFileError
 from multimargin.models._label_tree import LabelTree, lines_of
 from multimargin.models._measures import as_class
 
-LABEL_COSTS = """\
---hierarchy FILE        labels in a tree: the cost of taking one for another is their distance in
-                        it, siblings 1. Lines 'parent child', or whole paths from the root down;
-                        with tabs, names may hold spaces
---hierarchy-cost distance|depth = distance  depth: edges are half as long from level to level
---label-cost FILE       lines 'label other cost': the cost of taking label for other, where it is
-                        not 1"""
-
 
 def tree_of(args: argparse.Namespace) -> LabelTree | None:
-    """Return the tree of --hierarchy."""
     if args.hierarchy is None:
         if args.hierarchy_cost != "distance":
             raise ValueError("--hierarchy-cost needs --hierarchy FILE")

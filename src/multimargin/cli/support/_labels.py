@@ -12,17 +12,34 @@ from numpy.typing import NDArray
 
 from multimargin.cli.support._messages import note
 from multimargin.io._compressed import DataFileError
+from multimargin.io._text_table import counted
 from multimargin.parallel._communicator import Communicator
-from multimargin.tables import Table, read_table
+from multimargin.tables import Table
+from multimargin.tables._read import read_selected, refuse_spreadsheet, table_format
+from multimargin.tables._selection import Selection
 from multimargin.text._raw_columns import value_text
 
 # "007" and "3.0" do not match: a predicted label must be written as it was read.
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
-def read_columns(args: argparse.Namespace, columns: Sequence[str]) -> Table:
-    """Read columns of DATA, in the format and the encoding that the options name."""
-    return read_table(args.data, columns, format=args.format, encoding=args.encoding or "utf-8")
+def read_columns(args: argparse.Namespace, selection: Selection) -> Table:
+    """Read columns of DATA, as the options for tables say."""
+    return read_selected(
+        args.data,
+        selection,
+        format=args.format,
+        encoding=args.encoding or "utf-8",
+        delimiter=args.delimiter,
+    )
+
+
+def is_table(args: argparse.Namespace) -> bool:
+    """Tell whether DATA is a table, by options and name; spreadsheets are refused."""
+    if args.format is None and args.delimiter is None and table_format(args.data) is None:
+        refuse_spreadsheet(args.data)
+        return False
+    return True
 
 
 def read_labelled(
@@ -32,13 +49,14 @@ def read_labelled(
 
     As in LIBSVM files, labels are integers if all are written as integers, and text otherwise.
     """
-    table = read_columns(args, [*columns, column])
+    table = read_columns(args, Selection([*columns, column]))
     labels = [value_text(value) for value in table[column]]
     missing = [row for row, label in enumerate(labels) if not label.strip()]
     if missing and not args.skip_unlabelled:
+        others = f", here and in {counted(len(missing) - 1, 'other row')}" * (len(missing) > 1)
         raise DataFileError(
-            f"{table.place(missing[0])}: the label in column {column!r} is empty, here and in "
-            f"{len(missing) - 1:,} other rows; --skip-unlabelled leaves them out"
+            f"{table.place(missing[0])}: the label in column {column!r} is empty{others}; "
+            "--skip-unlabelled leaves out rows without a label"
         )
     for row, label in enumerate(labels):
         if "\0" in label:  # NumPy would cut it off at the end of a label
@@ -52,9 +70,9 @@ def read_labelled(
 
 
 def note_skipped(rows: int, comm: Communicator) -> None:
-    """Say that rows without a label are left out."""
     if rows and comm.rank == 0:
-        note(f"note: {rows:,} rows without a label are left out")
+        are = "is" if rows == 1 else "are"
+        note(f"note: {counted(rows, 'row')} without a label {are} left out")
 
 
 def _typed(labels: Sequence[str]) -> NDArray[Any]:
@@ -66,7 +84,6 @@ def _typed(labels: Sequence[str]) -> NDArray[Any]:
 
 
 def check_two_classes(path: str, column: str, y: NDArray[Any]) -> None:
-    """Refuse to train on a single class."""
     if (y == y[0]).all():
         raise DataFileError(
             f"{path}: all {len(y):,} rows have the label {y[0]!s:.60} in column {column!r}; "

@@ -7,8 +7,6 @@ import math
 import sys
 from typing import Any
 
-import numpy as np
-
 from multimargin.io._text_table import shown
 
 EXIT_OK = 0
@@ -53,13 +51,12 @@ def _finite(value: Any) -> Any:
         return {key: _finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_finite(each) for each in value]
-    if isinstance(value, np.generic):
+    if hasattr(value, "item"):  # a number of NumPy, which messages do without
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_table(rows: dict[str, str]) -> None:
-    """Print names and values to stdout, aligned."""
     width = max(len(name) for name in rows)
     for name, value in rows.items():
         print(f"{name:<{width}}  {shown(value)}")

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from multimargin import distributed
 from multimargin.cli.support._arguments import n_jobs
-from multimargin.cli.support._labels import note_skipped, read_columns, read_labelled
+from multimargin.cli.support._labels import is_table, note_skipped, read_columns, read_labelled
 from multimargin.cli.support._messages import note
 from multimargin.distributed._fit import NORMS
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator
-from multimargin.tables._read import FORMATS, table_format
+from multimargin.tables._read import FORMATS
+from multimargin.tables._selection import Selection
 
 # Options that say what a table holds; a model of LIBSVM text takes none of them.
-_TABLE_OPTIONS = ("text", "label", "format", "encoding", "skip_unlabelled")
+_TABLE_OPTIONS = ("text", "label", "format", "encoding", "delimiter", "skip_unlabelled")
 # What `train` may record with a model of LIBSVM text, and a model without it was trained with.
 _PREPROCESSING: dict[str, Any] = {"normalize": "none", "zero_based": False, "dtype": "float32"}
 _ALLOWED: dict[str, Collection[Any]] = {
@@ -29,30 +30,48 @@ _ALLOWED: dict[str, Collection[Any]] = {
 }
 
 
+class Samples(NamedTuple):
+    """Samples as a model takes them, their labels, and the columns of the file that are kept.
+
+    `X` is a CSR matrix; or a table or texts for a model that has `features_`.
+    """
+
+    X: Any
+    y: Any
+    kept: Mapping[str, NDArray[Any]]
+
+
 def read_data_for(
-    model: distributed.DistributedModel, args: argparse.Namespace, *, labelled: bool
-) -> tuple[Any, Any]:
+    model: distributed.DistributedModel,
+    args: argparse.Namespace,
+    *,
+    labelled: bool,
+    keep: Sequence[str] | None = (),
+) -> Samples:
     """Read samples and labels of DATA, treated as the model's training data. Called by all ranks.
 
-    The samples are a CSR matrix; or a table or texts for a model that has `features_`. Labels of a
-    table are None unless `labelled`; then every row must have one. Features that the model has
-    never seen have no coefficients and are left out.
+    Labels of a table are None unless `labelled`; then every row must have one. Features that the
+    model has never seen have no coefficients and are left out. `keep` names columns of a table;
+    None keeps all.
     """
     if hasattr(model, "features_"):
-        return _read_table_for(model, args, labelled=labelled)
-    for name in _TABLE_OPTIONS:
-        if getattr(args, name, None):
+        if labelled:
+            return _read_labelled_for(model, args)
+        return _read_table_for(model, args, keep)
+    given = {name: getattr(args, name, None) for name in _TABLE_OPTIONS} | {"keep": keep}
+    for name, value in given.items():
+        if value:
             raise ValueError(
                 f"--{name.replace('_', '-')} is for models of tables; {args.model} takes LIBSVM "
                 "text"
             )
-    if table_format(args.data) is not None:
+    if is_table(args):
         raise ValueError(
             f"{args.data} is a table, but {args.model} was trained on LIBSVM text and knows no "
             "words"
         )
     _check_recorded(model.preprocessing_, _ALLOWED, args.model)
-    return distributed.load(
+    X, y = distributed.load(
         args.data,
         **_PREPROCESSING | dict(model.preprocessing_),
         n_features=model.n_features_in_,
@@ -60,15 +79,21 @@ def read_data_for(
         ignore_extra_features=True,
         comm=model.comm,
     )
+    return Samples(X, y, {})
 
 
 def model_and_data(
-    args: argparse.Namespace, comm: Communicator, *, labelled: bool, verify: bool = True
-) -> tuple[distributed.DistributedModel, Any, Any]:
+    args: argparse.Namespace,
+    comm: Communicator,
+    *,
+    labelled: bool,
+    verify: bool = True,
+    keep: Sequence[str] | None = (),
+) -> tuple[distributed.DistributedModel, Samples]:
     """Open MODEL and read DATA for it, as `read_data_for` does. Called by all ranks."""
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
     model = distributed.load_model(args.model, verify=verify, n_jobs=n_jobs(args), comm=comm)
-    return model, *read_data_for(model, args, labelled=labelled)
+    return model, read_data_for(model, args, labelled=labelled, keep=keep)
 
 
 def features_of(model: distributed.DistributedModel, X: Any) -> Any:
@@ -79,36 +104,51 @@ def features_of(model: distributed.DistributedModel, X: Any) -> Any:
         matrix: Any = model.features_.transform(X)
     empty = int((np.diff(matrix.indptr) == 0).sum())
     if empty and model.comm.rank == 0:
+        have = "row has" if matrix.shape[0] == 1 else "rows have"
         note(
-            f"note: {empty:,} of {matrix.shape[0]:,} rows have no word that the model knows; their "
-            "scores are the intercepts"
+            f"note: {empty:,} of {matrix.shape[0]:,} {have} no word that the model knows; scores "
+            "are the intercepts there"
         )
     return matrix
 
 
-def _read_table_for(
-    model: Any, args: argparse.Namespace, *, labelled: bool
-) -> tuple[Any, NDArray[Any] | None]:
-    """Read the columns that the model takes and, if they are wanted, the labels."""
+def _read_labelled_for(model: Any, args: argparse.Namespace) -> Samples:
+    wanted, renamed = _wanted(model, args)
+    label = args.label or model.preprocessing_.get("label")
+    if label is None:
+        raise ValueError("say which column holds the labels: --label COLUMN")
+    with raise_on_all(model.comm):
+        table, y, skipped = read_labelled(args, wanted, label)
+    note_skipped(skipped, model.comm)
+    return Samples(table if renamed is None else table[renamed], y, {})
+
+
+def _read_table_for(model: Any, args: argparse.Namespace, keep: Sequence[str] | None) -> Samples:
+    wanted, renamed = _wanted(model, args)
+    selection = Selection(wanted, keep)
+    with raise_on_all(model.comm):
+        table = read_columns(args, selection)
+    if selection.left_out and model.comm.rank == 0:
+        listed = ", ".join(map(repr, selection.left_out[:5]))
+        note(
+            f"note: columns without a name of their own, or with bytes, are not kept: {listed}"
+            + (", ..." if len(selection.left_out) > 5 else "")
+        )
+    names = table.columns if keep is None else keep
+    kept = {name: table[name] for name in names}
+    return Samples(table if renamed is None else table[renamed], None, kept)
+
+
+def _wanted(model: Any, args: argparse.Namespace) -> tuple[list[str], str | None]:
+    """Return what `_columns` does, after checks of model and DATA."""
     recorded = model.preprocessing_
     _check_recorded({k: v for k, v in recorded.items() if k != "label"}, {}, args.model)
-    if args.format is None and table_format(args.data) is None:
+    if not is_table(args):
         raise ValueError(
             f"{args.data}: {args.model} takes tables, and the name does not tell which this is: "
             f"give --format {'|'.join(FORMATS)}"
         )
-    wanted, renamed = _columns(model, args.model, args.text)
-    label = (args.label or recorded.get("label")) if labelled else None
-    if labelled and label is None:
-        raise ValueError("say which column holds the labels: --label COLUMN")
-    y, skipped = None, 0
-    with raise_on_all(model.comm):
-        if label is None:
-            table = read_columns(args, wanted)
-        else:
-            table, y, skipped = read_labelled(args, wanted, label)
-    note_skipped(skipped, model.comm)
-    return (table if renamed is None else table[renamed]), y
+    return _columns(model, args.model, args.text)
 
 
 def _check_recorded(

@@ -1,46 +1,70 @@
-"""Predictions as lines of text or of a table."""
+"""Predictions as lines of text or as rows of a table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from numpy.typing import NDArray
 
 from multimargin import distributed
-from multimargin.tables._write import table_lines
+from multimargin.cli.support._messages import note
 
 # Rows for which labels and scores are held as Python objects at a time.
 _ROWS = 4096
 
 
-def predicted_lines(
-    model: distributed.DistributedModel, X: Any, k: int | None, format: str | None
-) -> Iterator[str]:
-    """Return the lines to write, which are made as they are read. Called by all ranks.
-
-    With `k` so many labels for each sample, with scores; None: one label, in tables with its score.
-    A format ("csv", "tsv", "jsonl") makes a table, None plain lines.
-    """
-    if format is None:
-        separator = _separator(model.classes_, k)
-        if k is None:
-            labels: NDArray[Any] = model.predict(X)
-            return (f"{label}\n" for label in labels.tolist())
-    best, scores = model.predict_topk(X, min(k or 1, len(model.classes_)))
-    if format is None:
-        return (
-            separator.join(f"{name}:{value:.6g}" for name, value in pairs) + "\n"
-            for pairs in _pairs(best, scores)
-        )
-    places = range(1, best.shape[1] + 1)
-    names = ("label", "score")
-    header = names if k is None else [f"{name}_{i}" for i in places for name in names]
-    rows = (
-        [cell for name, value in pairs for cell in (name, float(f"{value:.6g}"))]
+def predicted_lines(model: distributed.DistributedModel, X: Any, k: int | None) -> Iterator[str]:
+    """Return lines of one label, or of `k` labels with scores. Called by all ranks."""
+    separator = _separator(model.classes_, k)
+    if k is None:
+        labels: NDArray[Any] = model.predict(X)
+        return (f"{label}\n" for label in labels.tolist())
+    best, scores = model.predict_topk(X, min(k, len(model.classes_)))
+    return (
+        separator.join(f"{name}:{value:.6g}" for name, value in pairs) + "\n"
         for pairs in _pairs(best, scores)
     )
-    return table_lines(format, header, rows)
+
+
+def predicted_table(
+    model: distributed.DistributedModel, X: Any, k: int | None, kept: Mapping[str, NDArray[Any]]
+) -> tuple[list[str], Iterator[list[Any]]]:
+    """Return the header and the rows of a table, which are made as they are read.
+
+    Columns that are kept come first. Then a label with its score, or `k` of them, and the margin:
+    the best score less the second. A kept column of such a name gets "input_" before its own.
+    Called by all ranks.
+    """
+    shown = min(k or 1, len(model.classes_))
+    best, scores = model.predict_topk(X, max(2, shown))
+    places = [""] if k is None else [f"_{place}" for place in range(1, shown + 1)]
+    new = [f"{name}{place}" for place in places for name in ("label", "score")] + ["margin"]
+    cells = (
+        [cell for name, value in pairs[:shown] for cell in (name, _rounded(value))]
+        + [_rounded(pairs[0][1] - pairs[1][1])]
+        for pairs in _pairs(best, scores)
+    )
+    before = zip(*(values.tolist() for values in kept.values()), strict=True)
+    rows = ([*old, *row] for old, row in zip(before, cells, strict=True)) if kept else cells
+    return [*_renamed(list(kept), new).values(), *new], rows
+
+
+def _renamed(kept: list[str], new: list[str]) -> dict[str, str]:
+    """Return the names of kept columns in a table that has new ones."""
+    renamed: dict[str, str] = {}
+    for name in kept:
+        other = name
+        while other in new or (other != name and other in kept):
+            other = f"input_{other}"
+        renamed[name] = other
+    if changed := [f"{old!r} as {name!r}" for old, name in renamed.items() if old != name]:
+        note(f"note: columns of the input are kept under another name: {', '.join(changed)}")
+    return renamed
+
+
+def _rounded(score: float) -> float:
+    return float(f"{score:.6g}")
 
 
 def _separator(classes: NDArray[Any], k: int | None) -> str:
@@ -56,7 +80,6 @@ def _separator(classes: NDArray[Any], k: int | None) -> str:
 
 
 def _pairs(best: NDArray[Any], scores: NDArray[Any]) -> Iterator[list[tuple[Any, float]]]:
-    """Yield labels with scores, row by row."""
     for start in range(0, len(best), _ROWS):
         rows = slice(start, start + _ROWS)
         for names, values in zip(best[rows].tolist(), scores[rows].tolist(), strict=True):

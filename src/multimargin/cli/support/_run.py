@@ -8,7 +8,8 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from multimargin.cli.support._messages import (
     EXIT_ERROR,
@@ -19,23 +20,22 @@ from multimargin.cli.support._messages import (
     note,
     show_warning,
 )
+from multimargin.io._interrupts import ended_by_interrupts
 from multimargin.io._text_table import shown
-from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.parallel._launch import end_all, silence, wait_for_rank_0
-from multimargin.parallel._mpi import launched_rank, world
+from multimargin.parallel._launcher import launched_rank
+
+if TYPE_CHECKING:
+    from multimargin.parallel._communicator import Communicator
 
 
-def run_command_line(
-    parser: argparse.ArgumentParser,
-    argv: Sequence[str] | None,
-    on_all_ranks: Collection[object] = (),
-) -> int:
+def run_command_line(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> int:
     """Parse the words, run what they ask for, and return the exit status.
 
     The parser sets `args.run`, a callable that takes the arguments and returns a status; it also
-    finds the whole command line, `args.command_line`. Ranks do the callables in `on_all_ranks`
-    together, and rank 0 does others alone. `argv` None takes the words of the process. Errors are
-    one line on stderr.
+    finds the whole command line, `args.command_line`. Ranks do it together if the parser sets
+    `args.together`; otherwise rank 0 does it alone. `argv` None takes the words of the process.
+    Errors are one line on stderr.
     """
     rank = launched_rank()
     with silence(rank):
@@ -50,15 +50,17 @@ def run_command_line(
         # Bytes that are no text in this locale come as surrogates, which no file can hold.
         line = f"{parser.prog} {shlex.join(words)}"
         args.command_line = line.encode(errors="surrogateescape").decode(errors="replace")
-        together = args.run in on_all_ranks
+        together = getattr(args, "together", False)
         return _run(args, together) if together or rank == 0 else EXIT_OK
 
 
 def _run(args: argparse.Namespace, together: bool) -> int:
     """Do the work; on several ranks, a failure of one ends all of them."""
-    comm: Communicator = SerialCommunicator()
+    comm: Communicator | None = None
     try:
         if together:
+            with ended_by_interrupts():
+                from multimargin.parallel._mpi import world
             comm = world()
         with warnings.catch_warnings():
             warnings.showwarning = show_warning
@@ -72,7 +74,7 @@ def _run(args: argparse.Namespace, together: bool) -> int:
         status, message = EXIT_PIPE, ""
     except (ValueError, OSError, MemoryError, RuntimeError, ImportError) as error:
         status, message = EXIT_ERROR, f"error: {describe_error(error)}"
-    if comm.size > 1:
+    if comm is not None and comm.size > 1:
         end_all(comm, shown(message or "the reader of a pipe went away"), status)
     if message:
         note(message)

@@ -10,49 +10,23 @@ from numpy.typing import NDArray
 
 from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
-from multimargin.cli.support._label_costs import LABEL_COSTS, label_cost_of, tree_of
-from multimargin.cli.support._labels import check_two_classes, note_skipped, read_labelled
-from multimargin.distributed._fit import NORMS
+from multimargin.cli.support._label_costs import label_cost_of, tree_of
+from multimargin.cli.support._labels import (
+    check_two_classes,
+    is_table,
+    note_skipped,
+    read_labelled,
+)
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.tables import Table
-from multimargin.tables._read import FORMATS, table_format
+from multimargin.tables._read import FORMATS
 from multimargin.text import TextClassifier
-from multimargin.text._options import ANALYZERS
-
-# Rows that begin and that end the options of a command which trains.
-TRAINING = f"""\
-DATA                     LIBSVM text; or, with --text and --label, a table: CSV, TSV or JSON lines,
-                         all of these plain or compressed, or Parquet
---tol T = 0.01           tolerance
---no-intercept           scores without a constant term
---free-intercept         a constant term that is not regularised (ww and cs)
---class-weight balanced  weigh classes by their inverse frequency
-{LABEL_COSTS}"""
-DATA_OPTIONS = f"""\
-{arguments.LABELLED_TABLES}
---numeric A,B       columns with numbers, as further features
---categorical A,B   columns with categories, likewise
-[features of texts]
---analyzer {"|".join(ANALYZERS)}  what features are made of: words, characters, or characters within
-                    words (default: word)
---ngrams N-M        from N to M of them (default: 1-1)
---min-df N          leave out what is in fewer texts, a number (2) or a share (0.001) (default: 1)
---max-df N          leave out what is in more texts (default: 1.0, all)
---max-features N    keep the N most frequent
---stop-words english  leave out frequent words of a language
---no-idf            do not give rare words more weight
-[LIBSVM text]
---normalize {"|".join(NORMS)} = none  l2: scale each sample to unit length, here and in predict and
-                    evaluate
---features N        number of features (default: as found)
---zero-based        feature numbers start at 0, not at 1
---dtype float32|float64 = float32  type of the feature values"""
 
 # Options by what they belong to, with the values that stand for not given.
 _TABLE: dict[str, Any] = {
-    **dict.fromkeys(("text", "label", "numeric", "categorical", "format", "encoding")),
+    **dict.fromkeys(("text", "label", "numeric", "categorical", "format", "encoding", "delimiter")),
     "skip_unlabelled": False,
 }
 _VECTORIZER: dict[str, Any] = {
@@ -62,37 +36,7 @@ _VECTORIZER: dict[str, Any] = {
 _LIBSVM = {"normalize": "none", "features": None, "zero_based": False, "dtype": "float32"}
 
 
-# ---------------------------------------------------------------- options
-
-
-def _bounds(text: str) -> tuple[int, int]:
-    low, dash, high = text.partition("-")
-    return int(low), int(high if dash else low)
-
-
-def _count_or_share(text: str) -> int | float:
-    return int(text) if text.strip().isdigit() else float(text)
-
-
-_frequency = arguments.checked(
-    _count_or_share,
-    lambda value: value >= 1 if isinstance(value, int) else 0 <= value <= 1,
-    "a whole number of at least 1 or a share from 0.0 to 1.0",
-)
-KINDS: dict[str, Any] = {
-    "tol": arguments.positive_float,
-    "seed": arguments.seed,
-    **dict.fromkeys(("text", "numeric", "categorical"), arguments.names),
-    "ngrams": arguments.checked(_bounds, lambda n: 1 <= n[0] <= n[1], "a range such as 1-2"),
-    **dict.fromkeys(("min_df", "max_df"), _frequency),
-}
-
-
-# ---------------------------------------------------------------- what they mean
-
-
 def _given(args: argparse.Namespace, options: dict[str, Any]) -> list[str]:
-    """Return the options that were given, as they are written."""
     return [
         "--" + name.replace("_", "-")
         for name, default in options.items()
@@ -104,7 +48,7 @@ def takes_table(args: argparse.Namespace) -> bool:
     """Tell whether DATA is a table, before it is read; refuse options that do not go together."""
     table = _given(args, _TABLE)
     if not table and not _given(args, _VECTORIZER):
-        if table_format(args.data) is None:
+        if not is_table(args):
             return False
         raise ValueError(
             f"{args.data} is a table: say which column holds the texts and which the labels, "
@@ -118,7 +62,7 @@ def takes_table(args: argparse.Namespace) -> bool:
         )
     if args.label is None:
         raise ValueError("say which column holds the labels: --label COLUMN")
-    if args.format is None and table_format(args.data) is None:
+    if not is_table(args):
         raise ValueError(
             f"{args.data}: the name does not tell which table this is: give --format "
             f"{'|'.join(FORMATS)}. LIBSVM text has no columns: leave --text and --label out"
@@ -156,7 +100,6 @@ def unfitted(args: argparse.Namespace) -> MulticlassSVC:
 
 
 def recorded(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the `preprocessing` that `save_model` records."""
     if takes_table(args):
         return {"label": args.label}
     return {name: getattr(args, name) for name in ("normalize", "zero_based", "dtype")}

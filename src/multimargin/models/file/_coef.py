@@ -32,7 +32,6 @@ def pack_coef(coef: Any, arrays: Arrays, weights: str | None) -> dict[str, Any]:
 
 
 def index_type(stored: int, shape: tuple[int, int]) -> type[np.int32] | type[np.int64]:
-    """The type of the indices in a file."""
     return np.int32 if max(stored, *shape) <= np.iinfo(np.int32).max else np.int64
 
 

@@ -91,7 +91,6 @@ def check_metadata(path: StrPath, meta: dict[str, Any]) -> None:
 def metadata(
     model: Any, preprocessing: Mapping[str, Any] | None, weights: str | None
 ) -> dict[str, Any]:
-    """The metadata of a model, without its coefficients and names."""
     if preprocessing is None:
         preprocessing = getattr(model, "preprocessing_", None)
     params = model.get_params(deep=False)

@@ -20,7 +20,6 @@ _TEXT_DTYPE = re.compile(r"([US])(\d{1,9})|object")
 
 
 def encoded_strings(strings: list[str]) -> Packed:
-    """The bytes of some strings as UTF-8, and their offsets."""
     return _packed_bytes([each.encode("utf-8", "surrogatepass") for each in strings])
 
 
@@ -41,7 +40,6 @@ def _split_bytes(packed: Packed) -> list[bytes]:
 
 
 def pack_strings(name: str, packed: Packed, arrays: Arrays) -> None:
-    """Add packed strings to the arrays of a file."""
     arrays[f"{name}.utf8"], arrays[f"{name}.offsets"] = packed
 
 
@@ -74,7 +72,6 @@ def pack_labels(path: StrPath, name: str, labels: NDArray[Any], arrays: Arrays) 
 
 
 def unpack_labels(path: StrPath, name: str, about: dict[str, Any], arrays: Arrays) -> NDArray[Any]:
-    """The labels that `pack_labels` added."""
     if about["kind"] == "number":
         # A copy in native order: small, and free to be written to.
         numbers = arrays[name]

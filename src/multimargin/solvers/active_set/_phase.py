@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+USUAL_WAIT = 8
+
 
 @dataclass
 class Phase:
@@ -18,9 +20,10 @@ class Phase:
     everything: bool = True  # whether the next pass visits all samples
     first: bool = True
     best: float = np.inf
+    passes: int = 0
     stale: int = 0  # passes since the best
-    since: int = 0  # passes since the last extrapolation
-    wait: int = 8  # passes until the next; 4 and 16 took longer (12,582 classes, C = 100)
+    since: int = 0  # passes since the last focus on a few samples
+    wait: int = USUAL_WAIT  # passes until the next
 
     def set_target(self, measure: float, first_share: float, phase_share: float) -> float:
         """Choose the target from the measure of the first pass, and return it.
@@ -35,7 +38,8 @@ class Phase:
         return self.target
 
     def note(self, gap: float) -> None:
-        """Count passes without progress."""
+        """Count passes, and those without progress."""
+        self.passes += 1
         if gap < 0.95 * self.best:
             self.start_over(gap)
         else:
@@ -44,9 +48,9 @@ class Phase:
     def start_over(self, gap: float) -> None:
         self.best, self.stale = gap, 0
 
-    def extrapolated(self, worth_it: bool) -> None:
-        """Wait as long for the next extrapolation, or twice as long."""
-        self.since, self.wait = 0, self.wait if worth_it else 2 * self.wait
+    def focused(self, worth_it: bool) -> None:
+        """Wait as usual for the next focus, or twice as long as for this one."""
+        self.since, self.wait = 0, USUAL_WAIT if worth_it else 2 * self.wait
         self.stale = 0 if worth_it else self.stale
 
     def to_json(self) -> dict[str, Any]:

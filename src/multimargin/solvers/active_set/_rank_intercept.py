@@ -35,6 +35,7 @@ class RankIntercept:
     def arrange(self) -> None:
         """Tell the ranks of each part of the samples which pairs there are."""
         self.heights = self._gathered = False
+        self._core.intercept_steps = []
         if not self.holds:
             return
         outgoing = []
@@ -54,11 +55,19 @@ class RankIntercept:
         self._gather()
         return self._timed(self._core.made_intercept, self._mine, self._add_up)  # type: ignore[no-any-return]
 
-    def moved(self, rule: _core.VisitRule, constant: NDArray[Any]) -> NDArray[Any]:
+    def resume(self, heights: bool, steps: Any) -> None:
+        """Go on as a checkpoint has it: with the last steps, on which the next one depends."""
+        self.heights, self._core.intercept_steps = heights, [float(number) for number in steps]
+
+    def steps(self) -> NDArray[np.float64]:
+        """Return the last steps, for `resume`."""
+        return np.array(self._core.intercept_steps)
+
+    def moved(self, rule: _core.VisitRule, reach: float, constant: NDArray[Any]) -> NDArray[Any]:
         """Return weights in better balance; samples that have to answer are due next."""
         self._gather()
         constant, awake = self._timed(
-            self._core.move_intercept, rule, constant, self._mine, self._add_up
+            self._core.move_intercept, rule, reach, constant, self._mine, self._add_up
         )
         self._core.wake(np.concatenate([part for (part,) in self._comm.allgather([awake])]))
         return constant

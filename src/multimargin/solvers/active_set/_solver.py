@@ -18,11 +18,12 @@ import numpy as np
 from multimargin import _core
 from multimargin.parallel._partition import default_bundles
 from multimargin.solvers._best_so_far import ZERO
-from multimargin.solvers._layout import entries, pair_bytes, sum_of_squares
-from multimargin.solvers._problem import Problem
+from multimargin.solvers._engine_choice import classes_needed
+from multimargin.solvers._layout import entries, pair_bytes, row_entries
 from multimargin.solvers._records import packed, unpacked
 from multimargin.solvers._solution import Alpha, Solution, Start, Weights
 from multimargin.solvers._stopping import PassResult
+from multimargin.solvers.active_set._large_boxes import LargeBoxes
 from multimargin.solvers.active_set._pass_plan import Plan, make_plan, mean_cosine
 from multimargin.solvers.active_set._phase import Phase
 from multimargin.solvers.active_set._rank_workspace import RankWorkspace, Workspace
@@ -33,12 +34,18 @@ from multimargin.solvers.rows._start import RowStart
 # more violators then: with 12,582 classes they took half as long again.
 _CANDIDATES = 12
 _CENTROID_BUDGET = 1000  # list entries read per sample; 3 times more changed only the time
-_FOUND_PER_SCAN = 64  # violators that become active per sample and scan
-# ... but no more than fit into this much memory with the pairs that stay, about half of those that
-# were active: a pair needs 4 bytes for each feature of a sparse row.
+# Violators that become active per sample and scan; 64 took as long or up to 1.25 times as long, and
+# a fifth more memory.
+_FOUND_PER_SCAN = 32
+_MOST_FOUND = 512  # ... where samples need many
+# ... in the first two scans, whose weights are far off. With 64 there is one scan fewer, but passes
+# take 1.2 to 1.4 times as long (12,582 classes).
+_FOUND_AT_FIRST = 16
+_FOUND_BYTES = 2**29  # of a scan's lists, which have room for so many violators of every sample
+# All together no more than fit into this much memory with the pairs that stay: a pair needs 4 bytes
+# for each feature of a sparse row.
 _PAIR_BYTES = 2**32
-_FOUND_AT_LEAST = 8
-_FOUND_AT_FIRST = 16  # in the first two scans, whose weights are far off
+_FOUND_AT_LEAST = 8  # ... but so many per sample
 # Classes drawn by lot that each sample gets after the first scan, if there is an intercept. Without
 # them all classes that share no feature with a sample violate at once when its intercept falls: 7
 # scans instead of 5 (12,582 classes).
@@ -48,15 +55,16 @@ _DRAWN = 6
 _DENSE_CANDIDATES = 24
 _FEW_CLASSES = 64  # up to here all classes are active from the start
 _ALL_ACTIVE_BYTES = 2**29  # ... as long as their positions take no more than this
+_MOST_PASSES = 1000  # between two scans
 _STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
-_MARKED_PASSES = 4  # whose direction is gone on in
-# The least gain of that, relative to what these passes gained and to the target of the phase. With
-# 12,582 classes it gains 0.2 times as much as they did at C = 1, and 0.5 to 1 at C = 100.
-_WORTH_PASSES, _WORTH_TARGET = 0.4, 1e-3
 _SLOW_PASSES = 300  # after which the row engine is tried, where it suits
 # The share of the gap that rounding may hide before scores are added up in double precision, which
-# takes twice the time: where that may end the run, and where it cannot.
+# costs more the more pairs lose: where that may end the run, and where it cannot.
 _BLURRED, _MOSTLY_BLURRED = 0.1, 0.5
+_NEAR = 0.5  # the dual, over the primal, from which on the next scan may be the last
+# Of the intercept, once the dual is near. From the start, 12,582 classes took 7 scans instead of 5;
+# with 8, two of three sets took as long, and 2,000 classes that are hard to tell 10 % longer.
+_LONGEST_STEP, _MOST_EMPTY = 4.0, 0.02  # the latter a share of the rows
 # Used only to plan the end of a time limit.
 _MULTIPLY_ADDS_PER_SECOND = {False: 5e9, True: 3e10}  # of a thread in a scan; of dense rows
 _LAYOUT_SECONDS = 4e-8  # for one feature of an active pair
@@ -89,21 +97,22 @@ class ActiveSetSolver(RowStart):
         # Whether scans add up scores in double precision. With few classes they are a small part of
         # the work.
         self._exact = problem.n_classes <= _FEW_CLASSES
-        bundles = self._bundles if plan is None or plan.bundles == 1 else plan.bundles
+        bundles = self._bundles
         if bundles is None:
             bundles = default_bundles(self._comm.size, self._checkpoints is not None)
         self._workspace = self._new_workspace(bundles)
         # The constant feature by which samples couple: none where the intercept is held.
         self._shared_bias = 0.0 if self._stopping.by_gap else problem.bias
-        self._classes_needed = _classes_needed(problem, self._shared_bias)
+        self._classes_needed = classes_needed(problem, self._shared_bias)
         self._mean_cosine: float | None = None
+        self._large_boxes = LargeBoxes(problem, self._stopping, self._workspace)
 
     def _new_workspace(self, bundles: int | None) -> Workspace:
         # Without a duality gap, what an intercept that is held lacks could not be told.
         options = (self._threads, self._seed, self._isa, self._stopping.by_gap)
         if bundles is None:
             return LocalWorkspace(self._problem, *options)
-        limited = self._limits.time_limit is not None
+        limited = self._limits.time_limit is not None or self._request is not None
         return RankWorkspace(self._problem, self._comm, bundles, *options, limited=limited)
 
     def _cosine(self) -> float:
@@ -122,6 +131,8 @@ class ActiveSetSolver(RowStart):
         while True:
             if start is None or self._history:
                 ended_by = self._work_inside(phase)
+                if not ended_by:
+                    self._take_off_losses(phase)
             if start is None and not self._passes:
                 break  # nothing has moved
             self._workspace.recompute()
@@ -139,8 +150,10 @@ class ActiveSetSolver(RowStart):
                 ended_by = "time_limit"
             if ended_by:
                 break
-            target = stopping.target(scan, self._workspace.scan_share)
-            phase = Phase(target, stopping.floor(scan))
+            floor = stopping.floor(scan) * self._large_boxes.floor_times
+            target = max(stopping.target(scan, self._workspace.scan_share), floor)
+            phase = Phase(target, floor)
+            self._large_boxes.scanned(scan)
             if not (self._passes >= _SLOW_PASSES and self._start_anew()):
                 first = len(self._history) == 1 and self._problem.bias != 0
                 self._workspace.merge_found(min(_DRAWN, self._problem.n_classes) if first else 0)
@@ -219,12 +232,6 @@ class ActiveSetSolver(RowStart):
     def _arrange(self) -> None:
         """Choose how passes over the present active set are arranged."""
         plan = self._fixed_plan or self._planned()
-        if plan.bundles > 1 and not self._workspace.divided:
-            present = self._workspace.lists()
-            assert present is not None
-            self._workspace = self._new_workspace(plan.bundles)
-            self._workspace.begin(present)
-            plan = self._planned()
         self._plan = replace(plan, coupling=max(plan.coupling, self._least_coupling))
         self._workspace.arrange()
 
@@ -238,8 +245,6 @@ class ActiveSetSolver(RowStart):
             max(1, round(share * len(problem.y))),
             load.work,
             dense=self._dense,
-            may_divide=problem.facts.separable
-            and not (self._workspace.divided or problem.free_intercept),
         )
 
     def _work_inside(self, phase: Phase) -> str:
@@ -278,32 +283,40 @@ class ActiveSetSolver(RowStart):
             self._plan = self._plan.more_cautious()
             self._least_coupling = self._plan.coupling
             phase.start_over(result.gap)
-        elif phase.stale >= 20 * _STALE_PASSES:
+        elif phase.stale >= 20 * _STALE_PASSES or phase.passes >= _MOST_PASSES:
             return True  # no arrangement is safer: let a scan say how far this is
         confirm = not phase.everything and measure <= self._stopping.confirm * target
         phase.everything = confirm or not self._shrinking
-        self._extrapolate(phase)
+        self._focus(phase)
         return False
 
-    def _extrapolate(self, phase: Phase) -> None:
-        """Go on in the direction of the last passes now and then, as long as that gains more."""
-        workspace = self._workspace
-        if isinstance(workspace, RankWorkspace):
-            return
+    def _focus(self, phase: Phase) -> None:
+        """Visit the samples with most of the gap now and then, where these are few."""
         phase.since += 1
-        if phase.since == phase.wait - _MARKED_PASSES:
-            workspace.mark()
-        elif phase.since >= phase.wait:
-            gain, of_passes = workspace.extrapolate()
-            target = phase.target or 0.0
-            phase.extrapolated(gain > max(_WORTH_PASSES * of_passes, _WORTH_TARGET * target))
+        if self._large_boxes.there and phase.since >= phase.wait:
+            self._limit(self._workspace)
+            phase.focused(self._large_boxes.focus(self._rule(False, 0.0)))
+            self._engine_rests()
+
+    def _take_off_losses(self, phase: Phase) -> None:
+        for _ in range(self._large_boxes.passes_before_scan):
+            if self._limit_reached():
+                return
+            # An intercept that is held would answer to variables that go too far.
+            rule = self._rule(True, phase.target, self._large_boxes.spare)
+            self._workspace.run_pass(rule, 0.0)
+            self._pass_done()
 
     def _pass(self, everything: bool, target: float | None) -> PassResult:
+        self._limit(self._workspace)
+        return self._workspace.run_pass(self._rule(everything, target), self._intercept_reach())
+
+    def _rule(self, everything: bool, target: float | None, spare: float = -1.0) -> Any:
         stopping, n = self._stopping, len(self._problem.y)
         quiet_gap, quiet_violation = stopping.quiet(target or 0.0, n)
         if not self._shrinking:
             quiet_gap = quiet_violation = -1.0
-        rule = _core.VisitRule(
+        return _core.VisitRule(
             batch=self._plan.batch,
             coupling=self._plan.coupling,
             everything=everything,
@@ -311,12 +324,21 @@ class ActiveSetSolver(RowStart):
             idle=stopping.idle,
             quiet_gap=quiet_gap,
             quiet_violation=quiet_violation,
+            spare=spare,
         )
-        self._limit(self._workspace)
-        # In the first phase the intercept stays zero, unless classes are few: those that would hold
-        # it back are not active yet.
-        settle = bool(self._history) or self._problem.n_classes <= _FEW_CLASSES
-        return self._workspace.run_pass(rule, settle)
+
+    def _intercept_reach(self) -> float:
+        """Return how far the intercept may go before a pass, in steps of Newton's method."""
+        # In the first phase it stays zero, unless classes are few: those that would hold it back
+        # are not active yet. Nor are they all while most of the gap is outside the active set. What
+        # is not regularised goes too far easily.
+        if not self._history:
+            return float(self._problem.n_classes <= _FEW_CLASSES)
+        last = self._history[-1]
+        far = last.dual < _NEAR * last.primal or self._problem.free_intercept
+        # Many rows without entries all answer alike: a tenth of such rows took no end.
+        alike = np.mean(row_entries(self._problem.X) == 0) > _MOST_EMPTY
+        return 1.0 if far or alike else _LONGEST_STEP
 
     def _scan(self, last: bool) -> Scan | None:
         """Return the certificate of the present weights; None if there was no time for it.
@@ -325,29 +347,32 @@ class ActiveSetSolver(RowStart):
         """
         began = time.monotonic()
         self._workspace.set_time_limit(self._seconds_to_overtime())
-        capacity, idle = (1, np.inf) if last else (self._found_per_scan(), self._stopping.idle)
-        scan = self._workspace.scan(capacity, idle, self._exact)
+        idle = np.inf if last else self._stopping.idle
+        found = (1, len(self._problem.y)) if last else self._found_per_scan()
+        scan = self._workspace.scan(*found, idle, self._exact)
         if scan.complete and not self._exact and self._is_blurred(scan):
             self._exact = True  # further scans will not see more without it
-            again = self._workspace.scan(capacity, idle, True)
+            again = self._workspace.scan(*found, idle, True)
             scan = again if again.complete else scan
+        self._exact = self._exact or self._will_be_blurred(scan)
         self._scans += 1
         self._found = scan.found
         self._scan_seconds = time.monotonic() - began
         return scan if scan.complete else None
 
-    def _found_per_scan(self) -> int:
-        early = self._scans < 2 and not self._dense
-        wanted = _FOUND_AT_FIRST if early else _FOUND_PER_SCAN
+    def _found_per_scan(self) -> tuple[int, int]:
+        """Return how many violators a sample gets at most, and how many pairs there may be."""
+        problem, n = self._problem, len(self._problem.y)
         # With a small box a sample needs many classes to reach its margin: about 1 / (C k). And
         # where hardly any sample has violators left, these have many: 7 scans, not 12 (C = 10).
-        few_have = self._found is not None and self._found <= len(self._problem.y) // 8
-        needed = self._problem.n_classes if few_have else self._classes_needed
-        wanted = max(wanted, min(needed, 8 * _FOUND_PER_SCAN))
-        staying = self._workspace.active_pairs // (2 * len(self._problem.y))
-        affordable = _PAIR_BYTES // max(4, pair_bytes(self._problem.X)) - staying
-        wanted = min(wanted, max(_FOUND_AT_LEAST, affordable))
-        return min(wanted, self._problem.n_classes - 1)
+        few_have = self._found is not None and self._found <= n // 8
+        needed = problem.n_classes if few_have else self._classes_needed
+        early = self._scans < 2 and not self._dense
+        usual = _FOUND_AT_FIRST if early else _FOUND_PER_SCAN
+        wanted = min(max(usual, needed), _MOST_FOUND, problem.n_classes - 1)
+        lists = max(_FOUND_AT_LEAST, _FOUND_BYTES // (8 * n))
+        affordable = _PAIR_BYTES * n // max(4, pair_bytes(problem.X))
+        return min(wanted, lists), max(4 * _FOUND_AT_LEAST * n, affordable)
 
     def _is_blurred(self, scan: Scan) -> bool:
         """Say whether single precision hides a good part of the gap that is left."""
@@ -357,6 +382,12 @@ class ActiveSetSolver(RowStart):
         exact = replace(scan, primal=scan.primal - scan.rounding)  # as good as it can be
         useful = not by_gap or self._stopping.reached(exact)
         return bool(scan.rounding > (_BLURRED if useful else _MOSTLY_BLURRED) * gap)
+
+    def _will_be_blurred(self, scan: Scan) -> bool:
+        """Say whether the next scan may be the last, and would need double precision for that."""
+        near = scan.dual > _NEAR * scan.primal
+        wanted = 2 * self._stopping.floor(scan)
+        return bool(self._stopping.by_gap and near and scan.rounding > _BLURRED * wanted)
 
     def _write_checkpoint(self, phase: Phase) -> None:
         workspace, best = self._workspace, self._best_so_far
@@ -382,7 +413,7 @@ class ActiveSetSolver(RowStart):
         common = {"found": None} | found.common  # which earlier versions did not keep
         workspace.resume(common["position"], found)
         self._history = unpacked(found.part("history")["rows"])
-        self._plan = Plan(**common["plan"])
+        self._plan = Plan(common["plan"]["batch"], common["plan"]["coupling"])
         for name, own in _KEPT.items():
             setattr(self, f"_{own}", common[name])
         self._began = time.monotonic() - common["seconds"]
@@ -399,15 +430,3 @@ class ActiveSetSolver(RowStart):
     def _layout_seconds(self, pairs: int) -> float:
         touched = pairs * (pair_bytes(self._problem.X) // 4) / len(self._problem.y)
         return float(touched * _LAYOUT_SECONDS / self._threads)
-
-
-def _classes_needed(problem: Problem, bias: float) -> int:
-    """Return how many classes a typical sample needs: its alphas, at most the box, sum to 1/k.
-
-    1 is what is asked, or the mean cost. Where the sum is bounded, one class can take it all.
-    """
-    if not problem.facts.separable:
-        return 1
-    squares = sum_of_squares(problem.X) / problem.X.shape[0] + bias**2
-    mean = 1.0 if problem.costs is None else float(problem.costs.total.mean()) / problem.n_classes
-    return int(min(1e9, 2.0 * mean / max(1e-9, squares * float(np.median(problem.box)))))

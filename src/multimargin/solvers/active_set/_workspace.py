@@ -86,8 +86,8 @@ class LocalWorkspace:
         )
         self.nearest_centroids = self._engine.start_from_centroids
         self.run_pass = self._engine.run_pass
-        # Remember alpha; go on in its direction since, and return what that and the passes gained.
-        self.mark, self.extrapolate = self._engine.mark, self._engine.extrapolate
+        self.focus = self._engine.focus  # passes over the samples with most of the gap
+        self.half_norm = 0.0  # of the weights, at the last scan
         self.set_time_limit = self._engine.set_time_limit  # of steps, in seconds; negative: none
         # Makes the weights anew from alpha: rounding drift cannot hide in a certificate.
         self.recompute = self._engine.recompute
@@ -114,12 +114,14 @@ class LocalWorkspace:
     def arrange(self) -> None:
         """Get ready for passes over the present active set: nothing to do."""
 
-    def scan(self, capacity: int, idle: float, exact: bool = False) -> Scan:
+    def scan(self, capacity: int, most: int, idle: float, exact: bool = False) -> Scan:
         """Return the certificate at the present weights; keep violators for `merge_found`.
 
-        ``exact``: scores in double precision, for about twice the time.
+        These are the ``capacity`` worst of a sample, or fewer so that all together are not more
+        than ``most`` with the pairs that stay. ``exact``: losses by scores in double precision.
         """
-        found = self._engine.scan(capacity, idle, exact)
+        found = self._engine.scan(capacity, most, idle, exact)
+        self.half_norm = found.half_norm
         return Scan(
             found.primal, found.dual, found.violation, found.rounding, found.found, found.complete
         )

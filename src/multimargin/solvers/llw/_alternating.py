@@ -25,8 +25,6 @@ from multimargin.solvers.llw._solver import LlwSolver
 
 
 class AlternatingSolver(LlwSolver):
-    """One run by alternation."""
-
     name = "alternating"
     takes_reductions = True
     recalls_dropped = False  # whether dropped variables take part again after every certificate
@@ -157,7 +155,6 @@ class AlternatingSolver(LlwSolver):
         }
 
     def _kept_vectors(self) -> dict[str, NDArray[Any]]:
-        """Return the parts of the state that are the same on all ranks."""
         return {"mean": self._engine.mean(), **self._kept_history()}
 
     def _kept_rows(self) -> dict[str, NDArray[Any]]:

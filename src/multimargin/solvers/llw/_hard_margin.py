@@ -122,7 +122,6 @@ class HardMargin:
         self.memory = (2 * passes, now)
 
     def _least_norm(self, p: NDArray[Any]) -> float:
-        """Return a lower bound for the norm of any solution."""
         problem, share = self._problem, self._share
         bundles = [p] if share is None else list(share.split(p).values())
 

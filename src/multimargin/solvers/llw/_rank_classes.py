@@ -58,7 +58,6 @@ class Share:
         self._samples = np.arange(problem.X.shape[0], dtype=np.int32)
 
     def _total(self, parts: Array) -> Array:
-        """Return the sum of all ranks' rows, one per bundle."""
         numbered = dict(zip(self.numbers, parts, strict=True))
         return sum_parts(self._comm, numbered, parts.shape[1], np.float64)
 
@@ -69,13 +68,11 @@ class Share:
         return sums
 
     def _everywhere(self, rows: Sequence[tuple[float, ...]], columns: int) -> Array:
-        """Return the rows of all bundles in their order."""
         mine = np.array(rows, dtype=np.float64).reshape(-1, columns)
         # Ranks hold neighbouring bundles, in the order of the ranks.
         return np.concatenate([part for (part,) in self._comm.allgather([mine])])
 
     def recompute(self) -> None:
-        """Make the weights of all classes anew from their dual variables."""
         self.engine.recompute_from(self._total(self._alpha_sums(self._samples)))
         self.engine.centre(self._weight_sums())
 
@@ -86,7 +83,6 @@ class Share:
         return self._total(sums)
 
     def look(self) -> Certificate:
-        """Return the certificate at the present weights."""
         reports = self.engine.certify_bundles(self._weight_sums())
         rows = self._everywhere([_row(report) for report in reports], 6)
         half_norm, loss, alpha = (_in_order(rows[:, k]) for k in range(3))
@@ -131,7 +127,6 @@ class Share:
         return np.hstack([none, *(bundles[number] for number in self.numbers)])
 
     def add_up(self, bundles: list[Array], length: int) -> Array:
-        """Return the sum of all ranks' vectors, one per bundle."""
         return self._total(np.array(bundles, dtype=np.float64).reshape(-1, length))
 
     def assign(self, alpha: NDArray[Any]) -> None:
@@ -140,7 +135,6 @@ class Share:
         self.recompute()
 
     def save(self) -> dict[int, dict[str, NDArray[Any]]]:
-        """Return each bundle's state between two epochs."""
         parts = {number: self._empty_state(k) for k, number in enumerate(self.numbers)}
         for k, state in enumerate(parts.values()):
             self.engine.save(k, **state)

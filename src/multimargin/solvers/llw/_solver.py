@@ -64,7 +64,6 @@ class LlwSolver(BaseSolver):
         return ended_by
 
     def _objectives(self, seen: Any) -> tuple[float, float]:
-        """Return bounds of primal and dual."""
         # The norm is of rounded weights, the dual variables stand for exact ones.
         norm_error = 2 * float(np.finfo(self._problem.X.dtype).eps) * seen.half_norm
         dual = seen.alpha - seen.half_norm - norm_error

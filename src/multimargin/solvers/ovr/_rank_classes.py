@@ -45,7 +45,6 @@ class Lines:
         self.at_precision = columns[5]  # whether rounding kept a class from its tolerance
 
     def of_group(self, group: int) -> range:
-        """Return this rank's lines of a group."""
         lines, size = self.groups[group], self._comm.size
         # Ranks take turns in having one line more than others.
         slot = (self._comm.rank - group * (len(lines) % size)) % size
@@ -56,7 +55,6 @@ class Lines:
         return range(line * self._lanes, min(self._problem.weight_rows, (line + 1) * self._lanes))
 
     def untouched(self) -> NDArray[np.bool_]:
-        """Return which of the classes held were never solved."""
         untouched: NDArray[np.bool_] = self.round_of[self.classes // self._lanes] == 0
         return untouched
 
@@ -66,7 +64,6 @@ class Lines:
             yield begin * self._lanes, min(self._problem.weight_rows, end * self._lanes)
 
     def column_of(self, label: int) -> int:
-        """Return the column of a class's alpha among those held."""
         return int(np.searchsorted(self.classes, label))
 
     def solved(self, begin: int, end: int, number: int) -> None:
@@ -100,7 +97,6 @@ class Lines:
         return next((k for k in range(group) if not done[k]), group)
 
     def weights(self) -> Weights:
-        """Return the weights of the classes held."""
         features = self._problem.X.shape[1]
         parts = [
             csr_weights(self._engine.weights(*r), features) for r in self.stretches(self._held)
@@ -111,7 +107,6 @@ class Lines:
         return Weights(stacked.coef, stacked.constant, self.classes)
 
     def save(self, alpha: NDArray[Any] | None) -> dict[str, dict[str, NDArray[Any]]]:
-        """Return each line's state, where there is any."""
         parts = {}
         for line in self._held:
             here = self._range(line)
@@ -129,7 +124,6 @@ class Lines:
         return parts
 
     def load(self, found: Checkpoint, alpha: NDArray[Any] | None) -> None:
-        """Take over the state of a checkpoint, and all ranks' reports."""
         known = set(found.names)
         for line in self._held:
             if f"line-{line}" not in known:

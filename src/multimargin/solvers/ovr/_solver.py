@@ -32,8 +32,6 @@ _PASSES, _CERTIFICATES, _LAST_PASSES = 0, 1, 2
 
 
 class OvrSolver(RowStart):
-    """One run of all binary problems."""
-
     name = "ovr"
     engine = "lines"
     depends_on_bundles = False
@@ -137,8 +135,7 @@ class OvrSolver(RowStart):
             complete = self._solve_group(group, target, most, alpha)
             classes = self._lines.exchange(group)
             passes = self._passes_before + int(self._lines.passes[classes].max())
-            if passes > self._passes:
-                self._pass_done(passes - self._passes)
+            self._pass_done(max(0, passes - self._passes), self._work_done(group))
             asked = self._scan_done(
                 sum(self._lines.primal.tolist()),
                 sum(self._lines.dual.tolist()),
@@ -153,6 +150,12 @@ class OvrSolver(RowStart):
             self._group = group + 1
             self._perhaps_checkpoint(alpha)
         return ""
+
+    def _work_done(self, group: int) -> float | None:
+        """Return the share of the work behind after a group; None where few classes are left."""
+        if self._step != _PASSES:
+            return None
+        return (self._target_at + (group + 1) / len(self._lines.groups)) / len(self._targets)
 
     def _solve_group(
         self, group: int, target: float, most: int, alpha: NDArray[Any] | None

@@ -1,6 +1,6 @@
 """Speed of the data reader next to scikit-learn's, on one file in one run.
 
-Run as ``python -m benchmarks.svmlight_reader [FILE]``. Without FILE, a seeded
+Run as ``python -m benchmarks.bars.svmlight_reader [FILE]``. Without FILE, a seeded
 file of about 50 MB is made in a temporary folder.
 """
 

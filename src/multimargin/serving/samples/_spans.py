@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Container, Iterator
 from typing import Any
 
-from multimargin.serving._schema import MOST_SPANS
+from multimargin.serving._schema import MOST_SPANS, MOST_UNKNOWN
 
 _BLANKS = re.compile(r"\s\s+")
 
@@ -36,6 +37,14 @@ class Spans:
             if spans is not None and len(spans) < MOST_SPANS and begin < end:
                 spans.append((origin[begin], origin[end - 1] + 1))
         return found
+
+    def unknown(self, text: str, known: Container[str]) -> list[str]:
+        """Return words of the text that are not known; none where features are no single words."""
+        if self._pieces != self._words or self._shortest > 1:
+            return []
+        words = dict.fromkeys(self._token.findall(self._preprocess(text)))
+        unknown = (word for word in words if word not in known and word not in self._stop_words)
+        return list(itertools.islice(unknown, MOST_UNKNOWN))
 
     def _aligned(self, text: str) -> tuple[str, range | list[int]]:
         """Return the text as the vectorizer reads it, and the origin of each character."""

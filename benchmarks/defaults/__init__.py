@@ -1,0 +1,1 @@
+"""The study that the defaults come from: ``python -m benchmarks.defaults``."""

@@ -1,0 +1,1 @@
+"""What each command takes: texts, examples and types. Nothing here imports what computes."""

@@ -1,0 +1,38 @@
+"""What ``multimargin predict`` takes."""
+
+from __future__ import annotations
+
+from multimargin.cli.support import _arguments as arguments
+
+_TEXT = f"""
+predict: predict labels
+
+Write the predicted label of each sample of DATA: one on each line; or, if the name of OUT ends in
+.csv, .tsv, .jsonl or .parquet, a table: the columns of DATA, then label, score and margin, which is
+the best score less the second. The labels in DATA are not used. LIBSVM text wants one: write 0.
+
+{arguments.MODEL_AND_DATA}
+-o --output OUT  the file to write; - is stdout
+--top-k K        write the K best labels with their scores, 'label:score label:score ...' (with
+                 tabs between them if labels have spaces); in tables label_1, score_1, label_2, ...
+--keep COLUMNS   of DATA in a table: all, none, or some, such as id,title (default: all). One that
+                 is called label, score or margin is kept as input_label, ...
+{arguments.THREADS}
+{arguments.TABLES}
+
+examples:
+  multimargin predict model new.csv -o labels.csv --keep id,title
+  multimargin predict model test.svm -o - --top-k 3
+"""
+
+
+def _kept(text: str) -> str | tuple[str, ...]:
+    return text if text == "all" else () if text == "none" else arguments.names(text)
+
+
+predict = arguments.Command(
+    _TEXT,
+    work="multimargin.cli._predict:predict",
+    together=True,
+    options={"output": {"required": True}, "keep": _kept, **arguments.TABLE_KINDS},
+)
