@@ -66,7 +66,8 @@ def test_without_a_terminal_the_model_is_discarded(hard):
     [
         ["--formulation", "ww"],
         ["--formulation", "cs"],
-        ["--formulation", "ovr"],
+        # Newton steps would end it by themselves within a second: rounding allows no more.
+        ["--formulation", "ovr", "--solver", "passes"],
         ["--formulation", "llw"],
         ["--formulation", "llw", "--solver", "alternating"],
         ["--keep-dual"],
@@ -88,7 +89,7 @@ def test_the_model_so_far_is_kept(hard, options):
     assert "Ctrl-C ended the training" in err
     assert (hard / "state").exists() == ("--checkpoint" in options)
     # What is claimed is true of what was saved.
-    if options[0] == "--formulation" and len(options) == 2:
+    if options[0] == "--formulation" and "alternating" not in options:
         assert main(["evaluate", "m", "hard.svm", "--certify"]) == 0
 
 
