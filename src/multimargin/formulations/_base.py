@@ -178,8 +178,9 @@ class Formulation(ABC):
 
         D = 0.0
         if (cls.relative or cls.centred) and rest(0.0):
-            # T is not above the number of classes times the box, or its value at 0.
-            far = n_classes * (box if np.isfinite(box) else abs(float(z @ (at(0.0) - a))))
+            # T is not above the number of classes times the box, or its value at 0; twice that,
+            # as rounding may take T itself a little further.
+            far = 2 * n_classes * (box if np.isfinite(box) else abs(float(z @ (at(0.0) - a))))
             D = brentq(rest, -far, far, xtol=1e-15, rtol=1e-15, maxiter=1000)
         solved = np.zeros(n_classes)
         solved[there] = at(D)

@@ -58,7 +58,8 @@ class CrammerSinger(Formulation):
         def rest(t: float) -> float:
             return float(np.maximum(shifted - ratio * t, 0).sum() - min(t, box))
 
-        end = float((shifted / ratio).max())
+        # Twice the largest t that leaves something: by rounding, something may be left at it.
+        end = 2 * float((shifted / ratio).max())
         t = brentq(rest, 0, end, xtol=1e-15, rtol=1e-15) if end > 0 else 0.0
         solved: Array = np.maximum(shifted - ratio * t, 0)
         return solved
@@ -75,7 +76,9 @@ class CrammerSinger(Formulation):
             return float(np.maximum(shifted - t / curvature, 0).sum() - total)
 
         # At the smallest margin nobody has given anything yet; at the largest `end` all have.
-        end = float((shifted * curvature).max())
-        t = brentq(rest, float(margin.min()) - 1e-9, end, xtol=1e-15, rtol=1e-15)
+        # Rounding may move both a little.
+        start, end = float(margin.min()), float((shifted * curvature).max())
+        slack = 1e-9 * max(1.0, abs(start), abs(end))
+        t = brentq(rest, start - slack, end + slack, xtol=1e-15, rtol=1e-15)
         solved: Array = np.maximum(shifted - t / curvature, 0)
         return solved

@@ -49,7 +49,9 @@ class WestonWatkins(Formulation):
         def rest(s: float) -> float:
             return float(np.clip(shifted - ratio * s, 0, box).sum() - s)
 
-        s = brentq(rest, 0, len(margin) * box, xtol=1e-15, rtol=1e-15) if rest(0) > 0 else 0.0
+        # Twice the largest sum there is: by rounding, `rest` may be above 0 at that sum itself.
+        far = 2 * len(margin) * box
+        s = brentq(rest, 0, far, xtol=1e-15, rtol=1e-15) if rest(0) > 0 else 0.0
         solved: Array = np.clip(shifted - ratio * s, 0, box)
         return solved
 
