@@ -157,6 +157,10 @@ void Engine<T, I>::replace_pairs(std::vector<std::int64_t> slot_begin,
                                  std::vector<std::int32_t> cls, std::vector<T> alpha) {
   active_.assign(std::move(slot_begin), std::move(cls), std::move(alpha), samples_.costs, team_);
   visits_.reset(static_cast<std::size_t>(X_.rows));
+  const std::vector<std::int64_t>& begin = active_.slot_begin();
+  for (std::int64_t i = 0; i < X_.rows; ++i)
+    if (!(norm2_[i] > 0) || begin[i + 1] - begin[i] < 2)
+      visits_.leave_out(static_cast<std::int32_t>(i));
   scanned_ = false;
   balanced_.reset();
   active_.lay_out(rows_.numbered(team_), n_classes_, team_);
@@ -301,18 +305,13 @@ PassReport Engine<T, I>::run_pass(const VisitRule<T>& rule, double reach) {
   const bool settle = holds_ && reach > 0;
   balanced_.reset();
   if (settle && heights_) settle_intercept(rule, reach);
-  std::vector<std::int32_t> due;
-  visits_.due(rule.everything, Random(seed_, passes_++), due);
-  const std::vector<std::int64_t>& begin = active_.slot_begin();
-  const auto cannot_move = [&](std::int32_t i) {
-    return !(norm2_[i] > 0) || begin[i + 1] - begin[i] < 2;
-  };
-  due.erase(std::remove_if(due.begin(), due.end(), cannot_move), due.end());
   const WorkView<T> v = view();
   Pass<T> pass(solver_, n_classes_, active_.widest());
+  const Random random(seed_, passes_++);
   PassReport report = rule.batch > 1
-                          ? pass.together(v, due, visits_, rule, team_, shared_classes_, stop_)
-                          : pass.alone(v, due, visits_, rule, [this] { return stop_(); });
+                          ? pass.together(v, visits_, rule, random, team_, batches_, stop_)
+                          : pass.alone(v, visits_.due(rule.everything, random), visits_, rule,
+                                       [this] { return stop_(); });
   if (settle) report.gap += intercept_gap();
   heights_ = heights_ || (rule.everything && report.complete);
   pass_gap_ = report.gap;

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "active_set/active_set.hpp"
+#include "active_set/batches.hpp"
 #include "active_set/centroids.hpp"
 #include "active_set/focus.hpp"
 #include "active_set/passes.hpp"
-#include "active_set/shared_classes.hpp"
 #include "common/clock.hpp"
 #include "common/csr.hpp"
 #include "common/reports.hpp"
@@ -159,7 +159,7 @@ class Engine {
   ActiveSet<T> active_;
   bool heights_ = false;  // whether all samples were visited since the last assign()
   Visits visits_;
-  SharedClasses<T> shared_classes_;
+  Batches<T> batches_;
 
   OrderedRows<T, I> rows_;  // the active set and scans know features by their numbers there
 

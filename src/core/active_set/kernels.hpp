@@ -71,32 +71,36 @@ struct VisitRule {
   T spare = T(-1);
 };
 
-// One batch of a pass: its samples are solved at the same weights.
+// One batch of a pass, whose samples are solved at the same weights, and a member's share of it.
 template <class T>
 struct BatchView {
-  const std::int32_t* sample;   // samples of the pass, in order
+  const std::int32_t* sample;   // samples of the pass, batch by batch
   const std::int64_t* slot_at;  // where a sample's slots begin in touch
-  const T* touch;               // per slot of the pass, see SharedClasses
-  std::int64_t begin, end;      // the batch within the pass
-  T* step;                      // per slot of the batch: coefficient of x_i still to be added
-  T* gap;                       // [n] by sample
-  T* violation;                 // [n] by sample
-  T* work;                      // scratch of the calling thread
+  std::int64_t first_slot;      // of the batch
+  // Per slot of the pass: sum of |x_j| over the batch's samples j that touch its class; negative if
+  // there are others than the sample itself.
+  const T* touch;
+  const std::int32_t* turn;  // the member's samples: their indices in the pass
+  std::int64_t turns;
+  const SharedSlot* shared;  // all shared slots of the member's classes, in the order of samples
+  std::int64_t shared_slots;
+  T* step;       // per slot of the batch: coefficient of x_i still to be added
+  T* gap;        // of each sample of the pass
+  T* violation;  // of each sample of the pass
+  T* work;       // scratch of the calling thread
 
-  T* steps_of(std::int64_t k) const { return step + (slot_at[k] - slot_at[begin]); }
+  T* steps_of(std::int64_t k) const { return step + (slot_at[k] - first_slot); }
 };
 
 template <class T>
 struct SolverKernels {
   bool separable;  // every variable has its own bounds
-  // Samples begin + member, begin + member + members, ... of the batch: scores and exact
-  // block solves at fixed weights. Writes alpha, the weights of classes that no other sample
-  // of the batch touches (nobody else reads those), and the steps of the shared classes.
-  void (*solve_batch)(const WorkView<T>&, const BatchView<T>&, const VisitRule<T>&, int member,
-                      int members);
-  // Adds the steps of shared classes that `member` of `members` owns, in sample order.
-  void (*apply_batch)(const WorkView<T>&, const BatchView<T>&, const SharedSlot* shared,
-                      std::int64_t count, int member, int members);
+  // The member's samples: scores and exact block solves at fixed weights. Writes alpha, the weights
+  // of classes that no other sample of the batch touches (nobody else reads those), and the steps
+  // of the shared classes.
+  void (*solve_batch)(const WorkView<T>&, const BatchView<T>&, const VisitRule<T>&);
+  // Adds the steps of the member's shared classes.
+  void (*apply_batch)(const WorkView<T>&, const BatchView<T>&);
   // Visits samples one after the other, weights included. gap and violation: [n] by sample.
   void (*visit_samples)(const WorkView<T>&, const std::int32_t* samples, std::int64_t count,
                         const VisitRule<T>&, T* gap, T* violation, T* work);
@@ -126,9 +130,5 @@ struct SolverKernels {
 // For positions or, if rows are dense, for weights of all features in order.
 template <class T>
 SolverKernels<T> solver_kernels(Formulation formulation, Isa isa, bool dense = false);
-
-// Threads own classes in runs of this many, so that no two share a cache line of
-// per-class arrays.
-constexpr std::int32_t kOwnedRun = 16;
 
 }  // namespace multimargin

@@ -209,12 +209,12 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
 }
 
 template <class F, template <class> class V, class T>
-void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>& rule, int member,
-                 int members) {
-  for (std::int64_t k = b.begin + member; k < b.end; k += members) {
+void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>& rule) {
+  for (std::int64_t e = 0; e < b.turns; ++e) {
+    const std::int32_t k = b.turn[e];
     const std::int64_t i = b.sample[k];
-    if (k + 2 * members < b.end) V<T>::prefetch_slots(v, b.sample[k + 2 * members]);
-    if (k + members < b.end) V<T>::prefetch(v, b.sample[k + members]);
+    if (e + 2 < b.turns) V<T>::prefetch_slots(v, b.sample[b.turn[e + 2]]);
+    if (e + 1 < b.turns) V<T>::prefetch(v, b.sample[b.turn[e + 1]]);
     const V<T> s(v, i);
     const T* touch = b.touch + b.slot_at[k];
     T* step = b.steps_of(k);
@@ -222,25 +222,17 @@ void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>
     if (solve_slots<F, V, T>(v, i, touch, rule, step, b.work, &report))
       for (std::int32_t slot = 0; slot < s.slots; ++slot)
         if (step[slot] != 0 && touch[slot] > 0) s.add(v, slot, step[slot]);
-    b.gap[i] = report.gap;
-    b.violation[i] = report.violation;
+    b.gap[k] = report.gap;
+    b.violation[k] = report.violation;
   }
 }
 
-inline bool owns(std::int32_t c, int member, int members) {
-  return members == 1 || (c / kOwnedRun) % members == member;
-}
-
 template <template <class> class V, class T>
-void apply_batch(const WorkView<T>& v, const BatchView<T>& b, const SharedSlot* shared,
-                 std::int64_t count, int member, int members) {
-  for (std::int64_t e = 0; e < count; ++e) {
-    const std::int64_t k = shared[e].k;
-    const std::int32_t slot = shared[e].slot;
-    const T step = b.steps_of(k)[slot];
-    if (step == 0) continue;
-    const V<T> s(v, b.sample[k]);
-    if (owns(s.cls[slot], member, members)) s.add(v, slot, step);
+void apply_batch(const WorkView<T>& v, const BatchView<T>& b) {
+  for (std::int64_t e = 0; e < b.shared_slots; ++e) {
+    const SharedSlot& slot = b.shared[e];
+    const T step = b.steps_of(slot.k)[slot.slot];
+    if (step != 0) V<T>(v, b.sample[slot.k]).add(v, slot.slot, step);
   }
 }
 

@@ -169,11 +169,8 @@ void Meeting<T, I>::leave(BundleState<T>& a, BundleState<T>& b) {
 
 template <class T, class I>
 template <class Visit>
-PassReport Meeting<T, I>::run(BundleState<T>& a, BundleState<T>& b, bool everything,
-                              std::uint64_t seed, const Visit& visit) {
-  std::vector<std::int32_t> due;
-  visits_.due(everything, Random(seed), due);
-  const PassReport report = visit(enter(a, b), due);
+PassReport Meeting<T, I>::run(BundleState<T>& a, BundleState<T>& b, const Visit& visit) {
+  const PassReport report = visit(enter(a, b));
   leave(a, b);
   return report;
 }
@@ -183,18 +180,18 @@ PassReport Meeting<T, I>::alone(BundleState<T>& a, BundleState<T>& b, const Visi
                                 std::uint64_t seed, const SolverKernels<T>& kernels,
                                 const std::function<bool()>& stop) {
   Pass<T> pass(kernels, classes_[0] + classes_[1], slots_.widest);
-  return run(a, b, rule.everything, seed, [&](const WorkView<T>& view, const auto& due) {
-    return pass.alone(view, due, visits_, rule, stop);
+  return run(a, b, [&](const WorkView<T>& view) {
+    return pass.alone(view, visits_.due(rule.everything, Random(seed)), visits_, rule, stop);
   });
 }
 
 template <class T, class I>
 PassReport Meeting<T, I>::together(BundleState<T>& a, BundleState<T>& b, const VisitRule<T>& rule,
                                    std::uint64_t seed, const SolverKernels<T>& kernels, Team& team,
-                                   SharedClasses<T>& shared_classes, Periodically& stop) {
+                                   Batches<T>& batches, Periodically& stop) {
   Pass<T> pass(kernels, classes_[0] + classes_[1], slots_.widest);
-  return run(a, b, rule.everything, seed, [&](const WorkView<T>& view, const auto& due) {
-    return pass.together(view, due, visits_, rule, team, shared_classes, stop);
+  return run(a, b, [&](const WorkView<T>& view) {
+    return pass.together(view, visits_, rule, Random(seed), team, batches, stop);
   });
 }
 

@@ -50,7 +50,7 @@ class Meeting {
                    const std::function<bool()>& stop);
   PassReport together(BundleState<T>& a, BundleState<T>& b, const VisitRule<T>& rule,
                       std::uint64_t seed, const SolverKernels<T>& kernels, Team& team,
-                      SharedClasses<T>& shared_classes, Periodically& stop);
+                      Batches<T>& batches, Periodically& stop);
 
   // Dual variables that stay here and are not zero: which of the bundle's pairs, and their values.
   void collect(int side, std::vector<std::int64_t>& pair, std::vector<T>& value) const;
@@ -87,10 +87,9 @@ class Meeting {
   // Before and after a pass: between the bundle states and this meeting's own arrays.
   WorkView<T> enter(BundleState<T>& a, BundleState<T>& b);
   void leave(BundleState<T>& a, BundleState<T>& b);
-  // visit(view, samples that are due) does the work.
+  // visit(view) does the work.
   template <class Visit>
-  PassReport run(BundleState<T>& a, BundleState<T>& b, bool everything, std::uint64_t seed,
-                 const Visit& visit);
+  PassReport run(BundleState<T>& a, BundleState<T>& b, const Visit& visit);
   std::int32_t first_class(int side) const { return side == 0 ? 0 : classes_[0]; }
   int side_of(std::int32_t cls) const { return cls < classes_[0] ? 0 : 1; }
   // Whether the variable of a slot is in the state of its class's bundle.

@@ -121,7 +121,7 @@ std::vector<PassReport> RankWorkspace<T, I>::run_meetings(const std::vector<Pair
     for (std::size_t k = 0; k < meetings.size(); ++k) {
       const Pairing& p = meetings[k];
       reports[k] = meeting(p).together(bundle_state(p.first), bundle_state(p.second), rule,
-                                       seed_of(p), kernels_, team_, shared_classes_, stop_);
+                                       seed_of(p), kernels_, team_, batches_, stop_);
     }
     return reports;
   }

@@ -117,7 +117,7 @@ class RankWorkspace {
   Isa isa_;
   Team team_;
   Periodically stop_;
-  SharedClasses<T> shared_classes_;
+  Batches<T> batches_;
   std::map<std::int32_t, Bundle<T, I>> owned_;
   std::map<std::int32_t, BundleScan<T>> found_;
   std::map<std::int32_t, BundleState<T>> bundle_states_;
