@@ -3,7 +3,7 @@
 Run as ``python -m benchmarks.scaling --threads 1,2,4,8,16``. It takes the data that are part of
 the package, so it runs wherever multimargin does; with ``--ranks`` wherever ``mpiexec`` is, too.
 For Lee-Lin-Wahba take fewer classes, and the same passes for all:
-``--ranks 1,2,4,8,16 --formulation llw --dataset hierarchical-1000 --C 100 --max-iter 20``.
+``--ranks 1,2,4,8,16 --apart --formulation llw --dataset hierarchical-1000 --C 100 --max-iter 20``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.common.command_line import (
     write_json,
 )
 from benchmarks.common.data import DMOZ, GENERATED, GENERATED_SMALL, LSHTC, WORDNET
-from benchmarks.common.ranks import MPIEXEC
+from benchmarks.common.ranks import MPIEXEC, POOL
 from benchmarks.common.run import Job, Runs, measure_in_turns
 from benchmarks.peers import Task
 
@@ -54,14 +54,26 @@ def _parse() -> argparse.Namespace:
         "--ranks",
         type=_counts,
         metavar="N,N,...",
-        help="numbers of ranks of one thread each, on this machine",
+        help="numbers of ranks, on this machine: those of a host solve as one",
+    )
+    parser.add_argument(
+        "--rank-threads",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="threads of each rank, with --ranks (default 1)",
+    )
+    parser.add_argument(
+        "--apart",
+        action="store_true",
+        help="with --ranks: as if each had a host of its own, but messages cost next to nothing",
     )
     parser.add_argument(
         "--bundles",
         type=positive,
         metavar="N",
         help="of classes, with --ranks: the same for all, so that all do the same and give the "
-        "same bits (default: two for each rank, as users get them)",
+        "same bits (default: as users get them, with --apart two for each rank)",
     )
     parser.add_argument(
         "--mpiexec",
@@ -99,8 +111,8 @@ def _parse() -> argparse.Namespace:
     )
     add_json(parser)
     args = parser.parse_args()
-    if args.ranks is None and (args.bundles or args.mpiexec):
-        parser.error("--bundles and --mpiexec are for --ranks")
+    if args.ranks is None and (args.bundles or args.mpiexec or args.apart):
+        parser.error("--bundles, --mpiexec and --apart are for --ranks")
     return args
 
 
@@ -171,13 +183,16 @@ def _jobs(args: argparse.Namespace) -> dict[str, Job]:
 
     if args.ranks is None:
         return {str(n): job(n) for n in args.threads}
-    solver = {"solver": "extrapolated"} if args.formulation == "llw" and not args.solver else {}
+    solver = {}
+    if args.formulation == "llw" and not args.solver and (args.apart or args.bundles):
+        solver = {"solver": "extrapolated"}
     options |= {} if args.max_iter is None else solver
 
     def divided(ranks: int) -> Job:
-        return job(1, ranks, n_bundles=args.bundles or 2 * ranks, **solver)
+        bundles = args.bundles or (2 * ranks if args.apart else None)
+        return job(args.rank_threads, ranks, n_bundles=bundles, **solver)
 
-    return {"plain": job(1)} | {str(n): divided(n) for n in args.ranks}
+    return {"plain": job(args.rank_threads)} | {str(n): divided(n) for n in args.ranks}
 
 
 def _warn_of_few_cores(wanted: int) -> None:
@@ -191,6 +206,7 @@ def main() -> int:
     args = _parse()
     if args.mpiexec is not None:
         os.environ[MPIEXEC] = str(args.mpiexec)
+    os.environ[POOL] = str(int(not args.apart))
     about = print_machine()
     _warn_of_few_cores(max(args.ranks or args.threads))
     all_runs = measure_in_turns({n: (job, args.repeats) for n, job in _jobs(args).items()})

@@ -1,9 +1,14 @@
 """Which tests are slow, in which order tests run, and which on one worker (``pytest -n 2``)."""
 
+import os
 import signal
 from collections import Counter
 
 import pytest
+
+# Ranks of one host would solve as one. What they do is tested where they do not, unless a test
+# asks for it (distributed/test_host_pool.py).
+os.environ.setdefault("MULTIMARGIN_POOL", "0")
 
 # Ranks of one test after the other: two such tests at a time would start six processes or more,
 # and have to wait for each other. They wait for much else, so they leave the cores to the rest.

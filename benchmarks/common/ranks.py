@@ -14,6 +14,7 @@ from benchmarks.common.data import ROOT
 from reproduction.measuring._ranks import (
     MPIEXEC,
     ONE_THREAD,
+    POOL,
     command,
     descendants,
     environment,
@@ -25,6 +26,7 @@ from reproduction.measuring._ranks import (
 __all__ = [
     "MPIEXEC",
     "ONE_THREAD",
+    "POOL",
     "Started",
     "command",
     "environment",

@@ -27,9 +27,14 @@ ONE_THREAD = dict.fromkeys(
 """Variables for measured processes: their threads are those they are told to use, and none come in
 through libraries."""
 
-# Open MPI as root, with more ranks than cores, and without libfabric, which is not used on one
-# machine and sleeps for a second at the start. Other launchers ignore all of it.
+POOL = "MULTIMARGIN_POOL"
+"""Variable that lets the ranks of a host solve as one ("1") or each by itself ("0")."""
+
+# Ranks stand for hosts, of which this machine is one. Open MPI as root, with more ranks than cores,
+# and without libfabric, which is not used on one machine and sleeps for a second at the start.
+# Other launchers ignore all of it.
 _VARIABLES = {
+    POOL: "0",
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",

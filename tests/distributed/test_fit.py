@@ -363,14 +363,14 @@ class Host(SerialCommunicator):
 )
 def test_ranks_share_the_processors_of_their_host(processors, n_jobs, threads, monkeypatch):
     own = np.array(processors[0], dtype=np.int64)
-    monkeypatch.setattr("multimargin.parallel._threads._usable_processors", lambda: own)
+    monkeypatch.setattr("multimargin.parallel._threads.usable_processors", lambda: own)
     monkeypatch.setattr("multimargin.parallel._threads.joblib.cpu_count", lambda: 4)
     assert rank_thread_count(n_jobs, Host(processors)) == threads
 
 
 def test_a_container_limit_is_for_all_ranks_in_it(monkeypatch):
     own = np.arange(64)
-    monkeypatch.setattr("multimargin.parallel._threads._usable_processors", lambda: own)
+    monkeypatch.setattr("multimargin.parallel._threads.usable_processors", lambda: own)
     monkeypatch.setattr("multimargin.parallel._threads.joblib.cpu_count", lambda: 8)
     assert rank_thread_count(-1, Host([list(own)] * 4)) == 2
 

@@ -16,13 +16,18 @@ class _Sent:
 
 
 class ThreadCommunicator(Communicator):
-    def __init__(self, rank, size, mail, barrier, host=None):
+    def __init__(self, rank, size, mail, barrier, host=None, firsts=None):
         self.rank, self.size, self.bytes_sent = rank, size, 0
         self._mail, self._barrier, self._host = mail, barrier, host
+        self._firsts = firsts
 
     @property
     def host(self):
         return self if self._host is None else self._host
+
+    @property
+    def first_of_hosts(self):
+        return self._firsts
 
     def send(self, message, to):
         return self._send(message, to, "own")
@@ -74,7 +79,7 @@ class ThreadCommunicator(Communicator):
 
 
 def _communicators(size, hosts=None):
-    """One per rank; with ``hosts``, the host of each rank, also those of the hosts."""
+    """One per rank, with those of its host and of the first ranks; ``hosts`` as of `run_ranks`."""
     mail = {
         (a, b, kind): queue.Queue()
         for a in range(size)
@@ -87,7 +92,14 @@ def _communicators(size, hosts=None):
         ranks = [rank for rank in range(size) if hosts[rank] == host]
         for rank, comm in zip(ranks, _communicators(len(ranks)), strict=True):
             inner[rank] = comm
-    return [ThreadCommunicator(rank, size, mail, barrier, inner[rank]) for rank in range(size)]
+    comms = [ThreadCommunicator(rank, size, mail, barrier, inner[rank]) for rank in range(size)]
+    places = list(hosts or [0] * size)
+    first = [places.index(host) for host in dict.fromkeys(places)]
+    alone = len(first) == size
+    between = comms if alone else _communicators(len(first), list(range(len(first))))
+    for rank, comm in zip(first, between, strict=True):
+        comms[rank]._firsts = comm
+    return comms
 
 
 def run_ranks(size, function, hosts=None):
@@ -108,6 +120,8 @@ def run_ranks(size, function, hosts=None):
             for comm in comms:
                 comm._barrier.abort()
                 comm.host._barrier.abort()
+                if comm.first_of_hosts is not None:
+                    comm.first_of_hosts._barrier.abort()
 
     threads = [threading.Thread(target=work, args=(rank,), daemon=True) for rank in range(size)]
     for thread in threads:

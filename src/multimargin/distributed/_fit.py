@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
 from multimargin.distributed._data_cache import shared
+from multimargin.distributed._host_pool import solve_by_hosts
 from multimargin.distributed._model import DistributedModel
 from multimargin.distributed._rows import divide_trained
 from multimargin.estimator._fit import CheckpointFolder, Fit, take
@@ -167,7 +168,7 @@ def fit(
     if checkpoint is not None:
         folder = CheckpointFolder(checkpoint, checkpoint_every, spoken)
     watching = [fit.bar()] if spoken else []
-    solved = fit.solve(watching, threads=threads, comm=comm, folder=folder)
+    solved = solve_by_hosts(fit, watching, threads=threads, comm=comm, folder=folder)
     solution = solved.solution
     owned, density = divide_trained(comm, solution.weights, fit.problem, options.sparse_coef)
     take(template, solved, {"classes_": fit.classes, "model_density_": density, **fit.learned})

@@ -37,6 +37,11 @@ class Communicator(ABC):
     def host(self) -> Communicator:
         """The ranks that run on this host."""
 
+    @property
+    @abstractmethod
+    def first_of_hosts(self) -> Communicator | None:
+        """The ranks that are the first of their hosts; None on the others."""
+
     @abstractmethod
     def send(self, message: Message, to: int) -> Sending:
         """Begin to send; the arrays must stay as they are until `Sending.wait` has returned.
@@ -91,6 +96,10 @@ class SerialCommunicator(Communicator):
 
     @property
     def host(self) -> Communicator:
+        return self
+
+    @property
+    def first_of_hosts(self) -> Communicator:
         return self
 
     def send(self, message: Message, to: int) -> Sending:

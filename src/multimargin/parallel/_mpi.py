@@ -106,6 +106,8 @@ class MpiCommunicator(Communicator):
         self._chunk = chunk
         self._inbox: dict[tuple[int, int], deque[_Incoming]] = defaultdict(deque)
         self._host: MpiCommunicator | None = None
+        self._firsts: MpiCommunicator | None = None
+        self._divided = False
         self._process = os.getpid()
 
     @property
@@ -117,6 +119,18 @@ class MpiCommunicator(Communicator):
             self._host._host = self._host
             part.Free()
         return self._host
+
+    @property
+    def first_of_hosts(self) -> MpiCommunicator | None:
+        first = self.host.rank == 0
+        if not self._divided:
+            mpi = _import_mpi()
+            part = self._comm.Split(0 if first else mpi.UNDEFINED, self.rank)
+            self._divided = True
+            if first:
+                self._firsts = MpiCommunicator(part, chunk=self._chunk)
+                part.Free()
+        return self._firsts
 
     def send(self, message: Message, to: int, kind: int = _OWN) -> Sending:
         self._check_rank(to)
@@ -209,7 +223,7 @@ class MpiCommunicator(Communicator):
         """
         if os.getpid() != self._process or _import_mpi().Is_finalized():
             return  # a forked child, which takes no part in MPI; or MPI was finalized already
-        comms = [self] if self._host is None else [self, self._host]
+        comms = [comm for comm in (self, self._host, self._firsts) if comm is not None]
         for comm in comms:
             _wait_for([comm.send([], rank, _BYE) for rank in comm._others()])
         patience = _Patience()
@@ -306,7 +320,8 @@ class _Patience:
     """A wait that reacts quickly at first and then leaves the core to others.
 
     There may be more ranks than cores, so a waiting rank must not keep a core from the rank it
-    waits for: it yields, and after 0.2 ms sleeps for a tenth of the time waited, at most 1 ms.
+    waits for: it yields, and after 0.2 ms sleeps for a tenth of the time waited, at most 1 ms;
+    after 0.1 s for a hundredth of it, at most 10 ms.
     """
 
     def __init__(self) -> None:
@@ -317,7 +332,7 @@ class _Patience:
         if waited < 2e-4 and hasattr(os, "sched_yield"):
             os.sched_yield()
         else:
-            time.sleep(min(waited / 10, 1e-3))
+            time.sleep(max(min(waited / 10, 1e-3), min(waited / 100, 1e-2)))
 
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:

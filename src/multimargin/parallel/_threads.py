@@ -38,7 +38,7 @@ def rank_thread_count(n_jobs: int | None, comm: Communicator) -> int:
     """
     if comm.host.size == 1:
         return thread_count(n_jobs)
-    usable = _usable_processors()
+    usable = usable_processors()
     of_all = np.concatenate([cpus for (cpus,) in comm.host.allgather([usable])])
     if n_jobs is None or n_jobs >= 0:
         return thread_count(n_jobs)
@@ -49,7 +49,8 @@ def rank_thread_count(n_jobs: int | None, comm: Communicator) -> int:
     return min(_MOST_THREADS, max(1, own + n_jobs + 1))
 
 
-def _usable_processors() -> NDArray[np.int64]:
+def usable_processors() -> NDArray[np.int64]:
+    """Return the numbers of the processors that this thread may run on."""
     if hasattr(os, "sched_getaffinity"):
         return np.array(sorted(os.sched_getaffinity(0)), dtype=np.int64)
     return np.arange(os.cpu_count() or 1, dtype=np.int64)
