@@ -11,7 +11,6 @@
 
 #include "active_set/active_set.hpp"
 #include "active_set/batches.hpp"
-#include "active_set/centroids.hpp"
 #include "active_set/focus.hpp"
 #include "active_set/passes.hpp"
 #include "common/clock.hpp"
@@ -22,6 +21,7 @@
 #include "common/team.hpp"
 #include "intercept/free_intercept.hpp"
 #include "intercept/intercept.hpp"
+#include "scans/centroids.hpp"
 #include "scans/class_scan.hpp"
 #include "scans/scan.hpp"
 #include "scans/violators.hpp"

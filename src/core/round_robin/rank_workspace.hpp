@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "active_set/centroids.hpp"
 #include "round_robin/bundle.hpp"
 #include "round_robin/meeting.hpp"
 #include "round_robin/sample_slots.hpp"
+#include "scans/centroids.hpp"
 
 namespace multimargin {
 

@@ -1,4 +1,4 @@
-#include "active_set/centroids.hpp"
+#include "scans/centroids.hpp"
 
 #include <algorithm>
 #include <utility>
