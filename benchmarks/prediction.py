@@ -111,7 +111,9 @@ def measure(name: str, args: argparse.Namespace, scratch: Path) -> dict[str, Any
     if args.model is not None:
         model = load_model(args.model)
     else:
-        model = MulticlassSVC("ww", tol=args.tol, random_state=0, n_jobs=-1).fit(data.X, data.y)
+        model = MulticlassSVC("ww", 1.0, tol=args.tol, random_state=0, n_jobs=-1).fit(
+            data.X, data.y
+        )
     files = {"float32": scratch / "a", "float16": scratch / "b", "half": scratch / "c"}
     save_model(model, files["float32"])
     save_model(model, files["float16"], weights="float16")

@@ -17,7 +17,7 @@ from tests.cli.commands import error_line
 def test_train_reports_and_saves(folder, capsys):
     assert main(["train", "train.svm", "m", "--C", "0.5", "--seed", "4", "--threads", "1"]) == 0
     out, err = capsys.readouterr()
-    assert "classes    4" in out
+    assert "classes      4" in out
     assert "read 120 samples with 12 features" in err
     model = load_model("m", verify=True)
     assert model.classes_.tolist() == [3, 5, 7, 9]

@@ -32,7 +32,7 @@ def load(name, n_features):
 def test_gap_and_kkt(name, n_features):
     X, y = load(name, n_features)
     options = {"n_jobs": 2, "warm_start": True, "sparse_coef": True}
-    model = MulticlassSVC("ww", tol=1e-3, random_state=0, **options)
+    model = MulticlassSVC("ww", 1.0, tol=1e-3, random_state=0, **options)
     model.fit(sp.csr_matrix(X), y)
     assert model.converged_
     classes, labels = np.unique(y, return_inverse=True)
@@ -64,7 +64,7 @@ def test_gap_and_kkt(name, n_features):
 def test_float32_agrees_with_float64():
     X, y = load("clinc150", 5555)
     fits = [
-        MulticlassSVC("ww", tol=1e-3, random_state=0).fit(sp.csr_matrix(X, dtype=dtype), y)
+        MulticlassSVC("ww", 1.0, tol=1e-3, random_state=0).fit(sp.csr_matrix(X, dtype=dtype), y)
         for dtype in (np.float32, np.float64)
     ]
     assert fits[0].coef_.dtype == np.float32

@@ -14,10 +14,24 @@ from tests.reference.cs import cs_primal
 from tests.reference.ww import box_of, dense, weights_of, with_intercept
 
 
+@pytest.mark.parametrize(
+    ("formulation", "loss", "C"),
+    [("cs", "hinge", 1), ("ww", "hinge", 0.5), ("ovr", "hinge", 2), ("ovr", "squared_hinge", 1)],
+)
+def test_a_formulation_has_a_penalty_of_its_own(formulation, loss, C):
+    X, y = np.random.default_rng(0).normal(size=(60, 4)), np.arange(60) % 3
+    usual = MulticlassSVC(formulation, loss=loss, random_state=0).fit(X, y)
+    given = MulticlassSVC(formulation, C, loss=loss, random_state=0).fit(X, y)
+    other = MulticlassSVC(formulation, 3 * C, loss=loss, random_state=0).fit(X, y)
+    assert usual.coef_.tobytes() == given.coef_.tobytes() != other.coef_.tobytes()
+    assert usual.certify(X, y).primal == given.certify(X, y).primal
+    assert usual.get_params()["C"] is None
+
+
 def test_defaults():
     assert MulticlassSVC().get_params() == {
         "formulation": "cs",
-        "C": 1.0,
+        "C": None,
         "loss": "hinge",
         "solver": "auto",
         "n_reductions": 10,

@@ -51,7 +51,7 @@ def rows(n=40, d=50, seed=0):
 def test_scores_and_labels_agree(tmp_path, inputs, sparse_coef, formulation, classes):
     X = rows()
     y = np.arange(X.shape[0]) % classes + 10
-    model = MulticlassSVC(formulation, sparse_coef=sparse_coef, random_state=0).fit(X, y)
+    model = MulticlassSVC(formulation, 1.0, sparse_coef=sparse_coef, random_state=0).fit(X, y)
     path = tmp_path / "m.onnx"
     export_onnx(model, path, inputs=inputs)
     label, score = session(path).run(["label", "scores"], fed(X, inputs))

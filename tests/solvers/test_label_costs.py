@@ -113,21 +113,21 @@ def test_single_precision_and_bundles(formulation, form, bundles):
     given, costs = FORMS[form]
     X, y = make_data(dtype=np.float32)
     options = {"label_cost": given, "tol": 1e-4, "random_state": 0, "n_bundles": bundles}
-    check(MulticlassSVC(formulation, **options).fit(X, y), X, y, box_of(y, 1.0), costs, 1e-6)
+    check(MulticlassSVC(formulation, 1.0, **options).fit(X, y), X, y, box_of(y, 1.0), costs, 1e-6)
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_two_classes(formulation):
     X, y = make_data()
     y, costs = (y > 1).astype(int), np.array([[0.0, 0.5], [3.0, 0.0]])
-    model = MulticlassSVC(formulation, label_cost=costs, tol=1e-6, random_state=0).fit(X, y)
+    model = MulticlassSVC(formulation, 1.0, label_cost=costs, tol=1e-6, random_state=0).fit(X, y)
     check(model, X, y, box_of(y, 1.0), costs)
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_costs_of_zero(formulation):
     X, y = make_data()
-    model = MulticlassSVC(formulation, label_cost=0 * ONES, random_state=0).fit(X, y)
+    model = MulticlassSVC(formulation, 1.0, label_cost=0 * ONES, random_state=0).fit(X, y)
     assert not np.any(model.coef_) and model.dual_gap_ == model.primal_objective_ == 0
 
 
@@ -138,8 +138,8 @@ def test_costs_of_zero(formulation):
 @pytest.mark.parametrize("ones", [ONES, sp.csr_matrix((4, 4)), sp.csr_matrix(ONES)])
 def test_ones_are_no_costs(formulation, ones):
     X, y = make_data()
-    plain = MulticlassSVC(formulation, random_state=0).fit(X, y)
-    assert bits(MulticlassSVC(formulation, label_cost=ones, random_state=0).fit(X, y)) == bits(
+    plain = MulticlassSVC(formulation, 1.0, random_state=0).fit(X, y)
+    assert bits(MulticlassSVC(formulation, 1.0, label_cost=ones, random_state=0).fit(X, y)) == bits(
         plain
     )
 
@@ -209,19 +209,19 @@ def test_forms_threads_and_ranks_make_the_same_bits(formulation, cost):
     tree, length = LabelTree(parents, cost), {"distance": 0.5, "depth": None}[cost]
     costs = by_ancestors(parents, range(150), lambda d: d * length if length else 1 - 0.5**d)
     options = {"tol": 1e-3, "random_state": 0, "sparse_coef": False}
-    model = MulticlassSVC(formulation, label_cost=tree, warm_start=True, **options).fit(X, y)
+    model = MulticlassSVC(formulation, 1.0, label_cost=tree, warm_start=True, **options).fit(X, y)
     assert model.converged_ and len(model.history_) > 1
     W, A = weights_of(model), with_intercept(X)
     value = primal(formulation, W, A, y, box_of(y, 1.0), costs)
     assert value <= model.primal_objective_ <= value * (1 + 1e-3)
     assert -1e-9 <= model.certify(X, y).gap <= 1e-3
     for given in (costs, exceptions(costs)):
-        assert bits(MulticlassSVC(formulation, label_cost=given, **options).fit(X, y)) == bits(
+        assert bits(MulticlassSVC(formulation, 1.0, label_cost=given, **options).fit(X, y)) == bits(
             model
         )
-    two = MulticlassSVC(formulation, label_cost=tree, n_jobs=2, **options).fit(X, y)
+    two = MulticlassSVC(formulation, 1.0, label_cost=tree, n_jobs=2, **options).fit(X, y)
     assert bits(two) == bits(model)
-    divided = MulticlassSVC(formulation, label_cost=tree, n_bundles=4, **options)
+    divided = MulticlassSVC(formulation, 1.0, label_cost=tree, n_bundles=4, **options)
     plain = MulticlassSVC(**divided.get_params()).fit(X, y)
     assert plain.primal_objective_ == pytest.approx(model.primal_objective_, rel=2e-3)
     gathered = run_ranks(3, lambda comm: distributed.fit(divided, X, y, comm=comm).gather())
@@ -233,7 +233,7 @@ def test_forms_threads_and_ranks_make_the_same_bits(formulation, cost):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_instruction_set(formulation, isa, dtype):
     X, y, parents = many_classes(n_classes=80, n=240, dtype=dtype)
-    _, problem = MulticlassSVC(formulation, label_cost=LabelTree(parents))._problem(X, y, None)
+    _, problem = MulticlassSVC(formulation, 1.0, label_cost=LabelTree(parents))._problem(X, y, None)
     costs = by_ancestors(parents, range(80), lambda d: d / 2)
     for exact in (False, True):
         solver = ActiveSetSolver(problem, GapStopping(1e-3), Limits(1000), isa=isa)
@@ -251,7 +251,7 @@ def test_violation_of_stopping_is_true(formulation):
     tree = LabelTree(parents)
     costs = by_ancestors(parents, range(80), lambda d: d / 2)
     model = MulticlassSVC(
-        formulation, label_cost=tree, stopping="violation", tol=0.01, random_state=0,
+        formulation, 1.0, label_cost=tree, stopping="violation", tol=0.01, random_state=0,
         warm_start=True,
     ).fit(X, y)  # fmt: skip
     alpha = np.zeros((len(y), 80))
@@ -271,7 +271,9 @@ def test_violation_of_stopping_is_true(formulation):
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_warm_start_from_other_costs(formulation):
     X, y = make_data()
-    model = MulticlassSVC(formulation, tol=1e-6, warm_start=True, random_state=0, max_iter=10**5)
+    model = MulticlassSVC(
+        formulation, 1.0, tol=1e-6, warm_start=True, random_state=0, max_iter=10**5
+    )
     model.fit(X, y).set_params(label_cost=random_costs(), C=5.0).fit(X, y)
     assert model.n_known_samples_ == len(y)
     check(model, X, y, box_of(y, 5.0), random_costs())
@@ -304,7 +306,9 @@ def test_path_and_tune():
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 def test_a_run_goes_on_with_the_same_costs_alone(formulation, tmp_path):
     X, y = make_data(n=60)
-    model = MulticlassSVC(formulation, label_cost=PARENTS, tol=1e-7, max_iter=6, random_state=0)
+    model = MulticlassSVC(
+        formulation, 1.0, label_cost=PARENTS, tol=1e-7, max_iter=6, random_state=0
+    )
     with pytest.warns(ConvergenceWarning):
         distributed.fit(model, X, y, checkpoint=tmp_path, checkpoint_every=0.0)
     model.set_params(max_iter=10**5)

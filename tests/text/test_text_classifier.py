@@ -239,7 +239,7 @@ def test_distributed_fit_of_one_process():
         ({"lowercase": 1}, "lowercase must be True or False"),
         ({"text": "a", "numeric": ["a"]}, "column 'a' is named twice"),
         ({"text": 3}, "text must be the name of a column"),
-        ({"C": -1}, "C must be a positive"),
+        ({"C": -1}, "C must be None or a positive"),
     ],
 )
 def test_wrong_parameters(parameters, message):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from multimargin.cli.support._messages import EXIT_OK, print_json, print_table
+from multimargin.formulations import FORMULATIONS
 from multimargin.inspection import similar_classes
 from multimargin.io._array_file import FORMAT_VERSION, read_arrays
 from multimargin.io._text_table import elided
@@ -25,6 +26,9 @@ def info(args: argparse.Namespace) -> int:
     if (label := vars(args)["class"]) is not None:
         return _describe_class(args, model, label)
     meta, arrays = read_arrays(args.model)
+    formulation = FORMULATIONS.get(str(model.formulation))
+    if model.C is None and formulation is not None:
+        meta["params"]["C"] = formulation.usual_penalty(model.loss)
     result: dict[str, Any] = {
         "model": args.model,
         "bytes": Path(args.model).stat().st_size,

@@ -30,6 +30,7 @@ from multimargin.cli.support._training_data import (
 )
 from multimargin.estimator._options import checked_options
 from multimargin.estimator._svc import MulticlassSVC
+from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import check_writable
 from multimargin.io._interrupts import interrupts_ask
 from multimargin.io._text_table import counted
@@ -185,10 +186,11 @@ def _result(
     sent: list[int],
 ) -> dict[str, Any]:
     known = getattr(model, "n_known_samples_", None) if args.start is not None else None
+    C = FORMULATIONS[args.formulation].penalty(args.C, args.loss)
     return {
         "model": args.model,
         "formulation": args.formulation,
-        "C": args.C if math.isfinite(args.C) else "inf",  # JSON has no infinity
+        "C": C if math.isfinite(C) else "inf",  # JSON has no infinity
         "samples": n_samples,
         "features": int(model.n_features_in_),
         "classes": len(model.classes_),
@@ -211,6 +213,7 @@ def _result(
 def _print(result: dict[str, Any]) -> None:
     rows = {
         "model": result["model"],
+        "formulation": f"{FORMULATIONS[result['formulation']].title}, C = {result['C']:g}",
         "samples": f"{result['samples']:,}",
         "features": f"{result['features']:,}",
         "classes": f"{result['classes']:,}",

@@ -23,7 +23,7 @@ from multimargin.solvers._stopping import STOPPINGS
 
 # NumPy's numbers are given, too, and truth values as numbers.
 _TYPES: dict[str, type] = {
-    **dict.fromkeys(("C", "tol"), float),
+    "tol": float,
     **dict.fromkeys(("n_reductions", "max_iter", "n_bundles", "verbose"), int),
     **dict.fromkeys(("warm_start", "shrinking"), bool),
 }
@@ -34,7 +34,8 @@ class FitOptions:
     """Parameters of one fit, made by `checked_options`.
 
     Named as in `MulticlassSVC`, but for `bias`: the value of the constant feature, 0 for none, and
-    `free_intercept`: whether its weights are not regularised.
+    `free_intercept`: whether its weights are not regularised. `C` is a number also where none is
+    given.
     """
 
     formulation: str
@@ -68,12 +69,13 @@ def checked_options(estimator: Any) -> FitOptions:
         _check_free_intercept(estimator)
     estimator._check_more()
     bias = float(estimator.intercept_scaling) if estimator.fit_intercept else 0.0
-    own = ("bias", "free_intercept")
+    own = ("C", "bias", "free_intercept")
     names = [each.name for each in fields(FitOptions) if each.name not in own]
     given = {name: getattr(estimator, name) for name in names}
     for name, kind in _TYPES.items():
         given[name] = None if given[name] is None else kind(given[name])
-    return FitOptions(bias=bias, free_intercept=_is_free(estimator), **given)
+    C = FORMULATIONS[estimator.formulation].penalty(estimator.C, estimator.loss)
+    return FitOptions(C=C, bias=bias, free_intercept=_is_free(estimator), **given)
 
 
 def _check_formulation(estimator: Any) -> None:
@@ -95,10 +97,11 @@ def _check_formulation(estimator: Any) -> None:
     ok = formulation.label_costs or estimator.label_cost is None
     require(estimator, ok, "label_cost", "None" + where)
     if formulation.hard_margin:
-        require(estimator, is_number(C) and C > 0, "C", "a positive number or infinity")
+        ok = C is None or (is_number(C) and C > 0)
+        require(estimator, ok, "C", "None, a positive number or infinity")
     else:
-        allowed = "a positive finite number" + where
-        require(estimator, is_number(C) and 0 < C < np.inf, "C", allowed)
+        ok = C is None or (is_number(C) and 0 < C < np.inf)
+        require(estimator, ok, "C", "None or a positive finite number" + where)
 
 
 def _check_numbers(estimator: Any) -> None:

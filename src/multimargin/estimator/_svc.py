@@ -58,8 +58,10 @@ class MulticlassSVC(
         max-margin regression, the own class where it scores below 1; "rm", reinforced, "llw" and
         the own class where it scores below the number of the others. All but the models of "ww"
         and "cs" are dense.
-    C : float, default=1.0
-        Penalty of the losses; larger fits the training data more closely. ``numpy.inf``, for
+    C : float or None, default=None
+        Penalty of the losses; larger fits the training data more closely. None is a number that
+        suits the formulation: 0.5 for "ww", 2 for "ovr" (1 with the squared hinge), 1 for "cs" and
+        all others. ``numpy.inf``, for
         "llw" only, is the hard margin: no loss at all, or a ValueError where there is no such
         solution.
     loss : {"hinge", "squared_hinge"}, default="hinge"
@@ -187,7 +189,7 @@ class MulticlassSVC(
     def __init__(
         self,
         formulation: FormulationName = "cs",
-        C: float = 1.0,
+        C: float | None = None,
         *,
         loss: LossName = "hinge",
         solver: SolverName = "auto",

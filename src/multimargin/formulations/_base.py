@@ -96,6 +96,20 @@ class Formulation(ABC):
     def dense_numbers(n_samples: int, n_features: int) -> int:
         """Return how many numbers a fit allocates per class, whether zero or not."""
 
+    @staticmethod
+    def usual_penalty(loss: str) -> float:
+        """Return the C that is used where none is given.
+
+        The fixed one with the least errors in ``python -m benchmarks.defaults``, or 1 for
+        formulations that are not compared there.
+        """
+        return 1.0
+
+    @classmethod
+    def penalty(cls, given: float | None, loss: str) -> float:
+        """Return C: the one that is given, or the usual one of this formulation and loss."""
+        return cls.usual_penalty(loss) if given is None else float(given)
+
     @classmethod
     def weight_rows(cls, n_classes: int) -> int:
         """Return the number of weight vectors: one per class, or one for two classes."""

@@ -34,6 +34,10 @@ class OneVsRest(Formulation):
     hard_margin = False
 
     @staticmethod
+    def usual_penalty(loss: str) -> float:
+        return 2.0 if loss == "hinge" else 1.0
+
+    @staticmethod
     def least_penalty(n_classes: int) -> float:
         return 0.03
 

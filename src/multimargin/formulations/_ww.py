@@ -56,6 +56,10 @@ class WestonWatkins(Formulation):
         return solved
 
     @staticmethod
+    def usual_penalty(loss: str) -> float:
+        return 0.5
+
+    @staticmethod
     def least_penalty(n_classes: int) -> float:
         # Below, every sample needs most classes to reach its margin: fits are slow, and models
         # dense and no better.

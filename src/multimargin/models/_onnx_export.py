@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import atomic_write
 from multimargin.models._arguments import is_whole
 from multimargin.models._coef import ClassRows, LinearModel
@@ -236,7 +237,7 @@ def _outputs(
 def _metadata(model: Any, inputs: str) -> dict[str, str]:
     about: dict[str, Any] = {
         "formulation": model.formulation,
-        "C": repr(float(model.C)),
+        "C": repr(FORMULATIONS[model.formulation].penalty(model.C, model.loss)),
         "n_classes": str(len(model.classes_)),
         "n_features": str(model.n_features_in_),
         "inputs": inputs,

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from multimargin.estimator._svc import MulticlassSVC
+from multimargin.formulations import FORMULATIONS
 from multimargin.models._arguments import whole_number
 from multimargin.selection._grid import checked_penalties, default_penalties
 from multimargin.selection._measure import HeldOut, MeasureName, measure_named
@@ -108,7 +109,7 @@ def point_of(fit: WarmFit, scores: dict[str, Any] | None) -> PathPoint:
     """Return the point of a path that a fit makes."""
     model = fit.model
     return PathPoint(
-        C=float(model.C),
+        C=FORMULATIONS[model.formulation].penalty(model.C, model.loss),
         objective=float(model.primal_objective_),
         dual_objective=float(model.dual_objective_),
         gap=float(model.dual_gap_),

@@ -130,7 +130,7 @@ class Tuning:
     >>> found.at_edge()  # a larger C may be better
     'largest'
     >>> found.estimator()  # to be fitted on all samples
-    MulticlassSVC(formulation='ww', random_state=0)
+    MulticlassSVC(C=1.0, formulation='ww', random_state=0)
     """
 
     measure: str

@@ -117,6 +117,7 @@ def about_model(
 
     kind = answers.kind
     model = kind.model
+    formulation = FORMULATIONS[model.formulation]
     about: schema.Model = {
         "name": name,
         "classes": len(model.classes_),
@@ -124,8 +125,8 @@ def about_model(
         "takes": kind.takes,
         "columns": kind.columns,
         "formulation": str(model.formulation),
-        "formulation_title": FORMULATIONS[model.formulation].title,
-        "C": _number(model.C),
+        "formulation_title": formulation.title,
+        "C": _number(formulation.penalty(model.C, model.loss)),
         "tol": _number(model.tol),
         "gap": _number(getattr(model, "dual_gap_", None)),
         "converged": getattr(model, "converged_", None),

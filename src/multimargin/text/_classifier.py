@@ -39,7 +39,7 @@ class TextClassifier(MulticlassSVC):
     ----------
     formulation : {"ww", "cs", "llw", "ovr", "adm", "ats", "atm", "mmr", "rm"}, default="cs"
         As of `MulticlassSVC`.
-    C : float, default=1.0
+    C : float or None, default=None
         As of `MulticlassSVC`.
     analyzer : {"word", "char", "char_wb"}, default="word"
         Whether a feature is made of words (of two letters or more), of characters, or of
@@ -102,7 +102,7 @@ violation_, converged_, n_bundles_, history_, model_density_
     def __init__(
         self,
         formulation: FormulationName = "cs",
-        C: float = 1.0,
+        C: float | None = None,
         *,
         analyzer: AnalyzerName = "word",
         ngram_range: tuple[int, int] = (1, 1),

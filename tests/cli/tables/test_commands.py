@@ -15,7 +15,7 @@ from tests.cli.tables.table_files import LABELS, TRAIN, rows, write
 def test_from_a_table_to_predictions(folder, capsys):
     assert main(["train", "train.csv", "m", "--text", "text", "--label", "label"]) == 0
     out, err = capsys.readouterr()
-    assert "classes    3" in out
+    assert "classes      3" in out
     assert "read 60 samples with text, label" in err
     assert main(["evaluate", "m", "test.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["error"] == 0

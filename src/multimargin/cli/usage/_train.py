@@ -15,7 +15,8 @@ DATA.csv MODEL --text COLUMN --label COLUMN
 MODEL                   the file to write
 --formulation {"|".join(FORMULATIONS)} = cs
                         {", ".join(f"{name}: {title}" for name, title in FORMULATIONS.items())}
---C C = 1               weight of losses; inf, for llw, is the hard margin
+--C C                   weight of losses; inf, for llw, is the hard margin (default: 0.5 for ww,
+                        2 for ovr or 1 with the squared hinge, 1 for all others)
 --loss hinge|squared_hinge = hinge  squared_hinge is for ovr only
 --intercept-scaling S = 1  value of the constant feature behind the intercept: the larger, the less
                         the intercept is regularised
@@ -49,7 +50,7 @@ MODEL                   the file to write
 
 examples:
   multimargin train products.csv model --text title --label category
-  multimargin train train.svm model --formulation ww --C 0.5 --time-limit 600
+  multimargin train train.svm model --formulation ww --C 0.2 --time-limit 600
 """
 
 train = arguments.Command(
