@@ -166,7 +166,7 @@ def _read(name: str, piece: _Piece, multilabel: MultiLabel, double: bool, thread
 
 def _parse(features: Iterable[bytes], double: bool, threads: int) -> tuple[Any, Any, Any, int]:
     text = b"\n".join([b"0 " + row for row in features])
-    data, indices, indptr, width, _ = _core.parse_svmlight(
+    data, indices, indptr, width, *_ = _core.parse_svmlight(
         text, double_precision=double, zero_based=True, n_threads=threads
     )
     return data, indices, indptr, width

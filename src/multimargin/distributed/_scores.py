@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin.distributed._rows import OwnedRows
@@ -47,6 +48,23 @@ class RankScores:
             rows = slice(begin, begin + step)
             best[rows], score[rows] = self._top_of_all(X[rows], k, begin)
         return best, score
+
+    def positive(self, X: Any) -> sp.csr_matrix:
+        """A one for each row of the model that has a positive score."""
+        begin, end = self._owned.range_of(self._comm.rank)
+        own = sp.csr_matrix((X.shape[0], 0), dtype=np.int8)
+        with raise_on_all(self._comm):
+            own = self._own.positive(X) if end > begin else own
+        parts = self._comm.allgather([own.indices.astype(np.int32), own.indptr.astype(np.int64)])
+        widths = np.diff(self._owned.cuts)
+        found: sp.csr_matrix = sp.hstack(
+            [
+                sp.csr_matrix((np.ones(len(i), np.int8), i, at), (X.shape[0], width))
+                for (i, at), width in zip(parts, widths, strict=True)
+            ],
+            format="csr",
+        )
+        return found
 
     def _top_of_all(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         comm = self._comm

@@ -89,7 +89,7 @@ def export_onnx(
     _check_size(model.coef_)
     graph = Graph()
     score = _scores(graph, model, inputs)
-    if n_classes == 2:
+    if ClassRows.of(model).rows < n_classes:
         # As `ClassRows.scores` makes them.
         share = graph.constant("share", np.float32(ClassRows.of(model).share))
         own = graph.add("Mul", score, share)
