@@ -10,6 +10,7 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.io._checksums import array_fingerprint, csr_arrays
+from multimargin.io._svmlight import split_labels
 from multimargin.models.file._coef import csr_of
 from multimargin.parallel._collectives import allgather_value, broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
@@ -28,7 +30,7 @@ VARIABLE = "MULTIMARGIN_CACHE"
 _PREFIX = "multimargin-cache"
 _SPARE = 1 << 20  # bytes beside the arrays, for the header and the file system
 
-Data = tuple[sp.csr_matrix, NDArray[Any]]
+Data = tuple[sp.csr_matrix, Any]  # labels: an array, or a list of tuples
 
 
 def shared(comm: Communicator, read: Callable[[], tuple[Any, Any]]) -> Data:
@@ -66,9 +68,11 @@ def _checked(X: Any, y: Any) -> Data:
     if not sp.issparse(X):
         raise TypeError(f"X must be a sparse matrix, got {type(X).__name__}")
     matrix: Any = X
-    y = np.asarray(y)
-    if y.ndim != 1 or len(y) != matrix.shape[0]:
-        raise ValueError(f"X has {matrix.shape[0]} rows, y has shape {y.shape}; one label per row")
+    if not _are_sets(y):
+        y = np.asarray(y)
+        if y.ndim != 1 or len(y) != matrix.shape[0]:
+            shapes = f"X has {matrix.shape[0]} rows, y has shape {y.shape}"
+            raise ValueError(f"{shapes}; one label per row")
     # Canonical here, once, because nobody can change it later.
     return as_core_csr(sp.csr_matrix(matrix)), y
 
@@ -80,9 +84,9 @@ def _compare_hosts(comm: Communicator, data: Data | None) -> None:
     name = None
     with raise_on_all(comm):
         if data is not None:
-            X, (stored, kinds) = data[0], _stored_labels(data[1])
+            X, (stored, kinds, begin) = data[0], _stored_labels(data[1])
             shape = [int(n) for n in X.shape]
-            name = array_fingerprint([*csr_arrays(X), stored], [shape, kinds])
+            name = array_fingerprint([*csr_arrays(X), stored, begin], [shape, kinds])
             name = f"{name} (X of shape {tuple(shape)}, {X.dtype}, {X.nnz} entries)"
     names = allgather_value(comm, [name, socket.gethostname()])
     first, first_host = names[0]
@@ -95,10 +99,11 @@ def _compare_hosts(comm: Communicator, data: Data | None) -> None:
 
 
 @contextlib.contextmanager
-def _cache_file(X: sp.csr_matrix, y: NDArray[Any]) -> Iterator[Path]:
+def _cache_file(X: sp.csr_matrix, y: Any) -> Iterator[Path]:
     folder = Path(os.environ.get(VARIABLE) or tempfile.gettempdir())
-    stored, kinds = _stored_labels(y)
-    arrays = dict(zip(("data", "indices", "indptr", "y"), (*csr_arrays(X), stored), strict=True))
+    stored, kinds, begin = _stored_labels(y)
+    names = ("data", "indices", "indptr", "y", "y.begin")
+    arrays = dict(zip(names, (*csr_arrays(X), stored, begin), strict=True))
     meta = {"kind": "data", "columns": int(X.shape[1]), "labels": kinds}
     size = sum(array.nbytes for array in arrays.values()) + _SPARE
     with contextlib.ExitStack() as stack:
@@ -158,15 +163,27 @@ def _map(path: str) -> Data:
     X = csr_of(arrays["data"], arrays["indices"], arrays["indptr"], meta["columns"])
     X.has_canonical_format = True  # as `_checked` left it
     stored, given = meta["labels"]
-    return X, arrays["y"].view(stored).astype(given, copy=False)
+    y, begin = arrays["y"].view(stored).astype(given, copy=False), arrays["y.begin"]
+    return X, split_labels(y, begin) if len(begin) else y
 
 
-def _stored_labels(y: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
-    """Labels as numbers that a file can hold, and the types by which they come back."""
+def _are_sets(y: Any) -> bool:
+    return isinstance(y, list) and all(isinstance(each, tuple) for each in y)
+
+
+def _stored_labels(y: Any) -> tuple[NDArray[Any], list[str], NDArray[np.int64]]:
+    """Labels as numbers that a file can hold, and the types by which they come back.
+
+    Of tuples of labels, also the places at which each begins; otherwise these are empty.
+    """
+    begin = np.empty(0, dtype=np.int64)
+    if _are_sets(y):
+        begin = np.cumsum([0, *map(len, y)], dtype=np.int64)
+        y = np.array(list(chain.from_iterable(y)))
     kind = y.dtype.newbyteorder("<")
     if kind.kind == "O":
         if not all(isinstance(label, str) for label in y):
             raise ValueError("y must hold numbers or strings, got other objects")
         y = y.astype(str)
     y = np.ascontiguousarray(y, dtype=y.dtype.newbyteorder("<"))
-    return y.view(np.uint8) if y.dtype.kind in "US" else y, [y.dtype.str, kind.str]
+    return y.view(np.uint8) if y.dtype.kind in "US" else y, [y.dtype.str, kind.str], begin

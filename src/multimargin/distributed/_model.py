@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix
 from sklearn.metrics import accuracy_score
 
 from multimargin.checkpoints._store import Checkpoints
@@ -78,8 +79,8 @@ class DistributedModel:
 
     Attributes
     ----------
-    classes_, multilabel_, n_features_in_, n_iter_, primal_objective_, dual_objective_, dual_gap_, violation_, \
-converged_, history_, model_density_, n_bundles_
+    classes_, multilabel_, n_features_in_, n_iter_, primal_objective_, dual_objective_, dual_gap_, \
+violation_, converged_, history_, model_density_, n_bundles_
         As of `MulticlassSVC`, the same on all ranks. A loaded model has no `history_`.
     features_ : TextFeatures
         Only of a `TextClassifier`, which makes its features of raw texts, on every rank.
@@ -134,6 +135,10 @@ converged_, history_, model_density_, n_bundles_
         """Best class of each sample, on all ranks; as `MulticlassSVC.predict`."""
         return predictions(self._scores(), self, self._template._validated(X))
 
+    def positive(self, X: Any) -> csr_matrix[Any]:
+        """Ones for the labels with a positive score, of samples x labels."""
+        return self._scores().positive(self._template._validated(X))
+
     def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.floating]]:
         """Best classes of each sample and their scores; as `MulticlassSVC.predict_topk`."""
         X = self._template._validated(X)
@@ -142,8 +147,7 @@ converged_, history_, model_density_, n_bundles_
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Share of the samples whose best class, or whole set of labels, is theirs."""
         if self.multilabel_ is not None:
-            found = self._scores().positive(self._template._validated(X))
-            return subset_accuracy(self.classes_, y, found, sample_weight)
+            return subset_accuracy(self.classes_, y, self.positive(X), sample_weight)
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def certify(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:

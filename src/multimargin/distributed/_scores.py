@@ -55,8 +55,10 @@ class RankScores:
         own = sp.csr_matrix((X.shape[0], 0), dtype=np.int8)
         with raise_on_all(self._comm):
             own = self._own.positive(X) if end > begin else own
-        parts = self._comm.allgather([own.indices.astype(np.int32), own.indptr.astype(np.int64)])
-        widths = np.diff(self._owned.cuts)
+        parts: Any = self._comm.allgather(
+            [own.indices.astype(np.int32), own.indptr.astype(np.int64)]
+        )
+        widths = np.diff(self._owned.cuts).tolist()
         found: sp.csr_matrix = sp.hstack(
             [
                 sp.csr_matrix((np.ones(len(i), np.int8), i, at), (X.shape[0], width))

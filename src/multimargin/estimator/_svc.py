@@ -56,10 +56,11 @@ class MulticlassSVC(
         The loss of a sample. "ww", Weston-Watkins: for every class that comes within a margin of
         1 of its own. "cs", Crammer-Singer: for the worst of them only. "llw", Lee-Lin-Wahba: for
         every other class that scores above -1, with scores that sum to zero. "ovr", one-vs-rest:
-        every class by itself against all others; a sample may have several. Five more, whose scores sum to zero: "adm", the
-        worst class of "llw" only; "ats", the loss of "ovr"; "atm", the worst class of that; "mmr",
-        max-margin regression, the own class where it scores below 1; "rm", reinforced, "llw" and
-        the own class where it scores below the number of the others. All but the models of "ww"
+        every class by itself against all others; samples may have several. Five more, whose scores
+        sum to zero: "adm", the worst class of "llw" only; "ats", the loss of "ovr"; "atm", the
+        worst class of that; "mmr", max-margin regression, the own class where it scores below 1;
+        "rm", reinforced, "llw" and the own class where it scores below the number of the others.
+        All but the models of "ww"
         and "cs" are dense.
     C : float, default=1.0
         Penalty of the losses; larger fits the training data more closely. ``numpy.inf``, for

@@ -56,7 +56,8 @@ def export_onnx(
         Write the best classes in place of all scores: outputs ``labels`` and ``scores`` of shape
         (n, top_k), best first. By default ``label``, of shape (n,), and ``scores``, of shape
         (n, n_classes). Labels are int64, or strings, or float64 as in `classes_`. For two classes
-        the two scores are the ones of `predict_topk`.
+        the two scores are the ones of `predict_topk`. Where samples have several labels,
+        ``indicator``, int64 of shape (n, n_classes), stands in place of ``label``.
 
     Raises
     ------
@@ -94,7 +95,8 @@ def export_onnx(
         share = graph.constant("share", np.float32(ClassRows.of(model).share))
         own = graph.add("Mul", score, share)
         score = graph.add("Concat", graph.add("Neg", own), own, axis=1)
-    _outputs(graph, score, _labels(model.classes_), n_classes, top_k)
+    several = getattr(model, "multilabel_", None) is not None
+    _outputs(graph, score, _labels(model.classes_), n_classes, top_k, several)
     content = graph.serialized(opset=_OPSET, metadata=_metadata(model, inputs))
     with atomic_write(path) as file:
         file.write(content)
@@ -218,10 +220,21 @@ def _sparse_sums(graph: Graph, columns: Any, sample: str, feature: str, value: s
 
 
 def _outputs(
-    graph: Graph, score: str, labels: NDArray[Any], n_classes: int, top_k: int | None
+    graph: Graph,
+    score: str,
+    labels: NDArray[Any],
+    n_classes: int,
+    top_k: int | None,
+    several: bool,
 ) -> None:
     classes = graph.constant("classes", labels)
     kind = object if labels.dtype == object else labels.dtype
+    if top_k is None and several:
+        above = graph.add("Greater", score, graph.constant("threshold", np.float32(0)))
+        chosen = graph.add("Cast", above, to=np.int64)
+        graph.output("indicator", chosen, np.int64, ("n", n_classes))
+        graph.output("scores", score, np.float32, ("n", n_classes))
+        return
     if top_k is None:
         best = graph.add("ArgMax", score, axis=1, keepdims=0)
         graph.output("label", graph.add("Gather", classes, best), kind, ("n",))

@@ -61,7 +61,8 @@ class Problem:
         """Return the samples' own classes among the weight vectors `first` to `last`."""
         if self.sets is None:
             return OwnClass.among(self.own_row, first, last, scores)
-        return OwnClass(*self.sets[:, first:last].nonzero(), scores)
+        rows, columns = self.sets[:, first:last].nonzero()
+        return OwnClass(rows, columns, scores)
 
     def binary(self, place: int) -> Problem:
         """Return the problem of one class, which some samples have and others have not."""

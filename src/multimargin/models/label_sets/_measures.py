@@ -28,7 +28,9 @@ def subset_accuracy(
     truth: Any = sets_among(classes, y)
     if truth.shape[0] != predicted.shape[0]:
         raise ValueError(f"{predicted.shape[0]} samples, but labels of {truth.shape[0]}")
-    return float(np.average(~differing(truth, predicted), weights=sample_weight))
+    weights: Any = sample_weight
+    right: Any = ~differing(truth, predicted)
+    return float(np.average(right, weights=weights))
 
 
 def set_measures(

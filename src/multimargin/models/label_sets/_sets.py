@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def label_sets(y: Any) -> LabelSets | None:
     """Return sets of labels, or a ValueError; None where each sample has one label."""
     if isinstance(y, LabelSets):
         return y
-    shape = getattr(y, "shape", ())
+    shape: Any = getattr(y, "shape", ())
     if sp.issparse(y) or (len(shape) == 2 and shape[1] > 1):  # one column of an array: labels
         return _indicator(y)
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
@@ -62,12 +62,15 @@ def _is_set(row: Any) -> bool:
 
 
 def _indicator(y: Any) -> LabelSets:
-    given: Any = sp.csr_matrix(y, copy=True) if sp.issparse(y) else np.asarray(y)
-    if given.dtype.kind == "O" and not sp.issparse(given):
-        given = np.array(given.tolist())  # columns of a data frame with several types
-    if sp.issparse(given):
+    sparse, given, values = sp.issparse(y), y, y
+    if sparse:
+        given = sp.csr_matrix(y, copy=True)
         given.sum_duplicates()
-    values = given.data if sp.issparse(given) else given
+        values = given.data
+    else:
+        given = values = np.asarray(y)
+        if values.dtype.kind == "O":  # columns of a data frame with several types
+            given = values = np.array(values.tolist())
     numbers = values.dtype.kind in "biuf"
     odd = values[(values != 0) & (values != 1)] if numbers else values.ravel()
     if odd.size:
@@ -75,10 +78,12 @@ def _indicator(y: Any) -> LabelSets:
             f"y of shape {given.shape} has to be an indicator matrix of 0 and 1, samples x labels, "
             f"and holds {odd[0]}; or give a list of labels for each sample"
         )
-    form = "sparse" if sp.issparse(y) or given.shape[1] > _MOST_DENSE else "dense"
+    form = "sparse" if sparse or given.shape[1] > _MOST_DENSE else "dense"
     member: Any = sp.csr_matrix(given)
     member.eliminate_zeros()
-    return LabelSets(form, np.arange(member.shape[1]), _ones(member, member.indices, member.shape[1]))
+    return LabelSets(
+        form, np.arange(member.shape[1]), _ones(member, member.indices, member.shape[1])
+    )
 
 
 def _ones(like: Any, columns: NDArray[Any], width: int) -> sp.csr_matrix:
@@ -152,7 +157,4 @@ def predictions(scores: ClassScores, model: Any, X: Any) -> Any:
         found = found.astype(np.int64)
         return found if model.multilabel_ == "sparse" else found.toarray()
     names, places, ends = model.classes_.tolist(), found.indices.tolist(), found.indptr.tolist()
-    return [
-        tuple(names[place] for place in places[begin:end])
-        for begin, end in zip(ends[:-1], ends[1:], strict=True)
-    ]
+    return [tuple(names[place] for place in places[begin:end]) for begin, end in pairwise(ends)]

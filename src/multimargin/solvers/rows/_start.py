@@ -47,7 +47,7 @@ class RowStart(BaseSolver):
             if problem.sets is None or wanted is None:
                 values, passes = self._by_rows(problem)
             else:
-                values, passes = np.zeros((len(problem.y), problem.n_classes)), 0
+                passes, values = 0, np.zeros((len(problem.y), problem.n_classes))
                 for place in wanted:
                     column, used = self._by_rows(problem.binary(place))
                     values[:, place], passes = column[:, 0], max(passes, used)
