@@ -58,14 +58,12 @@ class RankScores:
         parts: Any = self._comm.allgather(
             [own.indices.astype(np.int32), own.indptr.astype(np.int64)]
         )
-        widths = np.diff(self._owned.cuts).tolist()
-        found: sp.csr_matrix = sp.hstack(
-            [
-                sp.csr_matrix((np.ones(len(i), np.int8), i, at), (X.shape[0], width))
-                for (i, at), width in zip(parts, widths, strict=True)
-            ],
-            format="csr",
-        )
+        matrices: list[Any] = []
+        for (indices, indptr), width in zip(parts, np.diff(self._owned.cuts), strict=True):
+            shape: Any = (X.shape[0], width)
+            ones = np.ones(len(indices), dtype=np.int8)
+            matrices.append(sp.csr_matrix((ones, indices, indptr), shape))
+        found: sp.csr_matrix = sp.hstack(matrices, format="csr")
         return found
 
     def _top_of_all(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:

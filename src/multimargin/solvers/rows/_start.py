@@ -45,18 +45,18 @@ class RowStart(BaseSolver):
         if self._comm.rank == 0:
             problem = self._problem
             if problem.sets is None or wanted is None:
-                values, passes = self._by_rows(problem)
+                values, used = self._by_rows(problem)
             else:
-                passes, values = 0, np.zeros((len(problem.y), problem.n_classes))
+                values, used = np.zeros((len(problem.y), problem.n_classes)), 0
                 for place in wanted:
-                    column, used = self._by_rows(problem.binary(place))
-                    values[:, place], passes = column[:, 0], max(passes, used)
+                    column, passes_of_class = self._by_rows(problem.binary(place))
+                    values[:, place], used = column[:, 0], max(used, passes_of_class)
             # Judged as they will be used: rounded.
             alpha = np.ascontiguousarray(values, dtype=problem.X.dtype)
             duals = _duals(self._problem, alpha.astype(np.float64))
             if not self._problem.bias:  # the variables of empty samples are known, and not kept
                 alpha[~filled_rows(self._problem.X)] = 0
-            found = [alpha, duals, np.array([self._passes + passes])]
+            found = [alpha, duals, np.array([self._passes + used])]
         alpha, duals, passes = self._comm.broadcast(found)
         self._pass_done(int(passes[0]) - self._passes)
         return alpha, duals
