@@ -61,8 +61,9 @@ nb::tuple parse_as(nb::handle source, const svmlight::Options& options) {
   nb::object labels = parsed.labels_are_integers
                           ? to_numpy(std::move(parsed.integer_labels), {n_labels})
                           : to_numpy(std::move(parsed.text_labels), {n_labels, parsed.text_width});
-  nb::object begin = nb::none();
-  if (options.multilabel) begin = to_numpy(std::move(parsed.label_begin), {n_rows + 1});
+  if (!options.multilabel) parsed.label_begin.reset(new std::int64_t[1]);
+  nb::object begin =
+      to_numpy(std::move(parsed.label_begin), {options.multilabel ? n_rows + 1 : std::size_t{0}});
   return nb::make_tuple(to_numpy(std::move(parsed.data), {nnz}),
                         to_numpy(std::move(parsed.indices), {nnz}), row_pointers(parsed),
                         parsed.n_columns, begin, labels);
@@ -112,7 +113,7 @@ void bind_svmlight(nb::module_& m) {
                 "multilabel: bool = False, n_threads: int = 1, chunk_bytes: int = 1048576) -> "
                 "tuple[numpy.typing.NDArray[typing.Any], numpy.typing.NDArray[numpy.int32], "
                 "numpy.typing.NDArray[typing.Any], int, "
-                "numpy.typing.NDArray[numpy.int64] | None, numpy.typing.NDArray[typing.Any]]"),
+                "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[typing.Any]]"),
         "source"_a, nb::kw_only(), "n_features"_a = -1, "double_precision"_a = false,
         "zero_based"_a = false, "ignore_extra_features"_a = false, "multilabel"_a = false,
         "n_threads"_a = 1, "chunk_bytes"_a = std::size_t{1} << 20,

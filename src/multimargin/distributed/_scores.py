@@ -52,7 +52,7 @@ class RankScores:
     def positive(self, X: Any) -> sp.csr_matrix:
         """A one for each row of the model that has a positive score."""
         begin, end = self._owned.range_of(self._comm.rank)
-        own = sp.csr_matrix((X.shape[0], 0), dtype=np.int8)
+        own: Any = sp.csr_matrix(np.empty((X.shape[0], 0), dtype=np.int8))
         with raise_on_all(self._comm):
             own = self._own.positive(X) if end > begin else own
         parts: Any = self._comm.allgather(
@@ -60,9 +60,10 @@ class RankScores:
         )
         matrices: list[Any] = []
         for (indices, indptr), width in zip(parts, np.diff(self._owned.cuts), strict=True):
-            shape: Any = (X.shape[0], width)
-            ones = np.ones(len(indices), dtype=np.int8)
-            matrices.append(sp.csr_matrix((ones, indices, indptr), shape))
+            ones: Any = np.ones(len(indices), dtype=np.int8)
+            shape = (X.shape[0], width)
+            part: Any = (ones, indices, indptr)
+            matrices.append(sp.csr_matrix(part, shape=shape))
         found: sp.csr_matrix = sp.hstack(matrices, format="csr")
         return found
 

@@ -119,7 +119,7 @@ def load_svmlight(
     else:  # NumPy has two types of 64 bits: hand out the one that users get elsewhere
         labels = labels.view(np.int64)
     X = canonical_csr(data, indices, indptr, width if columns < 0 else columns)
-    return X, labels if begin is None else split_labels(labels, begin)
+    return X, split_labels(labels, begin) if multilabel else labels
 
 
 def split_labels(labels: NDArray[Any], begin: NDArray[np.int64]) -> list[tuple[Any, ...]]:
