@@ -86,8 +86,8 @@ def test_libsvm_text(trained, capsys):
     assert main(["evaluate", "s", "t.svm", "--certify", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["samples"] == 5 and "precision_at_5" not in found
-    assert main(["info", "s"]) == 0
-    assert "labels per sample  several\n" in capsys.readouterr().out
+    assert main(["info", "s", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["labels_per_sample"] == "several"
 
 
 def test_rows_without_a_label_can_be_left_out(trained, capsys):

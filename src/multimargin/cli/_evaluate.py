@@ -32,7 +32,7 @@ def evaluate(args: argparse.Namespace) -> int:
     several = model.multilabel_ is not None
     k = max(args.top_k, *PRECISIONS) if several else args.top_k
     best, _ = model.predict_topk(X, min(k, len(model.classes_)))
-    sets = model.positive(X) if several else None
+    sets = model._positive(X) if several else None
     seconds = time.perf_counter() - started
     certificate = _certificate(model, raw, y) if args.certify else {}
     if model.comm.rank != 0:

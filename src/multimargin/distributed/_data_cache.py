@@ -30,7 +30,7 @@ VARIABLE = "MULTIMARGIN_CACHE"
 _PREFIX = "multimargin-cache"
 _SPARE = 1 << 20  # bytes beside the arrays, for the header and the file system
 
-Data = tuple[sp.csr_matrix, Any]  # labels: an array, or a list of tuples
+Data = tuple[sp.csr_matrix, NDArray[Any]]
 
 
 def shared(comm: Communicator, read: Callable[[], tuple[Any, Any]]) -> Data:
@@ -68,11 +68,9 @@ def _checked(X: Any, y: Any) -> Data:
     if not sp.issparse(X):
         raise TypeError(f"X must be a sparse matrix, got {type(X).__name__}")
     matrix: Any = X
-    if not _are_sets(y):
-        y = np.asarray(y)
-        if y.ndim != 1 or len(y) != matrix.shape[0]:
-            shapes = f"X has {matrix.shape[0]} rows, y has shape {y.shape}"
-            raise ValueError(f"{shapes}; one label per row")
+    y = np.asarray(y)
+    if y.ndim != 1 or len(y) != matrix.shape[0]:
+        raise ValueError(f"X has {matrix.shape[0]} rows, y has shape {y.shape}; one label per row")
     # Canonical here, once, because nobody can change it later.
     return as_core_csr(sp.csr_matrix(matrix)), y
 
@@ -99,7 +97,7 @@ def _compare_hosts(comm: Communicator, data: Data | None) -> None:
 
 
 @contextlib.contextmanager
-def _cache_file(X: sp.csr_matrix, y: Any) -> Iterator[Path]:
+def _cache_file(X: sp.csr_matrix, y: NDArray[Any]) -> Iterator[Path]:
     folder = Path(os.environ.get(VARIABLE) or tempfile.gettempdir())
     stored, kinds, begin = _stored_labels(y)
     names = ("data", "indices", "indptr", "y", "y.begin")
@@ -167,17 +165,13 @@ def _map(path: str) -> Data:
     return X, split_labels(y, begin) if len(begin) else y
 
 
-def _are_sets(y: Any) -> bool:
-    return isinstance(y, list) and all(isinstance(each, tuple) for each in y)
-
-
-def _stored_labels(y: Any) -> tuple[NDArray[Any], list[str], NDArray[np.int64]]:
+def _stored_labels(y: NDArray[Any]) -> tuple[NDArray[Any], list[str], NDArray[np.int64]]:
     """Labels as numbers that a file can hold, and the types by which they come back.
 
     Of tuples of labels, also the places at which each begins; otherwise these are empty.
     """
     begin = np.empty(0, dtype=np.int64)
-    if _are_sets(y):
+    if y.dtype == object and all(isinstance(each, tuple) for each in y):
         begin = np.cumsum([0, *map(len, y)], dtype=np.int64)
         y = np.array(list(chain.from_iterable(y)))
     kind = y.dtype.newbyteorder("<")

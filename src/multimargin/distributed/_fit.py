@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.preprocessing import normalize
@@ -41,7 +41,7 @@ def load(
     ignore_extra_features: bool = False,
     multilabel: bool = False,
     comm: Communicator | None = None,
-) -> tuple[csr_matrix[Any], Any]:
+) -> tuple[csr_matrix[Any], NDArray[Any]]:
     """Read a LIBSVM / SVMlight file once per host; the other ranks of the host map its memory.
 
     Called by all ranks.
@@ -61,7 +61,7 @@ def load(
     -------
     X : csr_matrix of shape (n_samples, n_features)
         Read-only where several ranks share it.
-    y : ndarray of shape (n_samples,), or a list of tuples
+    y : ndarray of shape (n_samples,)
 
     Examples
     --------
@@ -75,7 +75,7 @@ def load(
         allowed = " or ".join(repr(name) for name in NORMS)
         raise ValueError(f"normalize must be {allowed}, got {normalize!r}")
 
-    def read() -> tuple[csr_matrix[Any], Any]:
+    def read() -> tuple[csr_matrix[Any], NDArray[Any]]:
         X, y = load_svmlight(
             path,
             n_features=n_features,

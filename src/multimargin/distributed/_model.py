@@ -131,11 +131,11 @@ violation_, converged_, history_, model_density_, n_bundles_
         """Parameters of the estimator that was trained."""
         return self._template.get_params(deep=False)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Best class of each sample, on all ranks; as `MulticlassSVC.predict`."""
         return predictions(self._scores(), self, self._template._validated(X))
 
-    def positive(self, X: Any) -> csr_matrix[Any]:
+    def _positive(self, X: Any) -> csr_matrix[Any]:
         """Ones for the labels with a positive score, of samples x labels."""
         return self._scores().positive(self._template._validated(X))
 
@@ -147,7 +147,7 @@ violation_, converged_, history_, model_density_, n_bundles_
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Share of the samples whose best class, or whole set of labels, is theirs."""
         if self.multilabel_ is not None:
-            return subset_accuracy(self.classes_, y, self.positive(X), sample_weight)
+            return subset_accuracy(self.classes_, y, self._positive(X), sample_weight)
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def certify(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:

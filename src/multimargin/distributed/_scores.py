@@ -52,20 +52,14 @@ class RankScores:
     def positive(self, X: Any) -> sp.csr_matrix:
         """A one for each row of the model that has a positive score."""
         begin, end = self._owned.range_of(self._comm.rank)
-        own: Any = sp.csr_matrix(np.empty((X.shape[0], 0), dtype=np.int8))
+        places = np.empty((2, 0), dtype=np.int64)
         with raise_on_all(self._comm):
-            own = self._own.positive(X) if end > begin else own
-        parts: Any = self._comm.allgather(
-            [own.indices.astype(np.int32), own.indptr.astype(np.int64)]
-        )
-        matrices: list[Any] = []
-        for (indices, indptr), width in zip(parts, np.diff(self._owned.cuts), strict=True):
-            ones: Any = np.ones(len(indices), dtype=np.int8)
-            shape = (X.shape[0], width)
-            part: Any = (ones, indices, indptr)
-            matrices.append(sp.csr_matrix(part, shape=shape))
-        found: sp.csr_matrix = sp.hstack(matrices, format="csr")
-        return found
+            if end > begin:
+                places = np.array(self._own.positive(X).nonzero(), dtype=np.int64)
+                places[1] += begin
+        places = np.concatenate([part for (part,) in self._comm.allgather([places])], axis=1)
+        found: Any = (np.ones(places.shape[1], dtype=np.int8), tuple(places))
+        return sp.csr_matrix(found, shape=(X.shape[0], self._owned.rows))
 
     def _top_of_all(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         comm = self._comm

@@ -326,7 +326,7 @@ class MulticlassSVC(
         scores = self._row_scores().scores(X)
         return scores[:, 0] if scores.shape[1] < len(self.classes_) else scores
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Best class of each sample; no array of samples x classes is made.
 
         Parameters
@@ -337,7 +337,7 @@ class MulticlassSVC(
         -------
         ndarray of shape (n_samples,)
             Where samples have several labels, those with a positive score, in the form of `y`: an
-            indicator matrix (sparse for more than 1,000 labels), or a list of tuples.
+            indicator matrix (sparse for more than 1,000 labels), or an array of tuples.
         """
         X = self._checked(X)
         return predictions(self._scores(), self, X)

@@ -36,7 +36,7 @@ def load_svmlight(
     n_threads: int | None = None,
     ignore_extra_features: bool = False,
     multilabel: bool = False,
-) -> tuple[sp.csr_matrix[Any], Any]:
+) -> tuple[sp.csr_matrix[Any], NDArray[Any]]:
     """Read a LIBSVM / SVMlight file.
 
     Each line is ``label index:value index:value ... # comment``. Blank lines and comment lines are
@@ -72,7 +72,7 @@ def load_svmlight(
         Rows with sorted indices and without duplicates. Zeros written in the file are stored.
     y : ndarray of shape (n_examples,)
         ``int64`` if every label has an integral value (``3``, ``+3`` and ``3.0`` are all 3),
-        otherwise the text of every label. With ``multilabel=True`` a list of tuples of such labels.
+        otherwise the text of every label. With ``multilabel=True`` tuples of such labels.
 
     Raises
     ------
@@ -122,10 +122,11 @@ def load_svmlight(
     return X, split_labels(labels, begin) if multilabel else labels
 
 
-def split_labels(labels: NDArray[Any], begin: NDArray[np.int64]) -> list[tuple[Any, ...]]:
-    """Return the labels of each sample, which begin at these places."""
+def split_labels(labels: NDArray[Any], begin: NDArray[Any]) -> NDArray[np.object_]:
+    """Return a tuple of the labels of each sample, which begin at these places."""
     flat, places = labels.tolist(), begin.tolist()
-    return [tuple(flat[a:b]) for a, b in pairwise(places)]
+    sets = (tuple(flat[a:b]) for a, b in pairwise(places))
+    return np.fromiter(sets, dtype=object, count=len(places) - 1)
 
 
 def float_type(dtype: DTypeLike) -> np.dtype[Any]:

@@ -45,7 +45,7 @@ def is_table(args: argparse.Namespace) -> bool:
 
 def read_labelled(
     args: argparse.Namespace, columns: Sequence[str], column: str, separator: str | None = None
-) -> tuple[Table, Any, int]:
+) -> tuple[Table, NDArray[Any], int]:
     """Read the rows of DATA that have a label, their labels, and how many have none.
 
     As in LIBSVM files, labels are integers if all are written as integers, and text otherwise.
@@ -73,9 +73,10 @@ def read_labelled(
     if separator is None:
         return table, _typed(labels), len(missing)
     parts = [[part.strip() for part in label.split(separator)] for label in labels]
-    sets = [tuple(part for part in row if part) for row in parts]
+    sets: list[tuple[Any, ...]] = [tuple(part for part in row if part) for row in parts]
     whole = all(_INTEGER.fullmatch(label) for label in set(chain.from_iterable(sets)))
-    return table, [tuple(map(int, row)) for row in sets] if whole else sets, len(missing)
+    sets = [tuple(map(int, row)) for row in sets] if whole else sets
+    return table, np.fromiter(sets, dtype=object, count=len(sets)), len(missing)
 
 
 def note_skipped(rows: int, comm: Communicator) -> None:

@@ -83,7 +83,7 @@ def _joined(model: Any, X: Any, between: str) -> Iterator[str]:
             f"the label {odd[:60]!r} holds {between!r}: put something else between labels, "
             "--label-separator S"
         )
-    found = model.positive(X)
+    found = model._positive(X)
     ends = found.indptr.tolist()
     rows = (found.indices[a:b].tolist() for a, b in pairwise(ends))
     return (between.join(names[place] for place in row) for row in rows)

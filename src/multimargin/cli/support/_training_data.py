@@ -116,7 +116,9 @@ def read_libsvm(path: str, treated: Mapping[str, Any], **more: Any) -> tuple[Any
     return distributed.load(path, **given, multilabel="label_separator" in treated, **more)
 
 
-def read_training(args: argparse.Namespace, comm: Communicator) -> tuple[Any, Any, MulticlassSVC]:
+def read_training(
+    args: argparse.Namespace, comm: Communicator
+) -> tuple[Any, NDArray[Any], MulticlassSVC]:
     """Read DATA for training: a CSR matrix or a table, the labels, and the result of `unfitted`.
 
     Called by all ranks.
@@ -130,7 +132,7 @@ def read_training(args: argparse.Namespace, comm: Communicator) -> tuple[Any, An
     else:
         with raise_on_all(comm):
             X, y, skipped = _read_labelled(args)
-            if not isinstance(y, list):
+            if "label_separator" not in recorded(args):
                 check_two_classes(args.data, args.label, y)
         note_skipped(skipped, comm)
     if args.label_cost is not None:
@@ -160,7 +162,7 @@ def read_validation(args: argparse.Namespace, X: Any) -> tuple[Any, NDArray[Any]
     )
 
 
-def _read_labelled(args: argparse.Namespace) -> tuple[Table, Any, int]:
+def _read_labelled(args: argparse.Namespace) -> tuple[Table, NDArray[Any], int]:
     wanted = [*(args.text or ()), *(args.numeric or ()), *(args.categorical or ())]
     if args.label in wanted:
         raise ValueError(f"column {args.label!r} holds the labels: it cannot be a feature, too")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from multimargin.io._svmlight import split_labels
 from multimargin.models._measures import as_class
 from multimargin.models._scores import ClassScores, best_labels
 
@@ -148,13 +149,12 @@ def sets_among(classes: NDArray[Any], y: Any) -> sp.csr_matrix:
     return _ones(given.member, places[given.member.indices], width)
 
 
-def predictions(scores: ClassScores, model: Any, X: Any) -> Any:
+def predictions(scores: ClassScores, model: Any, X: Any) -> NDArray[Any]:
     """Return the best class of each sample; or the sets of labels with a positive score."""
     if model.multilabel_ is None:
         return best_labels(scores, model.classes_, X)
-    found = scores.positive(X)
+    found: Any = scores.positive(X)
     if model.multilabel_ != "lists":
         found = found.astype(np.int64)
-        return found if model.multilabel_ == "sparse" else found.toarray()
-    names, places, ends = model.classes_.tolist(), found.indices.tolist(), found.indptr.tolist()
-    return [tuple(names[place] for place in places[begin:end]) for begin, end in pairwise(ends)]
+        return found if model.multilabel_ == "sparse" else found.toarray()  # type: ignore[no-any-return]
+    return split_labels(model.classes_[found.indices], found.indptr)
