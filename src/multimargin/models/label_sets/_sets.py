@@ -46,7 +46,9 @@ def label_sets(y: Any) -> LabelSets | None:
     if kind != "O" or isinstance(y, str) or not (isinstance(y, Iterable) and isinstance(y, Sized)):
         return None
     rows = list(y)
-    return _lists(rows) if any(map(_is_set, rows)) else None
+    if not any(map(_is_set, rows)):
+        return None
+    return _indicator(np.asarray(rows)) if _is_matrix(rows) else _lists(rows)
 
 
 def require_one_label(model: Any, work: str) -> None:
@@ -60,6 +62,15 @@ def require_one_label(model: Any, work: str) -> None:
 
 def _is_set(row: Any) -> bool:
     return isinstance(row, list | tuple | set | frozenset) or getattr(row, "ndim", 0) == 1
+
+
+def _is_matrix(rows: list[Any]) -> bool:
+    """Whether nested lists are an indicator matrix: 0 and 1 alone, several in each row."""
+    ordered = all(_is_set(row) and not isinstance(row, set | frozenset) for row in rows)
+    if not ordered or len(widths := set(map(len, rows))) > 1 or max(widths) < 2:
+        return False
+    values = np.asarray(rows)
+    return values.dtype.kind in "biuf" and bool(((values == 0) | (values == 1)).all())
 
 
 def _indicator(y: Any) -> LabelSets:
@@ -112,12 +123,6 @@ def _lists(rows: list[Any]) -> LabelSets:
     if len({isinstance(each, str) for each in different}) > 1:
         names = ", ".join(sorted({type(each).__name__ for each in different}))
         raise ValueError(f"y holds labels of several types ({names}): make all of them str")
-    lengths = set(map(len, rows))
-    if different <= {0, 1} and len(lengths) == 1 and max(lengths) > 1:
-        raise ValueError(
-            "y is a nested list of 0 and 1: an indicator matrix has to be an array or sparse, "
-            "numpy.asarray(y)"
-        )
     classes = sorted(different)
     place = {label: k for k, label in enumerate(classes)}
     indices = np.array([place[label] for label in chain.from_iterable(sets)], dtype=np.int32)
