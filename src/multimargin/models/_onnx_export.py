@@ -227,14 +227,13 @@ def _outputs(
     top_k: int | None,
     several: bool,
 ) -> None:
-    classes = graph.constant("classes", labels)
-    kind = object if labels.dtype == object else labels.dtype
     if top_k is None and several:
         above = graph.add("Greater", score, graph.constant("threshold", np.float32(0)))
-        chosen = graph.add("Cast", above, to=np.int64)
-        graph.output("indicator", chosen, np.int64, ("n", n_classes))
+        graph.output("indicator", graph.add("Cast", above, to=np.int64), np.int64, ("n", n_classes))
         graph.output("scores", score, np.float32, ("n", n_classes))
         return
+    classes = graph.constant("classes", labels)
+    kind = object if labels.dtype == object else labels.dtype
     if top_k is None:
         best = graph.add("ArgMax", score, axis=1, keepdims=0)
         graph.output("label", graph.add("Gather", classes, best), kind, ("n",))
