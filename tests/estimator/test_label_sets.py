@@ -205,6 +205,8 @@ def test_weights_of_zero_leave_samples_out():
     assert lists.classes_.tolist() == list("abcd")
     rest = MulticlassSVC("ovr", **EXACT).fit(X[kept], lists_of(Y[kept]))
     assert coef_bytes(lists) == coef_bytes(rest)
+    with pytest.raises(ValueError, match="no sample of positive weight has a label"):
+        MulticlassSVC("ovr").fit(X, [["a"], *[[]] * 59], [0, *[1] * 59])
     matrix = MulticlassSVC("ovr", **EXACT).fit(X, Y, weight)
     assert matrix.coef_.shape[0] == 5
     assert matrix.certify(X, Y, weight).gap < 1e-8

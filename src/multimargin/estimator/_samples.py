@@ -168,10 +168,12 @@ def problem_of(
             there = member.getnnz(axis=0) > 0
             kept = np.flatnonzero(there | (sets.form != "lists"))
             member = member[:, kept]
-        if len(kept) < (2 if sets is None else 1):
+            if not len(kept):
+                raise ValueError("no sample of positive weight has a label")
+        elif len(kept) < 2:
             raise ValueError(
                 f"the weights leave samples of {len(kept)} class(es) with a positive "
-                f"weight; at least {2 if sets is None else 1} classes are needed"
+                "weight; at least 2 classes are needed"
             )
         X, classes, weight = X[used], classes[kept], weight[used]
     _check_scale(X, options.bias)

@@ -98,6 +98,7 @@ def test_one_label_per_sample(y):
         ([["a"], "b"], r"y\[1\] is 'b', but other samples have lists of labels: write \[label\]"),
         ([["a"], None], r"y\[1\] is 'None'"),
         ([["a"], [["b"]]], "lists within lists"),
+        ([["a"], [("b", "c")]], "lists within lists"),
         ([["a"], ["b", None]], "missing label"),
         ([["a"], [""]], "missing label"),
         ([[1.0], [float("nan")]], "missing label"),

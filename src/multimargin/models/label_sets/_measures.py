@@ -46,7 +46,8 @@ def set_measures(
     truth, given = _of_same_width(sets_among(classes, y), predicted)
     counts, there = truth.getnnz(axis=0), given.getnnz(axis=0)
     hits = truth.multiply(given).tocsr().getnnz(axis=0)
-    used = counts + there > 0
+    total = counts + there
+    f1 = (2 * hits / np.maximum(1, total))[total > 0]
     unseen = truth[:, len(classes) :]
     rows, places = np.arange(best.shape[0])[:, None], np.searchsorted(classes, best)
     right = np.asarray(truth[np.repeat(rows, best.shape[1], axis=1), places].todense()) > 0
@@ -55,26 +56,19 @@ def set_measures(
         "labels_per_sample": truth.nnz / truth.shape[0],
         "predicted_per_sample": given.nnz / truth.shape[0],
         "error": float(differing(truth, given).mean()),
-        "micro_f1": _f1(hits.sum(), counts.sum() + there.sum()),
-        "macro_f1": float(np.mean(2 * hits[used] / (counts + there)[used])) if used.any() else 0.0,
-        **{f"precision_at_{k}": float(right[:, :k].mean()) for k in _shown(best)},
+        "micro_f1": float(2 * hits.sum() / max(1, total.sum())),
+        "macro_f1": float(f1.mean()) if len(f1) else 0.0,
+        **{
+            f"precision_at_{k}": float(right[:, :k].mean())
+            for k in PRECISIONS
+            if k <= best.shape[1]
+        },
         "unseen_labels": unseen.shape[1],
         "unseen_samples": int((unseen.getnnz(axis=1) > 0).sum()),
     }
 
 
-def _shown(best: NDArray[Any]) -> list[int]:
-    return [k for k in PRECISIONS if k <= best.shape[1]]
-
-
-def _f1(hits: Any, total: Any) -> float:
-    return float(2 * hits / total) if total else 0.0
-
-
 def _of_same_width(*members: Any) -> list[Any]:
     width = max(each.shape[1] for each in members)
-    widened = []
-    for each in members:
-        parts = (each.data, each.indices, each.indptr)
-        widened.append(sp.csr_matrix(parts, shape=(each.shape[0], width)))
-    return widened
+    parts: Any = [(each.data, each.indices, each.indptr) for each in members]
+    return [sp.csr_matrix(part, shape=(members[0].shape[0], width)) for part in parts]

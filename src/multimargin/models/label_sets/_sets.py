@@ -102,7 +102,8 @@ def _ones(like: Any, columns: NDArray[Any], width: int) -> sp.csr_matrix:
     """Return a matrix of ones with the rows of another one and these columns."""
     parts = (np.ones(len(columns), np.int8), columns.astype(np.int32), like.indptr)
     member = sp.csr_matrix(parts, shape=(like.shape[0], width))
-    member.sort_indices()
+    member.sum_duplicates()
+    member.data[:] = 1
     return member
 
 
@@ -115,9 +116,11 @@ def _lists(rows: list[Any]) -> LabelSets:
         )
     try:
         sets = [set(row.tolist() if hasattr(row, "tolist") else row) for row in rows]
-        different = set(chain.from_iterable(sets))
-    except TypeError:
-        raise ValueError("y holds lists within lists: give one list of labels per sample") from None
+    except TypeError:  # they have no hash
+        sets = [{()}]
+    different = set(chain.from_iterable(sets))
+    if any(map(_is_set, different)):
+        raise ValueError("y holds lists within lists: give one list of labels per sample")
     if any(each is None or each != each or not str(each).strip() for each in different):  # noqa: PLR0124
         raise ValueError("y holds a missing label (empty, None or NaN) in a list: leave it out")
     if len({isinstance(each, str) for each in different}) > 1:
