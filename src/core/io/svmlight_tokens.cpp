@@ -112,7 +112,8 @@ const char* label_problem(Token token) {
     return "the line has no label; a line starts with its label, but this one starts with";
   }
   for (const char* p = token.begin; p != token.end;) {
-    if (*p == ',') return "the line has several labels; multilabel=True (--label-separator comma) reads them:";
+    if (*p == ',')
+      return "the line has several labels; multilabel=True (--label-separator comma) reads them:";
     if (*p == '#') return "'#' inside a label; put a space before the comment:";
     std::uint32_t code = 0;
     if (!decode_utf8(p, token.end, code)) return "the label is not valid UTF-8:";
