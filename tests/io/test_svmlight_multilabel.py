@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_svmlight_file
 
@@ -81,6 +81,7 @@ LINES = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(LINES, st.integers(1, 40), st.booleans())
 def test_as_a_slow_reader_in_any_chunks(lines, chunk_bytes, space):
     comma = ", " if space else ","

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import MultiLabelBinarizer
 
@@ -111,6 +111,7 @@ def test_odd_ones_are_refused_in_one_line(y, message):
     assert "\n" not in str(error.value)
 
 
+@settings(deadline=None)
 @given(st.lists(st.sets(st.integers(-3, 6)), min_size=1))
 def test_lists_are_as_of_scikit_learn(y):
     binarizer = MultiLabelBinarizer()
