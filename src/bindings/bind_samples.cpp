@@ -1,4 +1,5 @@
 // rows() and samples(): one Python class each per value and index type, chosen by the arrays.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 
 #include "arrays.hpp"
@@ -30,11 +31,12 @@ void bind_one(nb::module_& m) {
   m.def(
       "samples",
       [](const PyRows<T, I>& rows, In<std::int32_t> y, In<T> box, std::int32_t n_classes,
-         double bias, std::shared_ptr<const PyLabelCosts> costs) {
-        return new S(rows, y, box, n_classes, bias, std::move(costs));
+         double bias, std::shared_ptr<const PyLabelCosts> costs,
+         std::optional<In<std::int64_t>> label_begin) {
+        return new S(rows, y, box, n_classes, bias, std::move(costs), std::move(label_begin));
       },
       "rows"_a, "y"_a.noconvert(), "box"_a.noconvert(), "n_classes"_a, "bias"_a,
-      "costs"_a = nb::none());
+      "costs"_a = nb::none(), "label_begin"_a.noconvert() = nb::none());
 }
 
 }  // namespace

@@ -56,22 +56,27 @@ nb::tuple parse_as(nb::handle source, const svmlight::Options& options) {
     parsed = svmlight::parse<Real>(bytes.data(), bytes.size(), options);
   }
   const auto n_rows = static_cast<std::size_t>(parsed.n_rows);
+  const auto n_labels = static_cast<std::size_t>(parsed.n_labels);
   const auto nnz = static_cast<std::size_t>(parsed.nnz);
   nb::object labels = parsed.labels_are_integers
-                          ? to_numpy(std::move(parsed.integer_labels), {n_rows})
-                          : to_numpy(std::move(parsed.text_labels), {n_rows, parsed.text_width});
+                          ? to_numpy(std::move(parsed.integer_labels), {n_labels})
+                          : to_numpy(std::move(parsed.text_labels), {n_labels, parsed.text_width});
+  if (!options.multilabel) parsed.label_begin.reset(new std::int64_t[1]);
+  nb::object begin =
+      to_numpy(std::move(parsed.label_begin), {options.multilabel ? n_rows + 1 : std::size_t{0}});
   return nb::make_tuple(to_numpy(std::move(parsed.data), {nnz}),
                         to_numpy(std::move(parsed.indices), {nnz}), row_pointers(parsed),
-                        parsed.n_columns, labels);
+                        parsed.n_columns, begin, labels);
 }
 
 nb::tuple parse_svmlight(nb::handle source, std::int64_t n_features, bool double_precision,
-                         bool zero_based, bool ignore_extra_features, int n_threads,
-                         std::size_t chunk_bytes) {
+                         bool zero_based, bool ignore_extra_features, bool multilabel,
+                         int n_threads, std::size_t chunk_bytes) {
   svmlight::Options options;
   options.zero_based = zero_based;
   options.n_features = n_features;
   options.ignore_extra_features = ignore_extra_features;
+  options.multilabel = multilabel;
   options.n_threads = n_threads;
   options.chunk_bytes = chunk_bytes;
   return double_precision ? parse_as<double>(source, options) : parse_as<float>(source, options);
@@ -104,16 +109,18 @@ void bind_svmlight(nb::module_& m) {
   m.def("parse_svmlight", &parse_svmlight,
         nb::sig("def parse_svmlight(source: typing_extensions.Buffer, *, n_features: int = -1, "
                 "double_precision: bool = False, zero_based: bool = False, "
-                "ignore_extra_features: bool = False, n_threads: int = 1, "
-                "chunk_bytes: int = 1048576) -> tuple[numpy.typing.NDArray[typing.Any], "
-                "numpy.typing.NDArray[numpy.int32], numpy.typing.NDArray[typing.Any], int, "
-                "numpy.typing.NDArray[typing.Any]]"),
+                "ignore_extra_features: bool = False, "
+                "multilabel: bool = False, n_threads: int = 1, chunk_bytes: int = 1048576) -> "
+                "tuple[numpy.typing.NDArray[typing.Any], numpy.typing.NDArray[numpy.int32], "
+                "numpy.typing.NDArray[typing.Any], int, "
+                "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[typing.Any]]"),
         "source"_a, nb::kw_only(), "n_features"_a = -1, "double_precision"_a = false,
-        "zero_based"_a = false, "ignore_extra_features"_a = false, "n_threads"_a = 1,
-        "chunk_bytes"_a = std::size_t{1} << 20,
+        "zero_based"_a = false, "ignore_extra_features"_a = false, "multilabel"_a = false,
+        "n_threads"_a = 1, "chunk_bytes"_a = std::size_t{1} << 20,
         "Parse LIBSVM text in a bytes-like object.\n\n"
-        "Returns (data, indices, indptr, n_columns, labels); labels are int64 of shape (n,), or "
-        "code points of shape (n, width) as uint32 when some label is not an integer. Raises "
+        "Returns (data, indices, indptr, n_columns, label_begin, labels); labels are int64 of "
+        "shape (n,), or code points of shape (n, width) as uint32 when some label is not an "
+        "integer; label_begin says where those of each row begin, if it is multilabel. Raises "
         "SvmlightParseError(line, column, message).");
 }
 

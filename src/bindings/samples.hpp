@@ -2,7 +2,9 @@
 // arrays that are borrowed and kept alive.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "arrays.hpp"
@@ -71,15 +73,22 @@ template <class T, class I>
 class PySamples {
  public:
   PySamples(const PyRows<T, I>& rows, In<std::int32_t> y, In<T> box, std::int32_t n_classes,
-            double bias, std::shared_ptr<const PyLabelCosts> costs)
+            double bias, std::shared_ptr<const PyLabelCosts> costs,
+            std::optional<In<std::int64_t>> label_begin)
       : rows_(rows),
         y_(std::move(y)),
         box_(std::move(box)),
         costs_(std::move(costs)),
-        view_{rows_.view(),         y_.data(),
-              box_.data(),          n_classes,
-              static_cast<T>(bias), costs_ == nullptr ? nullptr : &costs_->costs()} {
-    if (static_cast<std::int64_t>(y_.size()) != view_.X.rows ||
+        label_begin_(std::move(label_begin)),
+        view_{rows_.view(),
+              y_.data(),
+              box_.data(),
+              n_classes,
+              static_cast<T>(bias),
+              costs_ == nullptr ? nullptr : &costs_->costs(),
+              label_begin_ ? label_begin_->data() : nullptr} {
+    const std::int64_t labels = label_begin_ ? check_label_begin() : view_.X.rows;
+    if (static_cast<std::int64_t>(y_.size()) != labels ||
         static_cast<std::int64_t>(box_.size()) != view_.X.rows)
       throw nanobind::value_error("y and box must have one entry per row of X");
     if (costs_ != nullptr && costs_->costs().n_classes() != n_classes)
@@ -90,10 +99,20 @@ class PySamples {
   std::int64_t rows() const { return view_.X.rows; }
 
  private:
+  // Returns the number of labels.
+  std::int64_t check_label_begin() const {
+    const std::int64_t *begin = label_begin_->data(), n = view_.X.rows;
+    if (static_cast<std::int64_t>(label_begin_->size()) != n + 1 || begin[0] != 0 ||
+        !std::is_sorted(begin, begin + n + 1))
+      throw nanobind::value_error("label_begin must rise from zero, one entry more than rows");
+    return begin[n];
+  }
+
   PyRows<T, I> rows_;
   In<std::int32_t> y_;
   In<T> box_;
   std::shared_ptr<const PyLabelCosts> costs_;
+  std::optional<In<std::int64_t>> label_begin_;
   Samples<T, I> view_;
 };
 

@@ -107,6 +107,35 @@ void divides() {
   }
 }
 
+// Sets of one class are classes; sets of none and of several have certificates, too.
+template <class T, class I>
+void takes_sets() {
+  const auto p = test::random_problem<T, I>(170, 37, 3);
+  Samples<T, I> samples = p.samples();
+  const auto solve = [&](int threads) {
+    auto solver = std::make_unique<OneVsRest<T, I>>(samples, 37, 0, BinaryLoss::hinge, best_isa(),
+                                                    threads, 42);
+    CHECK(solver->solve(0, 37, {1e-3, true, 10000}, nullptr, 0));
+    check_reports(*solver, 1e-3);
+    return solver;
+  };
+  const auto single = solve(1);
+  std::vector<std::int64_t> begin(171);
+  for (std::int64_t i = 0; i <= 170; ++i) begin[i] = i;
+  samples.label_begin = begin.data();
+  CHECK(same(single->weights(0, 37), solve(2)->weights(0, 37)));
+  std::vector<std::int32_t> y;
+  for (std::int64_t i = 0; i < 170; ++i) {
+    for (std::int32_t c = 0; c < 37; ++c)
+      if ((i + c) % 11 < i % 4) y.push_back(c);
+    begin[i + 1] = static_cast<std::int64_t>(y.size());
+  }
+  samples.y = y.data();
+  const auto one = solve(1);
+  CHECK(!same(single->weights(0, 37), one->weights(0, 37)));
+  CHECK(same(one->weights(0, 37), solve(4)->weights(0, 37)));
+}
+
 template <class T, class I>
 void ends_early() {
   const auto p = test::random_problem<T, I>(200, 60, 7);
@@ -130,6 +159,7 @@ void one_kind() {
     goes_on_from_alpha<T, I>(loss);
   }
   divides<T, I>();
+  takes_sets<T, I>();
   ends_early<T, I>();
 }
 

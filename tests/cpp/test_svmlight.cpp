@@ -24,14 +24,15 @@ struct Outcome {
   std::int64_t columns = 0;
   std::vector<T> data;
   std::vector<std::int32_t> indices;
-  std::vector<std::int64_t> indptr, integers;
+  std::vector<std::int64_t> indptr, integers, label_begin;
   std::vector<std::uint32_t> text;
   std::size_t width = 0;
 
   bool operator==(const Outcome& o) const {
     return refused == o.refused && line == o.line && column == o.column && message == o.message &&
            columns == o.columns && data == o.data && indices == o.indices && indptr == o.indptr &&
-           integers == o.integers && text == o.text && width == o.width;
+           integers == o.integers && text == o.text && width == o.width &&
+           label_begin == o.label_begin;
   }
 };
 
@@ -47,11 +48,13 @@ Outcome<T> parse(const std::string& text, const Options& options) {
     out.data.assign(d.data.get(), d.data.get() + d.nnz);
     out.indices.assign(d.indices.get(), d.indices.get() + d.nnz);
     out.indptr.assign(d.indptr.get(), d.indptr.get() + d.n_rows + 1);
+    if (options.multilabel)
+      out.label_begin.assign(d.label_begin.get(), d.label_begin.get() + d.n_rows + 1);
     if (d.labels_are_integers) {
-      out.integers.assign(d.integer_labels.get(), d.integer_labels.get() + d.n_rows);
+      out.integers.assign(d.integer_labels.get(), d.integer_labels.get() + d.n_labels);
     } else {
       out.width = d.text_width;
-      out.text.assign(d.text_labels.get(), d.text_labels.get() + d.n_rows * d.text_width);
+      out.text.assign(d.text_labels.get(), d.text_labels.get() + d.n_labels * d.text_width);
     }
   } catch (const ParseError& error) {
     out.refused = true;
@@ -103,6 +106,13 @@ void valid() {
          std::vector<std::uint32_t>{'c', 'a', 'f', 0xe9, '1', '2', 0, 0, 0x1f408, 0, 0, 0}));
   for (const char* nothing : {"", "\n", "\r\n\n", "# only\n", "\xef\xbb\xbf", "  \t"})
     CHECK((parse_all_ways<T>(nothing).indptr == std::vector<std::int64_t>{0}));
+  Options several;
+  several.multilabel = true;
+  const auto sets = parse_all_ways<T>("3,7 1:1\n1:2\n7, 3 # two\nqid:2 1:1\n5\n", several);
+  CHECK((sets.integers == std::vector<std::int64_t>{3, 7, 7, 3, 5}));
+  CHECK((sets.label_begin == std::vector<std::int64_t>{0, 2, 2, 4, 4, 5}));
+  CHECK((sets.indptr == std::vector<std::int64_t>{0, 1, 2, 2, 3, 3}));
+  CHECK(parse_all_ways<T>("1, 1:1", several).refused && parse_all_ways<T>("1,", several).refused);
   Options narrow;
   narrow.zero_based = true;
   narrow.n_features = 3;
@@ -185,6 +195,7 @@ void random_text() {
     }
     Options options;
     options.zero_based = random.below(2) == 0;
+    options.multilabel = random.below(2) == 0;
     accepted += !parse_all_ways<T>(text, options).refused;
   }
   CHECK(accepted > 0 && accepted < 400);

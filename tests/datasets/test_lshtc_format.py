@@ -43,7 +43,7 @@ def twin(lines: list[tuple[list[int], list[tuple[int, float]]]], multilabel: str
         for feature, value in pairs:
             row[feature] += value
         rows.append(row)
-        labels.append(names[0])
+        labels.append(tuple(names) if multilabel == "all" else names[0])
     return rows, labels
 
 
@@ -55,6 +55,8 @@ def test_small_file(data_file):
     assert y.tolist() == [545, 7, -1]
     assert X.indices.tolist() == [8, 18, 3, 0, 8]
     assert X.data.tolist() == [1, 2, 0.5, 4, 3]
+    _, y = load_lshtc(data_file(TEXT), multilabel="all")
+    assert y.tolist() == [(545, 32), (7,), (-1, 2)]
     X, y = load_lshtc(data_file(TEXT), multilabel="drop", n_features=30, dtype=np.float64)
     assert (X.shape, X.dtype, y.tolist()) == ((1, 30), np.float64, [7])
 
@@ -99,7 +101,7 @@ LINES = st.lists(
     gap=st.sampled_from([" ", "  ", "\t"]),
     end=st.sampled_from(["\n", "\r\n", "\n \n", " \n"]),
     start=st.sampled_from(["", "Data\n", "\ufeff", "\ufeff\nData\r\n"]),
-    multilabel=st.sampled_from(["first", "drop"]),
+    multilabel=st.sampled_from(["first", "drop", "all"]),
     piece=st.sampled_from([1, 20, 1 << 20]),
 )
 def test_same_as_its_slow_twin(tmp_path, lines, comma, gap, end, start, multilabel, piece):
@@ -166,7 +168,10 @@ def test_line_of_a_later_piece_is_named(data_file, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"multilabel": "all"}, "multilabel must be 'error', 'first' or 'drop', got 'all'"),
+        (
+            {"multilabel": "last"},
+            "multilabel must be 'error', 'first', 'drop' or 'all', got 'last'",
+        ),
         ({"n_features": 0}, "n_features must be"),
         ({"n_threads": 0}, "n_threads must be"),
         ({"dtype": np.int32}, "dtype must be"),

@@ -165,3 +165,19 @@ def test_export_command(tmp_path, capsys):
     assert np.array_equal(labels, load_model(tmp_path / "m").predict_topk(X, 2)[0])
     assert main(["export", str(tmp_path / "m"), str(tmp_path / "m")]) == 1
     assert "would be overwritten" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("inputs", ["dense", "sparse"])
+@pytest.mark.parametrize("labels", [1, 2, 6])
+def test_sets_of_labels(tmp_path, inputs, labels):
+    X = rows()
+    Y = sp.csr_matrix(np.random.default_rng(0).random((40, labels)) < 0.4)
+    model = MulticlassSVC("ovr", 10.0, random_state=0).fit(X, Y)
+    export_onnx(model, tmp_path / "m.onnx", inputs=inputs)
+    names = ["indicator", "scores"]
+    found, scores = session(tmp_path / "m.onnx").run(names, fed(X, inputs))
+    assert found.tolist() == model.predict(X).toarray().tolist()
+    assert np.abs(scores - model.decision_function(X)).max() < 1e-5
+    export_onnx(model, tmp_path / "k.onnx", inputs=inputs, top_k=1)
+    best, _ = session(tmp_path / "k.onnx").run(["labels", "scores"], fed(X, inputs))
+    assert best.tolist() == model.predict_topk(X, 1)[0].tolist()

@@ -80,6 +80,7 @@ def estimator(X: csr_matrix[Any], y: NDArray[np.int64]) -> MulticlassSVC:
     assert_type(labels, NDArray[Any])
     assert_type(scores, NDArray[np.floating])
     assert_type(model.score(X, y), float)
+    assert_type(model.multilabel_, str | None)
     assert_type(model.sparsify(), MulticlassSVC)
     tree = LabelTree(dict.fromkeys(model.classes_.tolist(), "root"), cost="depth")
     assert_type(mean_label_cost(y, model.set_params(label_cost=tree).predict(X), tree), float)

@@ -67,19 +67,24 @@ std::vector<const char*> cut_at_lines(const char* p, const char* end, std::size_
 struct Place {
   std::int64_t row;
   std::int64_t entry;
+  std::int64_t label;
 };
 
 template <typename Real>
 void join_chunk(const Chunk<Real>& chunk, Place place, Dataset<Real>& out) {
   std::copy(chunk.data.begin(), chunk.data.end(), out.data.get() + place.entry);
   std::copy(chunk.indices.begin(), chunk.indices.end(), out.indices.get() + place.entry);
-  for (std::size_t i = 0; i < chunk.labels.size(); ++i) {
+  for (std::size_t i = 0; i < chunk.row_ends.size(); ++i) {
     const auto row = static_cast<std::size_t>(place.row) + i;
     out.indptr[row + 1] = place.entry + chunk.row_ends[i];
+    if (out.label_begin != nullptr) out.label_begin[row + 1] = place.label + chunk.label_ends[i];
+  }
+  for (std::size_t i = 0; i < chunk.labels.size(); ++i) {
+    const auto at = static_cast<std::size_t>(place.label) + i;
     if (out.labels_are_integers) {
-      out.integer_labels[row] = chunk.integer_labels[i];
+      out.integer_labels[at] = chunk.integer_labels[i];
     } else {
-      std::uint32_t* code = out.text_labels.get() + row * out.text_width;
+      std::uint32_t* code = out.text_labels.get() + at * out.text_width;
       std::uint32_t* const stop = code + out.text_width;
       const Token label = chunk.labels[i];
       for (const char* p = label.begin; p != label.end; ++code) decode_utf8(p, label.end, *code);
@@ -89,29 +94,35 @@ void join_chunk(const Chunk<Real>& chunk, Place place, Dataset<Real>& out) {
 }
 
 template <typename Real>
-Dataset<Real> join(std::vector<Chunk<Real>>& chunks, int n_threads) {
+Dataset<Real> join(std::vector<Chunk<Real>>& chunks, const Options& options) {
   Dataset<Real> out;
   std::vector<Place> places;
   for (const Chunk<Real>& chunk : chunks) {
-    places.push_back({out.n_rows, out.nnz});
-    out.n_rows += static_cast<std::int64_t>(chunk.labels.size());
+    places.push_back({out.n_rows, out.nnz, out.n_labels});
+    out.n_rows += static_cast<std::int64_t>(chunk.row_ends.size());
+    out.n_labels += static_cast<std::int64_t>(chunk.labels.size());
     out.nnz += static_cast<std::int64_t>(chunk.data.size());
     out.n_columns = std::max(out.n_columns, chunk.n_columns);
     out.text_width = std::max(out.text_width, chunk.text_width);
     out.labels_are_integers = out.labels_are_integers && chunk.all_integral;
   }
   const auto n_rows = static_cast<std::size_t>(out.n_rows);
+  const auto n_labels = static_cast<std::size_t>(out.n_labels);
   const auto nnz = static_cast<std::size_t>(out.nnz);
   out.data.reset(new Real[nnz]);
   out.indices.reset(new std::int32_t[nnz]);
   out.indptr.reset(new std::int64_t[n_rows + 1]);
   out.indptr[0] = 0;
-  if (out.labels_are_integers) {
-    out.integer_labels.reset(new std::int64_t[n_rows]);
-  } else {
-    out.text_labels.reset(new std::uint32_t[n_rows * out.text_width]);
+  if (options.multilabel) {
+    out.label_begin.reset(new std::int64_t[n_rows + 1]);
+    out.label_begin[0] = 0;
   }
-  run_tasks(n_threads, chunks.size(), [&](std::size_t b) {
+  if (out.labels_are_integers) {
+    out.integer_labels.reset(new std::int64_t[n_labels]);
+  } else {
+    out.text_labels.reset(new std::uint32_t[n_labels * out.text_width]);
+  }
+  run_tasks(options.n_threads, chunks.size(), [&](std::size_t b) {
     join_chunk(chunks[b], places[b], out);
     chunks[b] = Chunk<Real>();  // gives its memory back early: halves the peak
   });
@@ -138,7 +149,7 @@ Dataset<Real> parse(const char* text, std::size_t size, const Options& options) 
       throw ParseError(error.line + lines_before, error.column, error.what());
     }
   });
-  return join(chunks, options.n_threads);
+  return join(chunks, options);
 }
 
 template <typename Real>

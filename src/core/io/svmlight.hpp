@@ -25,6 +25,7 @@ struct Options {
   bool zero_based = false;             // feature indices start at 0 instead of 1
   std::int64_t n_features = -1;        // number of columns; -1: from the data
   bool ignore_extra_features = false;  // drop columns >= n_features, else refuse them
+  bool multilabel = false;             // lines have any number of labels, 'label,label'
   int n_threads = 1;
   std::size_t chunk_bytes = std::size_t{1} << 20;
 };
@@ -44,11 +45,14 @@ template <typename Real>
 struct Dataset {
   std::int64_t n_rows = 0;
   std::int64_t nnz = 0;
+  std::int64_t n_labels = 0;   // n_rows, unless lines have any number
   std::int64_t n_columns = 0;  // highest column seen + 1
   // Plain arrays, not vectors: they are filled in parallel and need no zeroing.
   std::unique_ptr<Real[]> data;
   std::unique_ptr<std::int32_t[]> indices;
   std::unique_ptr<std::int64_t[]> indptr;
+  // [n_rows + 1] where the labels of each row begin, if lines have any number; else empty.
+  std::unique_ptr<std::int64_t[]> label_begin;
   // Exactly one of the two label forms is filled: integers when every label
   // has an integral value, otherwise the text of all labels as rows of
   // text_width code points padded with zeros.

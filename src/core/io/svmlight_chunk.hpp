@@ -26,6 +26,7 @@ struct Chunk {
   std::vector<std::int64_t> row_ends;
   std::vector<std::int64_t> integer_labels;  // meaningless once !all_integral
   std::vector<Token> labels;
+  std::vector<std::int64_t> label_ends;  // of each row, where rows have any number of labels
   bool all_integral = true;
   std::int64_t n_columns = 0;
   std::int64_t n_lines = 0;
@@ -63,15 +64,15 @@ class ChunkParser {
     while (end != p && end[-1] == '\r') --end;
     const Token label = next_token(p, end);
     if (label.size() == 0 || *label.begin == '#') return;
-    parse_label(label);
+    p = options_.multilabel ? parse_labels(label, end) : parse_label(label);
+    const char* const features = p;
     // Only now: a '#' glued to the label is an error, not a comment.
-    const auto left = static_cast<std::size_t>(end - label.end);
-    const auto* comment = static_cast<const char*>(std::memchr(label.end, '#', left));
+    const auto left = static_cast<std::size_t>(end - p);
+    const auto* comment = static_cast<const char*>(std::memchr(p, '#', left));
     if (comment != nullptr) end = comment;
     const std::size_t row_begin = out_.indices.size();
     bool increasing = true;
     std::int32_t previous = -1;
-    p = label.end;
     while (true) {
       while (p != end && is_separator(*p)) ++p;
       if (p == end) break;
@@ -80,14 +81,34 @@ class ChunkParser {
       increasing = increasing && column > previous;
       previous = column;
     }
-    if (!increasing) sort_row(row_begin, label.end, end);
+    if (!increasing) sort_row(row_begin, features, end);
     if (out_.indices.size() > row_begin) {
       out_.n_columns = std::max(out_.n_columns, std::int64_t{out_.indices.back()} + 1);
     }
     out_.row_ends.push_back(static_cast<std::int64_t>(out_.indices.size()));
   }
 
-  void parse_label(Token label) {
+  // Reads labels with commas between them, and perhaps spaces after these; returns their end. A
+  // line that begins with a feature has none.
+  const char* parse_labels(Token token, const char* end) {
+    const char* p = token.begin;
+    if (!is_feature(token)) {
+      while (true) {
+        const char* const comma = std::find(p, token.end, ',');
+        if (p == comma) fail(p, "a label is missing next to a comma: " + excerpt(token));
+        p = parse_label({p, comma});
+        if (comma == token.end) break;
+        if (++p != token.end) continue;
+        token = next_token(p, end);
+        p = token.begin;
+        if (is_feature(token)) fail(p, "a label is missing after a comma: " + excerpt(token));
+      }
+    }
+    out_.label_ends.push_back(static_cast<std::int64_t>(out_.labels.size()));
+    return p;
+  }
+
+  const char* parse_label(Token label) {
     std::int64_t value = 0;
     if (label.size() <= kMaxLabelBytes && integral_label(label, value)) {
       out_.text_width = std::max(out_.text_width, label.size());
@@ -102,6 +123,7 @@ class ChunkParser {
     }
     out_.labels.push_back(label);
     if (out_.all_integral) out_.integer_labels.push_back(value);
+    return label.end;
   }
 
   // Reads the token at p and advances p past it. False when nothing is stored:

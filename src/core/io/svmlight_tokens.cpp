@@ -99,16 +99,21 @@ bool integral_label(Token token, std::int64_t& value) {
   return whole.ec == std::errc() && whole.ptr == last;
 }
 
-const char* label_problem(Token token) {
-  if (token.size() > kMaxLabelBytes) return "the label is longer than 1024 bytes:";
+bool is_feature(Token token) {
   const char* p = token.begin;
   while (p != token.end && is_digit(*p)) ++p;
   const bool numbered = p != token.begin && p != token.end && *p == ':';
-  if (numbered || (token.size() >= 4 && std::memcmp(token.begin, "qid:", 4) == 0)) {
+  return numbered || (token.size() >= 4 && std::memcmp(token.begin, "qid:", 4) == 0);
+}
+
+const char* label_problem(Token token) {
+  if (token.size() > kMaxLabelBytes) return "the label is longer than 1024 bytes:";
+  if (is_feature(token)) {
     return "the line has no label; a line starts with its label, but this one starts with";
   }
-  for (p = token.begin; p != token.end;) {
-    if (*p == ',') return "multilabel data is not supported; expected one label, found";
+  for (const char* p = token.begin; p != token.end;) {
+    if (*p == ',')
+      return "the line has several labels; multilabel=True (--label-separator comma) reads them:";
     if (*p == '#') return "'#' inside a label; put a space before the comment:";
     std::uint32_t code = 0;
     if (!decode_utf8(p, token.end, code)) return "the label is not valid UTF-8:";

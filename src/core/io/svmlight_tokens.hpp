@@ -41,6 +41,9 @@ bool split_decimal(Token token, std::string& digits, std::int64_t& exponent);
 // become one class by rounding.
 bool integral_label(Token token, std::int64_t& value);
 
+// Whether a token begins as features and query ids do: number:value, qid:value.
+bool is_feature(Token token);
+
 // Why a token cannot be a label; nullptr when it can.
 const char* label_problem(Token token);
 

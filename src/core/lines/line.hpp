@@ -31,6 +31,8 @@ struct LineView {
   const T* norm2;            // [n] x_i.x_i, intercept included
   T bias;                    // value of the constant feature, 0: none
   std::int32_t first_class;  // class of lane 0
+  // [n] bits of the lanes whose class a sample has; nullptr: its class is in y.
+  const std::uint16_t* own = nullptr;
 };
 
 // One pass over some samples, each moved by an exact step per lane.

@@ -1,6 +1,6 @@
 // Binary problems, a line of classes at a time: scores, steps and certificates.
 //
-// For class c and sample i with sign +1 where the sample is not of the class, -1 where it is:
+// For class c and sample i with sign +1 where the sample has not the class, -1 where it has:
 //   h = 1 + sign (w_c.x_i)                    hinge
 //   m = h - q a                               the dual's gradient, q the loss's diagonal
 //   a' = clip(a + m / (k_i + q), 0, ceiling)  one variable, exactly
@@ -14,6 +14,14 @@
 
 namespace multimargin {
 namespace MM_ISA {
+
+// Bits of the lanes whose class a sample has.
+template <class T>
+inline std::uint32_t own_lanes(const LineView<T>& v, std::int64_t i) {
+  if (v.own != nullptr) return v.own[i];
+  const std::int32_t mine = v.y[i] - v.first_class;
+  return mine >= 0 && mine < line_lanes<T>() ? 1u << mine : 0u;
+}
 
 // Everything about a sample's variables in one line at the present weights.
 template <class Loss, class T>
@@ -34,8 +42,8 @@ struct LineState {
     a = *reinterpret_cast<const V*>(v.alpha + i * v.alpha_stride);
     sign = V{} + T(1);
     taking_part = M{} == M{};
-    const std::int32_t mine = v.y[i] - v.first_class;
-    if (mine >= 0 && mine < line_lanes<T>()) {
+    for (std::uint32_t own = own_lanes(v, i); own != 0; own &= own - 1) {
+      const int mine = __builtin_ctz(own);
       sign[mine] = T(-1);
       if (!Loss::own) taking_part[mine] = 0;
     }
@@ -174,11 +182,11 @@ void line_certify(const Csr<T, I>& X, const LineView<T>& v, const LineSums<T>& s
     // See rounding.hpp.
     const double row = static_cast<double>(X.end(i) - X.begin(i) + 8) *
                        __builtin_sqrt(static_cast<double>(v.norm2[i]));
-    const std::int32_t mine = v.y[i] - v.first_class;
+    const std::uint32_t own = own_lanes(v, i);
     std::uint32_t loose = 0;
     for (int l = 0; l < lanes; ++l) {
       const double a = static_cast<double>(alpha[l]);
-      const double h = 1 + (l == mine ? -score[l] : score[l]);
+      const double h = 1 + (own >> l & 1 ? -score[l] : score[l]);
       const double m = h - diagonal * a;
       const double violation = m > 0 ? (a < ceiling ? m : 0.0) : (a > 0 ? -m : 0.0);
       worst[l] = violation > worst[l] ? violation : worst[l];
@@ -207,8 +215,10 @@ void line_recompute(const Csr<T, I>& X, const LineView<T>& v, double* sums) {
       any |= alpha[l] != 0;
     }
     if (!any) continue;
-    const std::int32_t mine = v.y[i] - v.first_class;
-    if (mine >= 0 && mine < lanes) step[mine] = -step[mine];
+    for (std::uint32_t own = own_lanes(v, i); own != 0; own &= own - 1) {
+      const int mine = __builtin_ctz(own);
+      step[mine] = -step[mine];
+    }
     const std::int64_t end = X.end(i);
     const auto feature = X.features(i);
     for (std::int64_t t = X.begin(i); t < end; ++t) {

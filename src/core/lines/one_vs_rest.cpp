@@ -17,6 +17,7 @@ OneVsRest<T, I>::OneVsRest(const Samples<T, I>& samples, std::int32_t problems,
                            std::uint64_t seed)
     : X_(samples.X),
       y_(samples.y),
+      label_begin_(samples.label_begin),
       box_(samples.box),
       first_class_(first_class),
       bias_(samples.bias),

@@ -3,7 +3,7 @@
 //   primal  min  1/2 |w_c|^2 + sum_i U_i max(0, 1 - z_ic w_c.x_i)      (or its square)
 //   dual    max  sum_i a_ic - 1/2 |w_c|^2,  0 <= a_ic <= U_i           (or 0 <= a_ic, minus
 //           w_c = sum_i a_ic z_ic x_i                                   sum_i a_ic^2 / (4 U_i))
-//   z_ic = 1 where y_i = c, else -1
+//   z_ic = 1 where sample i has class c, else -1; a sample may have none or several
 //
 // Classes are solved a line at a time (line.hpp), lines by different threads. A line keeps its
 // weights in the second cache from its first pass to its certificate, so that nothing of size
@@ -77,6 +77,7 @@ class OneVsRest {
 
   Csr<T, I> X_;
   const std::int32_t* y_;
+  const std::int64_t* label_begin_;
   const T* box_;
   std::int32_t first_class_;
   T bias_;

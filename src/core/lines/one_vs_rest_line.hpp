@@ -42,6 +42,9 @@ class OneVsRest<T, I>::Line {
              of.norm2_.data(),
              of.bias_,
              0};
+    if (of.label_begin_ == nullptr) return;
+    own_.resize(static_cast<std::size_t>(of.X_.rows));
+    view_.own = own_.data();
   }
 
   // Returns whether every problem of the line came to an end of its own.
@@ -78,6 +81,7 @@ class OneVsRest<T, I>::Line {
     begin_ = begin;
     count_ = count;
     view_.first_class = begin + of_.first_class_;
+    find_own();
     passes_ = 0;
     done_ = 0;
     certified_ = false;
@@ -101,6 +105,18 @@ class OneVsRest<T, I>::Line {
     warm_ = std::any_of(alpha_.data(), alpha_.data() + alpha_.size(), [](T a) { return a != 0; });
     fraction_ = warm_ ? 1.0 : 0.5;
     open_all();
+  }
+
+  // Where samples have sets of classes, the bits of the line's in each set.
+  void find_own() {
+    for (std::size_t i = 0; i < own_.size(); ++i) {
+      const std::int32_t* const end = of_.y_ + of_.label_begin_[i + 1];
+      const std::int32_t* y =
+          std::lower_bound(of_.y_ + of_.label_begin_[i], end, view_.first_class);
+      own_[i] = 0;
+      for (; y != end && *y < view_.first_class + lanes; ++y)
+        own_[i] = static_cast<std::uint16_t>(own_[i] | 1u << (*y - view_.first_class));
+    }
   }
 
   void write_alpha(T* alpha, std::int64_t stride) const {
@@ -310,6 +326,7 @@ class OneVsRest<T, I>::Line {
   std::uint16_t present_w_ = 0, present_alpha_ = 0;  // lanes whose best is not copied yet
   Buffer<T> small_;  // lines of: weights of the constant feature, thresholds, violations
   std::vector<std::uint16_t> active_;
+  std::vector<std::uint16_t> own_;  // of samples with sets of classes
   std::vector<std::int32_t> order_;
   LineView<T> view_{};
   std::int32_t begin_ = 0, count_ = 0, passes_ = 0;

@@ -14,6 +14,7 @@ from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note, print_j
 from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.io._text_table import counted
 from multimargin.models._measures import measures
+from multimargin.models.label_sets._measures import PRECISIONS, set_measures
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._mpi import world
 
@@ -28,13 +29,20 @@ def evaluate(args: argparse.Namespace) -> int:
     costs = model.get_params()["label_cost"] if given is None else given
     X = features_of(model, raw)
     started = time.perf_counter()
-    best, _ = model.predict_topk(X, min(args.top_k, len(model.classes_)))
+    several = model.multilabel_ is not None
+    k = max(args.top_k, *PRECISIONS) if several else args.top_k
+    best, _ = model.predict_topk(X, min(k, len(model.classes_)))
+    sets = model._positive(X) if several else None
     seconds = time.perf_counter() - started
     certificate = _certificate(model, raw, y) if args.certify else {}
     if model.comm.rank != 0:
         return EXIT_OK
     result = {
-        **measures(model.classes_, y, best, costs),
+        **(
+            measures(model.classes_, y, best, costs)
+            if sets is None
+            else set_measures(model.classes_, y, sets, best)
+        ),
         # A model that was put together by hand has none.
         "density": float(getattr(model, "model_density_", math.nan)),
         "predict_seconds": seconds,
@@ -86,6 +94,15 @@ def _report(args: argparse.Namespace, result: dict[str, Any]) -> None:
         _print(result)
 
 
+def _of_best(result: dict[str, Any]) -> dict[str, str]:
+    if "top_k" in result:
+        return {f"top-{result['top_k']} accuracy": f"{100 * result['top_k_accuracy']:.2f} %"}
+    named = {f"precision@{k}": f"precision_at_{k}" for k in PRECISIONS}
+    rows = {title: f"{result[key]:.4f}" for title, key in named.items() if key in result}
+    true, predicted = result["labels_per_sample"], result["predicted_per_sample"]
+    return rows | {"labels per sample": f"{true:.3g}, predicted {predicted:.3g}"}
+
+
 def _print(result: dict[str, Any]) -> None:
     rows = {
         "samples": f"{result['samples']:,}",
@@ -93,7 +110,7 @@ def _print(result: dict[str, Any]) -> None:
         **({"mean cost": f"{result['mean_cost']:.4f}"} if "mean_cost" in result else {}),
         "micro-F1": f"{result['micro_f1']:.4f}",
         "macro-F1": f"{result['macro_f1']:.4f}",
-        f"top-{result['top_k']} accuracy": f"{100 * result['top_k_accuracy']:.2f} %",
+        **_of_best(result),
         "density": f"{100 * result['density']:.3g} %",
         "prediction": f"{result['predict_seconds']:.2f} s",
     }

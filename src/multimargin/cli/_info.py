@@ -37,6 +37,7 @@ def info(args: argparse.Namespace) -> int:
         "verified": args.verify,
         "classes": len(model.classes_),
         "class_labels": str(model.classes_.dtype),
+        **({"labels_per_sample": "several"} if model.multilabel_ else {}),
         "features": int(model.n_features_in_),
         "named_features": has_feature_names(model),
         "coefficients": "dense" if isinstance(model.coef_, np.ndarray) else "sparse",

@@ -10,7 +10,7 @@ from typing import TextIO
 
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._messages import EXIT_OK
-from multimargin.cli.support._model_data import features_of, model_and_data
+from multimargin.cli.support._model_data import features_of, model_and_data, separator_of
 from multimargin.cli.support._predictions import predicted_lines, predicted_table
 from multimargin.io._atomic import atomic_write, check_writable
 from multimargin.io._text_table import shown
@@ -36,14 +36,14 @@ def predict(args: argparse.Namespace) -> int:
             arguments.refuse_same_file(args.output, args.model, args.data)
             check_writable(args.output)
     model, (X, _, kept) = model_and_data(args, comm, labelled=False, keep=keep)
-    X = features_of(model, X)
+    X, separator = features_of(model, X), separator_of(model, args)
     if format is not None:
-        header, rows = predicted_table(model, X, args.top_k, kept)
+        header, rows = predicted_table(model, X, args.top_k, kept, separator)
         if comm.rank == 0:
             with atomic_write(args.output) if to_file else Path(args.output).open("wb") as file:
                 write_table(file, format, header, rows)
         return EXIT_OK
-    lines = predicted_lines(model, X, args.top_k)
+    lines = predicted_lines(model, X, args.top_k, separator)
     if comm.rank == 0:
         _write(lines, args.output, to_file)
     return EXIT_OK

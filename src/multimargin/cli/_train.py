@@ -29,6 +29,7 @@ from multimargin.cli.support._training_data import (
     unfitted,
 )
 from multimargin.estimator._options import checked_options
+from multimargin.estimator._samples import refuse_sets
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import check_writable
@@ -51,7 +52,10 @@ def train(args: argparse.Namespace) -> int:
     comm = world()
     _check_alone(args, comm)
     _check_files(args, comm)
-    checked_options(unfitted(args).set_params(**_parameters(args)))  # before a long file is read
+    # Before a long file is read.
+    options = checked_options(unfitted(args).set_params(**_parameters(args)))
+    if args.label_separator is not None:
+        refuse_sets(options)
     choose(args.formulation, args.solver, comm.size, args.bundles, args.checkpoint is not None)
     started = time.perf_counter()
     X, y, template = read_training(args, comm)

@@ -23,7 +23,7 @@ from multimargin import _core
 from multimargin.io._compressed import DataFileError
 from multimargin.io._svmlight import canonical_csr, check_n_threads, float_type, open_bytes
 
-MultiLabel = Literal["error", "first", "drop"]
+MultiLabel = Literal["error", "first", "drop", "all"]
 _Piece = tuple[int, list[bytes]]  # the number of the first of some whole lines, and the lines
 
 _LABELS = re.compile(rb"[ \t]*([+-]?[0-9]+)((?:[ \t]*,[ \t]*[+-]?[0-9]+)*)[ \t]*")
@@ -38,7 +38,7 @@ class _Rows(NamedTuple):
     data: NDArray[Any]
     indices: NDArray[np.int32]
     lengths: NDArray[np.int64]
-    labels: NDArray[np.int64]
+    labels: NDArray[Any]
     lines: NDArray[np.int64]  # where in the file each of them is
     width: int  # highest column + 1
 
@@ -50,7 +50,7 @@ def load_lshtc(
     multilabel: MultiLabel = "error",
     dtype: DTypeLike = np.float32,
     n_threads: int | None = None,
-) -> tuple[csr_matrix[Any], NDArray[np.int64]]:
+) -> tuple[csr_matrix[Any], NDArray[Any]]:
     """Read a file in the text format of the LSHTC challenges; `LabelTree.load` reads hierarchies.
 
     Each line is ``label, label, ... feature:value feature:value ...``: one or several integers,
@@ -63,9 +63,9 @@ def load_lshtc(
         A plain file or one compressed by gzip, bzip2 or xz; the content decides, not the name.
     n_features : int, default=None
         Number of columns of the result; by default the highest feature of the file, plus one.
-    multilabel : {"error", "first", "drop"}, default="error"
+    multilabel : {"error", "first", "drop", "all"}, default="error"
         A line with more than one label, even the same one twice, is an error, a sample of its first
-        label, or left out.
+        label, or left out; or all lines have tuples of labels.
     dtype : dtype, default=numpy.float32
         ``numpy.float32`` or ``numpy.float64``.
     n_threads : int, default=None
@@ -77,7 +77,7 @@ def load_lshtc(
     X : csr_matrix of shape (n_samples, n_features)
         Feature f is column f, since numbers stand for words and may start at 0. Rows have sorted
         indices and no duplicates.
-    y : ndarray of int64 of shape (n_samples,)
+    y : ndarray of int64, or of tuples, of shape (n_samples,)
 
     Raises
     ------
@@ -97,8 +97,10 @@ def load_lshtc(
     >>> y.tolist(), X.shape
     ([545, 7], (2, 19))
     """
-    if multilabel not in ("error", "first", "drop"):
-        raise ValueError(f"multilabel must be 'error', 'first' or 'drop', got {multilabel!r}")
+    if multilabel not in ("error", "first", "drop", "all"):
+        raise ValueError(
+            f"multilabel must be 'error', 'first', 'drop' or 'all', got {multilabel!r}"
+        )
     if n_features is not None and not 1 <= n_features <= 2**31:
         raise ValueError(f"n_features must be between 1 and 2**31, got {n_features}")
     double, threads = float_type(dtype) == np.float64, check_n_threads(n_threads)
@@ -130,7 +132,7 @@ def _pieces(source: bytes | mmap.mmap) -> Iterator[_Piece]:
 
 def _read(name: str, piece: _Piece, multilabel: MultiLabel, double: bool, threads: int) -> _Rows:
     """Parse the lines of a piece, as LIBSVM text whose labels do not matter."""
-    labels: list[int] = []
+    labels: list[Any] = []
     features: list[bytes] = []
     numbers: list[int] = []
     first_line, lines = piece
@@ -158,7 +160,7 @@ def _read(name: str, piece: _Piece, multilabel: MultiLabel, double: bool, thread
         data,
         indices,
         np.diff(indptr).astype(np.int64),
-        np.array(labels, dtype=np.int64),
+        np.fromiter(labels, object if multilabel == "all" else np.int64, len(labels)),
         np.array(numbers, dtype=np.int64),
         width,
     )
@@ -166,7 +168,7 @@ def _read(name: str, piece: _Piece, multilabel: MultiLabel, double: bool, thread
 
 def _parse(features: Iterable[bytes], double: bool, threads: int) -> tuple[Any, Any, Any, int]:
     text = b"\n".join([b"0 " + row for row in features])
-    data, indices, indptr, width, _ = _core.parse_svmlight(
+    data, indices, indptr, width, *_ = _core.parse_svmlight(
         text, double_precision=double, zero_based=True, n_threads=threads
     )
     return data, indices, indptr, width
@@ -180,7 +182,7 @@ def _end_of_labels(line: bytes) -> int:
     return max(line.rfind(b" ", 0, colon), line.rfind(b"\t", 0, colon)) + 1
 
 
-def _label(text: bytes, multilabel: MultiLabel, where: str) -> int | None:
+def _label(text: bytes, multilabel: MultiLabel, where: str) -> int | tuple[int, ...] | None:
     found = _LABELS.fullmatch(text.rstrip(b"\r"))
     if found is None:
         shown = text[:_SHOWN].decode("ascii", "backslashreplace").strip()
@@ -198,10 +200,11 @@ def _label(text: bytes, multilabel: MultiLabel, where: str) -> int | None:
             )
         if multilabel == "drop":
             return None
-    label = int(found[1])
-    if not -(2**63) <= label < 2**63:
-        raise DataFileError(f"{where}: the label {label} does not fit in 64 bits")
-    return label
+    labels = tuple(map(int, text.split(b","))) if multilabel == "all" else (int(found[1]),)
+    for label in labels:
+        if not -(2**63) <= label < 2**63:
+            raise DataFileError(f"{where}: the label {label} does not fit in 64 bits")
+    return labels if multilabel == "all" else labels[0]
 
 
 def _merged(row: bytes) -> bytes:
@@ -229,7 +232,7 @@ def _merged(row: bytes) -> bytes:
 
 def _joined(
     name: str, parts: list[_Rows], n_features: int | None
-) -> tuple[csr_matrix[Any], NDArray[np.int64]]:
+) -> tuple[csr_matrix[Any], NDArray[Any]]:
     if not any(len(part.labels) for part in parts):
         raise DataFileError(
             f"{name}: no samples; expected lines like '545, 32 8:1 18:2', found nothing that is "

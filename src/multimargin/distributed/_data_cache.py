@@ -10,6 +10,7 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.io._checksums import array_fingerprint, csr_arrays
+from multimargin.io._svmlight import split_labels
 from multimargin.models.file._coef import csr_of
 from multimargin.parallel._collectives import allgather_value, broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
@@ -80,9 +82,9 @@ def _compare_hosts(comm: Communicator, data: Data | None) -> None:
     name = None
     with raise_on_all(comm):
         if data is not None:
-            X, (stored, kinds) = data[0], _stored_labels(data[1])
+            X, (stored, kinds, begin) = data[0], _stored_labels(data[1])
             shape = [int(n) for n in X.shape]
-            name = array_fingerprint([*csr_arrays(X), stored], [shape, kinds])
+            name = array_fingerprint([*csr_arrays(X), stored, begin], [shape, kinds])
             name = f"{name} (X of shape {tuple(shape)}, {X.dtype}, {X.nnz} entries)"
     names = allgather_value(comm, [name, socket.gethostname()])
     first, first_host = names[0]
@@ -97,8 +99,9 @@ def _compare_hosts(comm: Communicator, data: Data | None) -> None:
 @contextlib.contextmanager
 def _cache_file(X: sp.csr_matrix, y: NDArray[Any]) -> Iterator[Path]:
     folder = Path(os.environ.get(VARIABLE) or tempfile.gettempdir())
-    stored, kinds = _stored_labels(y)
-    arrays = dict(zip(("data", "indices", "indptr", "y"), (*csr_arrays(X), stored), strict=True))
+    stored, kinds, begin = _stored_labels(y)
+    names = ("data", "indices", "indptr", "y", "y.begin")
+    arrays = dict(zip(names, (*csr_arrays(X), stored, begin), strict=True))
     meta = {"kind": "data", "columns": int(X.shape[1]), "labels": kinds}
     size = sum(array.nbytes for array in arrays.values()) + _SPARE
     with contextlib.ExitStack() as stack:
@@ -158,15 +161,23 @@ def _map(path: str) -> Data:
     X = csr_of(arrays["data"], arrays["indices"], arrays["indptr"], meta["columns"])
     X.has_canonical_format = True  # as `_checked` left it
     stored, given = meta["labels"]
-    return X, arrays["y"].view(stored).astype(given, copy=False)
+    y, begin = arrays["y"].view(stored).astype(given, copy=False), arrays["y.begin"]
+    return X, split_labels(y, begin) if len(begin) else y
 
 
-def _stored_labels(y: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
-    """Labels as numbers that a file can hold, and the types by which they come back."""
+def _stored_labels(y: NDArray[Any]) -> tuple[NDArray[Any], list[str], NDArray[np.int64]]:
+    """Labels as numbers that a file can hold, and the types by which they come back.
+
+    Of tuples of labels, also the places at which each begins; otherwise these are empty.
+    """
+    begin = np.empty(0, dtype=np.int64)
+    if y.dtype == object and all(isinstance(each, tuple) for each in y):
+        begin = np.cumsum([0, *map(len, y)], dtype=np.int64)
+        y = np.array(list(chain.from_iterable(y)))
     kind = y.dtype.newbyteorder("<")
     if kind.kind == "O":
         if not all(isinstance(label, str) for label in y):
             raise ValueError("y must hold numbers or strings, got other objects")
         y = y.astype(str)
     y = np.ascontiguousarray(y, dtype=y.dtype.newbyteorder("<"))
-    return y.view(np.uint8) if y.dtype.kind in "US" else y, [y.dtype.str, kind.str]
+    return y.view(np.uint8) if y.dtype.kind in "US" else y, [y.dtype.str, kind.str], begin

@@ -39,6 +39,7 @@ def load(
     normalize: str = "none",
     n_threads: int | None = None,
     ignore_extra_features: bool = False,
+    multilabel: bool = False,
     comm: Communicator | None = None,
 ) -> tuple[csr_matrix[Any], NDArray[Any]]:
     """Read a LIBSVM / SVMlight file once per host; the other ranks of the host map its memory.
@@ -47,7 +48,7 @@ def load(
 
     Parameters
     ----------
-    path, n_features, dtype, zero_based, ignore_extra_features
+    path, n_features, dtype, zero_based, ignore_extra_features, multilabel
         As of `multimargin.load_svmlight`. Every host must see the file.
     normalize : {"none", "l2"}, default="none"
         "l2" scales each sample to unit length.
@@ -82,6 +83,7 @@ def load(
             zero_based=zero_based,
             n_threads=n_threads,
             ignore_extra_features=ignore_extra_features,
+            multilabel=multilabel,
         )
         return (X if normalize == "none" else _of_unit_length(os.fspath(path), X)), y
 
@@ -120,7 +122,7 @@ def fit(
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         All samples, or what a `TextClassifier` takes; see `load` for how ranks of a host share
         them.
-    y : array-like of shape (n_samples,)
+    y : array-like of shape (n_samples,), or sets of labels as of `MulticlassSVC`
     sample_weight : array-like of shape (n_samples,), default=None
     checkpoint : path-like, default=None
         A folder in which the state of the run is kept, for the same call to go on from after a

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix
 from sklearn.metrics import accuracy_score
 
 from multimargin.checkpoints._store import Checkpoints
@@ -19,7 +20,9 @@ from multimargin.distributed._scores import RankScores
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.inspection import Certificate
 from multimargin.models._coef import ClassRows
-from multimargin.models._scores import ClassScores, LinearScores, best_k_labels, best_labels
+from multimargin.models._scores import ClassScores, LinearScores, best_k_labels
+from multimargin.models.label_sets._measures import subset_accuracy
+from multimargin.models.label_sets._sets import predictions
 from multimargin.parallel._collectives import broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world
@@ -76,8 +79,8 @@ class DistributedModel:
 
     Attributes
     ----------
-    classes_, n_features_in_, n_iter_, primal_objective_, dual_objective_, dual_gap_, violation_, \
-converged_, history_, model_density_, n_bundles_
+    classes_, multilabel_, n_features_in_, n_iter_, primal_objective_, dual_objective_, dual_gap_, \
+violation_, converged_, history_, model_density_, n_bundles_
         As of `MulticlassSVC`, the same on all ranks. A loaded model has no `history_`.
     features_ : TextFeatures
         Only of a `TextClassifier`, which makes its features of raw texts, on every rank.
@@ -98,6 +101,7 @@ converged_, history_, model_density_, n_bundles_
     """
 
     classes_: NDArray[Any]
+    multilabel_: str | None
     n_features_in_: int
     n_iter_: int
     primal_objective_: float
@@ -129,7 +133,11 @@ converged_, history_, model_density_, n_bundles_
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Best class of each sample, on all ranks; as `MulticlassSVC.predict`."""
-        return best_labels(self._scores(), self.classes_, self._template._validated(X))
+        return predictions(self._scores(), self, self._template._validated(X))
+
+    def _positive(self, X: Any) -> csr_matrix[Any]:
+        """Ones for the labels with a positive score, of samples x labels."""
+        return self._scores().positive(self._template._validated(X))
 
     def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.floating]]:
         """Best classes of each sample and their scores; as `MulticlassSVC.predict_topk`."""
@@ -137,7 +145,9 @@ converged_, history_, model_density_, n_bundles_
         return best_k_labels(self._scores(), self.classes_, X, k)
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Share of the samples whose best class is theirs."""
+        """Share of the samples whose best class, or whole set of labels, is theirs."""
+        if self.multilabel_ is not None:
+            return subset_accuracy(self.classes_, y, self._positive(X), sample_weight)
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def certify(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Certificate:

@@ -61,7 +61,7 @@ def divide_trained(
     held = weights.classes
     if held is None:
         held = np.arange(coef.shape[0], dtype=np.int32)
-    if problem.weight_rows == 2:  # they become one row, on one rank
+    if problem.weight_rows == 2 and problem.sets is None:  # they become one row, on one rank
         both = _gathered(comm, coef, intercept, held, 2)
         coef, intercept = (coef[:0], intercept[:0]) if both is None else one_row_for_two(*both)
         held = np.arange(len(intercept), dtype=np.int32)

@@ -6,6 +6,7 @@ import itertools
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin.distributed._rows import OwnedRows
@@ -47,6 +48,18 @@ class RankScores:
             rows = slice(begin, begin + step)
             best[rows], score[rows] = self._top_of_all(X[rows], k, begin)
         return best, score
+
+    def positive(self, X: Any) -> sp.csr_matrix:
+        """A one for each row of the model that has a positive score."""
+        begin, end = self._owned.range_of(self._comm.rank)
+        places = np.empty((2, 0), dtype=np.int64)
+        with raise_on_all(self._comm):
+            if end > begin:
+                places = np.array(self._own.positive(X).nonzero(), dtype=np.int64)
+                places[1] += begin
+        places = np.concatenate([part for (part,) in self._comm.allgather([places])], axis=1)
+        found: Any = (np.ones(places.shape[1], dtype=np.int8), tuple(places))
+        return sp.csr_matrix(found, shape=(X.shape[0], self._owned.rows))
 
     def _top_of_all(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         comm = self._comm

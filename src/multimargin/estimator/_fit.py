@@ -146,7 +146,8 @@ class Fit:
         """The fitted attributes that prediction needs, from the weights of all classes."""
         coef, intercept = coefficients(weights, self.problem)
         density = nonzeros(coef) / max(1, coef.shape[0] * coef.shape[1])
-        coef, intercept = one_row_for_two(coef, intercept)
+        if self.problem.sets is None:
+            coef, intercept = one_row_for_two(coef, intercept)
         wanted = self.options.sparse_coef
         sparse = kept_sparse(wanted, coef.shape, coef.dtype.itemsize, nonzeros(coef))
         return {

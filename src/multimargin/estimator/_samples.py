@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import compute_class_weight
+from sklearn.utils import check_consistent_length, compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from multimargin.estimator._options import FitOptions
 from multimargin.formulations import FORMULATIONS
 from multimargin.models._label_costs import label_costs
+from multimargin.models.label_sets._sets import label_sets
 from multimargin.solvers._engine_choice import FEW_CLASSES
 from multimargin.solvers._layout import Matrix, as_core_rows, entries, largest
 from multimargin.solvers._problem import Problem
@@ -23,12 +24,22 @@ from multimargin.solvers._problem import Problem
 def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any, dict[str, Any]]:
     """Samples and labels as arrays, and the fitted attributes that come with the features.
 
-    Sets the number and the names of the estimator's features.
+    Labels of samples that may have several are `LabelSets`. Sets the number and the names of the
+    estimator's features.
     """
-    check_labels(y)
+    sets = label_sets(y)
+    if sets is None:
+        check_labels(y)
+    else:
+        refuse_sets(estimator)
     X, learned = estimator._learned_features(X)
+    learned = {**learned, "multilabel_": None if sets is None else sets.form}
     kinds = [np.float64, np.float32]
     try:
+        if sets is not None:
+            X = validate_data(estimator, X, accept_sparse="csr", dtype=kinds)
+            check_consistent_length(X, sets)
+            return X, sets, learned
         X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=kinds)
     except (TypeError, ValueError):
         refuse_texts(estimator, X)
@@ -38,6 +49,20 @@ def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any, dic
         warnings.filterwarnings("ignore", message="The number of unique classes")
         check_classification_targets(y)
     return X, y, learned
+
+
+def refuse_sets(options: Any) -> None:
+    """Raise a ValueError where a problem has no place for samples with several labels, or none."""
+    name = options.formulation
+    if not FORMULATIONS[name].independent:
+        raise ValueError(
+            f"formulation={name!r} compares the one label of a sample with all others, and y has "
+            "sets of labels: use formulation='ovr', which trains each label by itself"
+        )
+    if options.class_weight is not None:
+        raise ValueError(
+            "class_weight is for one label per sample, and y has sets of labels: give sample_weight"
+        )
 
 
 def check_labels(y: Any) -> None:
@@ -111,8 +136,16 @@ def problem_of(
     options: FitOptions, X: Any, y: Any, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[Any], Problem]:
     """The classes, and the problem to solve, without samples of weight zero."""
-    classes, labels = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
+    sets, member = label_sets(y), None
+    if sets is not None:
+        refuse_sets(options)
+        classes, member = sets.classes, sets.member
+        labels = np.zeros(len(sets), dtype=np.intp)
+    else:
+        classes, labels = np.unique(y, return_inverse=True)
+    if not len(classes):
+        raise ValueError("no sample has a label: all lists in y are empty")
+    if len(classes) < 2 and sets is None:
         raise ValueError(
             "This solver needs samples of at least 2 classes in the data, but the data "
             f"contains only one class: {classes.tolist()[0]!r}"
@@ -129,7 +162,15 @@ def problem_of(
     if not np.all(weight > 0):
         used = np.flatnonzero(weight > 0)
         kept, labels = np.unique(labels[used], return_inverse=True)
-        if len(kept) < 2:
+        if sets is not None:
+            member = sets.member[used]
+            # Columns of a matrix stay; labels of lists that no sample has are not known.
+            there = member.getnnz(axis=0) > 0
+            kept = np.flatnonzero(there | (sets.form != "lists"))
+            member = member[:, kept]
+            if not len(kept):
+                raise ValueError("no sample of positive weight has a label")
+        elif len(kept) < 2:
             raise ValueError(
                 f"the weights leave samples of {len(kept)} class(es) with a positive "
                 "weight; at least 2 classes are needed"
@@ -152,6 +193,7 @@ def problem_of(
         rows=used,
         costs=label_costs(options.label_cost, classes),
         free_intercept=options.free_intercept,
+        sets=member,
     )
 
 

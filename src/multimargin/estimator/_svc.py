@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from multimargin.estimator._doc_link import DocumentedEstimator
 from multimargin.estimator._fit import Fit, take
 from multimargin.estimator._gap_plot import GapPlotMixin
+from multimargin.estimator._label_sets import LabelSetsMixin
 from multimargin.estimator._names import FormulationName, LossName, SolverName, StoppingName
 from multimargin.estimator._observers import CallbackSupportMixin, FitTasks, note, with_callbacks
 from multimargin.estimator._options import checked_options
@@ -23,8 +24,9 @@ from multimargin.inspection._mixin import InspectionMixin
 from multimargin.io._atomic import StrPath
 from multimargin.models._coef import ClassRows, in_form
 from multimargin.models._sample_keys import Keys, Samples
-from multimargin.models._scores import ClassScores, LinearScores, best_k_labels, best_labels
+from multimargin.models._scores import ClassScores, LinearScores, best_k_labels
 from multimargin.models.file._strings import Arrays
+from multimargin.models.label_sets._sets import predictions
 from multimargin.parallel._threads import thread_count
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Observer
@@ -39,6 +41,7 @@ class MulticlassSVC(
     GapPlotMixin,
     DocumentedEstimator,
     CallbackSupportMixin,
+    LabelSetsMixin,
     ClassifierMixin,
     BaseEstimator,
 ):
@@ -53,10 +56,11 @@ class MulticlassSVC(
         The loss of a sample. "ww", Weston-Watkins: for every class that comes within a margin of
         1 of its own. "cs", Crammer-Singer: for the worst of them only. "llw", Lee-Lin-Wahba: for
         every other class that scores above -1, with scores that sum to zero. "ovr", one-vs-rest:
-        every class by itself against all others. Five more, whose scores sum to zero: "adm", the
-        worst class of "llw" only; "ats", the loss of "ovr"; "atm", the worst class of that; "mmr",
-        max-margin regression, the own class where it scores below 1; "rm", reinforced, "llw" and
-        the own class where it scores below the number of the others. All but the models of "ww"
+        every class by itself against all others; samples may have several. Five more, whose scores
+        sum to zero: "adm", the worst class of "llw" only; "ats", the loss of "ovr"; "atm", the
+        worst class of that; "mmr", max-margin regression, the own class where it scores below 1;
+        "rm", reinforced, "llw" and the own class where it scores below the number of the others.
+        All but the models of "ww"
         and "cs" are dense.
     C : float or None, default=None
         Penalty of the losses; larger fits the training data more closely. None is a number that
@@ -127,8 +131,10 @@ class MulticlassSVC(
     ----------
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray or csr_matrix of shape (n_classes, n_features), or (1, n_features) for two
-        classes
-    intercept_ : ndarray of shape (n_classes,), or (1,) for two classes
+        classes, of which a sample has one
+    intercept_ : ndarray of shape (n_classes,), or (1,) likewise
+    multilabel_ : {"dense", "sparse", "lists"} or None
+        The form of sets of labels, in `y` and as predicted; None: one label per sample.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
         Only when `X` has string column names.
@@ -184,7 +190,6 @@ class MulticlassSVC(
         def get_params(self, deep: bool = True) -> dict[str, Any]: ...
         def set_params(self, **params: Any) -> Self: ...
         def set_callbacks(self, *callbacks: Any) -> Self: ...
-        def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float: ...
 
     def __init__(
         self,
@@ -243,7 +248,8 @@ class MulticlassSVC(
             CSR of float32 or float64 is used in place, without a copy. Rows without entries are
             allowed.
         y : array-like of shape (n_samples,)
-            Labels.
+            Labels. For "ovr" samples may have several, or none: lists, tuples or sets of labels,
+            or an indicator matrix of shape (n_samples, n_classes), an array or sparse.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights >= 0; an integer weight equals repeating the sample, 0 leaving it out.
 
@@ -315,12 +321,12 @@ class MulticlassSVC(
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes of one label
             For two classes positive scores mean ``classes_[1]``.
         """
         X = self._checked(X)
         scores = self._row_scores().scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return scores[:, 0] if scores.shape[1] < len(self.classes_) else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Best class of each sample; no array of samples x classes is made.
@@ -332,9 +338,11 @@ class MulticlassSVC(
         Returns
         -------
         ndarray of shape (n_samples,)
+            Where samples have several labels, those with a positive score, in the form of `y`: an
+            indicator matrix (sparse for more than 1,000 labels), or an array of tuples.
         """
         X = self._checked(X)
-        return best_labels(self._scores(), self.classes_, X)
+        return predictions(self._scores(), self, X)
 
     def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.floating]]:
         """The ``k`` best classes of each sample, best first.

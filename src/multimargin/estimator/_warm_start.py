@@ -33,7 +33,9 @@ def carried_over(
     number = {label: k for k, label in enumerate(now.classes.tolist())}
     # The present numbers of the earlier classes; -1 where one is gone.
     renumbered = np.array([number.get(c, -1) for c in before.classes.tolist()], dtype=np.int32)
-    origin = _origin(before, renumbered[labels], now, problem)
+    # Where samples have sets of labels, these are in the keys.
+    given = renumbered[labels] if problem.sets is None else np.zeros_like(labels)
+    origin = _origin(before, given, now, problem)
     known = int(np.count_nonzero(origin >= 0))
     if known == 0:
         return None, 0
@@ -50,7 +52,7 @@ def _origin(
 ) -> NDArray[np.int64]:
     """The place of each sample in the earlier fit; -1 for a new one."""
     sample = matched(before.keys, old_labels, now.keys, problem.y)
-    if len(old_labels) == len(problem.y):
+    if len(old_labels) == len(problem.y) and problem.sets is None:
         free = np.ones(len(old_labels), dtype=bool)
         free[sample[sample >= 0]] = False
         here = np.flatnonzero((sample < 0) & free & (old_labels == problem.y))
@@ -86,7 +88,7 @@ def _dense(start: DenseAlpha, origin: Any, renumbered: Any, problem: Problem) ->
     left = np.flatnonzero(renumbered >= 0)
     # One binary problem for two classes tells each of them from the other.
     column[renumbered[left]] = left if start.value.shape[1] > 1 else 0
-    column = column if problem.weight_rows > 1 else column[1:]
+    column = column[problem.n_classes - problem.weight_rows :]
     value = np.zeros((len(problem.y), problem.weight_rows), dtype=start.value.dtype)
     there = np.flatnonzero(column >= 0)
     value[np.ix_(known, there)] = start.value[np.ix_(origin[known], column[there])]

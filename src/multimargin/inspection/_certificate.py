@@ -12,6 +12,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 
 from multimargin.inspection._objectives import dual_objective, primal_objective
 from multimargin.models._sample_keys import Samples, matched
+from multimargin.models.label_sets._sets import label_sets
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
@@ -41,9 +42,10 @@ class Certificate:
 def certified(model: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> Certificate:
     X = list(X) if isinstance(X, Iterator) else X  # read twice
     features: Any = model._checked(X).astype(np.float64, copy=False)
-    y = column_or_1d(y)
-    check_consistent_length(features, y)
-    classes, problem = model._problem(features, y, sample_weight)
+    sets = label_sets(y)
+    labels: Any = column_or_1d(y) if sets is None else sets
+    check_consistent_length(features, labels)
+    classes, problem = model._problem(features, labels, sample_weight)
     if classes.tolist() != model.classes_.tolist():
         raise ValueError(
             f"the samples have {len(classes):,} classes, which are not the {len(model.classes_):,} "

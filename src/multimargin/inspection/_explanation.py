@@ -250,6 +250,8 @@ def explain(
     model: Any, x: Any, k: int, label: Any, against: Any, rank: str, n_best: int
 ) -> Explanation:
     """Explain a sample: `MulticlassSVC.explain`, its arguments checked."""
+    if len(model.classes_) < 2:
+        raise ValueError("explain compares two labels, and this model has one: see top_features")
     sample = _one_sample(model, x)
     classes, places, scores = model.classes_, [], []
     if label is None or against is None or n_best > 0:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from multimargin.models.label_sets._sets import require_one_label
+
 _SHOWN = 5
 
 
@@ -63,6 +65,7 @@ def codes(given: Any, *rest: Any) -> Codes:
         if len(rest) != 2:
             raise TypeError("with a model, pass it with samples and labels: model, X, y")
         check_is_fitted(model, "coef_")
+        require_one_label(model, "this report")
         y_true, y_pred, classes = rest[1], model.predict(rest[0]), [np.asarray(model.classes_)]
     elif len(rest) == 1:
         y_true, y_pred, classes = given, rest[0], []

@@ -13,6 +13,7 @@ from multimargin.inspection._labels import native, places_of
 from multimargin.inspection._plots import AGAINST, FOR, PLAIN
 from multimargin.io._figure_file import axes_or_new
 from multimargin.models._label_costs import label_costs
+from multimargin.models.label_sets._sets import require_one_label
 from multimargin.solvers._label_costs import LabelCosts
 
 # Scores held at a time.
@@ -112,6 +113,7 @@ def margins(model: Any, X: Any, y: ArrayLike) -> Margins:
     (4, [2, 2, 2])
     """
     features = model._checked(X)
+    require_one_label(model, "margins")
     own = _places(model.classes_, np.asarray(y), features.shape[0])
     n = len(own)
     columns = {name: np.empty(n) for name in ("score", "rival_score", "loss")}

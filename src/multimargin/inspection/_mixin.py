@@ -118,7 +118,7 @@ class InspectionMixin:
             The training samples, in any order. If the model has dual variables, these must be the
             samples that they belong to.
         y : array-like of shape (n_samples,)
-            Their labels.
+            Their labels, or sets of labels, as `fit` took them.
         sample_weight : array-like of shape (n_samples,), default=None
             Their weights. C, `class_weight` and the other parameters are the estimator's.
 

@@ -90,7 +90,7 @@ class _Weights:
     def __init__(self, coef: Any, intercept: NDArray[Any], problem: Problem) -> None:
         self._coef: Any = coef
         self._constant = np.asarray(intercept, dtype=np.float64) / (problem.bias or 1.0)
-        if problem.weight_rows == 2:  # kept as the difference of two that are opposites
+        if coef.shape[0] < problem.weight_rows:  # kept as the difference of two that are opposites
             row = np.asarray(coef if isinstance(coef, np.ndarray) else coef.toarray(), np.float64)
             self._coef = np.vstack([-0.5 * row, 0.5 * row])
             self._constant = np.array([-0.5, 0.5]) * self._constant
@@ -131,7 +131,7 @@ def _own_scores(weights: _Weights, problem: Problem) -> Floats:
 
 
 def _own_class(some: slice, problem: Problem, scores: Floats | None = None) -> OwnClass:
-    return OwnClass.among(problem.own_row, some.start, some.stop, scores)
+    return problem.own_class(some.start, some.stop, scores)
 
 
 def _empty_rows(problem: Problem) -> NDArray[np.bool_]:

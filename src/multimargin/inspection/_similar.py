@@ -86,13 +86,14 @@ def cosines(model: Any, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.float64]
 
 def _directions(model: Any) -> Any:
     coef = model.coef_
+    one_row = coef.shape[0] < len(model.classes_)
     if isinstance(coef, np.ndarray):
         # Two classes share one row; the first has its negative.
-        dense = np.maximum(np.vstack([-coef, coef]) if len(model.classes_) == 2 else coef, 0)
+        dense = np.maximum(np.vstack([-coef, coef]) if one_row else coef, 0)
         norm = np.sqrt(np.einsum("ij,ij->i", dense, dense, dtype=np.float64))
         return dense / np.where(norm > 0, norm, 1)[:, None]
     coef = coef.tocsr()
-    if len(model.classes_) == 2:
+    if one_row:
         coef = sp.vstack([-coef, coef], format="csr")
     row_of = np.repeat(np.arange(coef.shape[0]), np.diff(coef.indptr))
     kept = np.flatnonzero(coef.data > 0)

@@ -14,6 +14,7 @@ from multimargin.formulations import FORMULATIONS
 from multimargin.inspection._labels import class_index, native
 from multimargin.io._text_table import elided, text_table
 from multimargin.models._coef import one_row_for_two
+from multimargin.models.label_sets._sets import require_one_label
 from multimargin.solvers._layout import as_core_csr
 from multimargin.solvers._solution import Alpha, DenseAlpha
 
@@ -202,6 +203,7 @@ def support_set(
     (33, 150)
     """
     check_is_fitted(model, "coef_")
+    require_one_label(model, "support_set")
     alpha = getattr(model, "_warm_alpha", None)
     if alpha is None:
         raise ValueError("the dual variables of this model were not kept: fit with warm_start=True")

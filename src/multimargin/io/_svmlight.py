@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def load_svmlight(
     zero_based: bool = False,
     n_threads: int | None = None,
     ignore_extra_features: bool = False,
+    multilabel: bool = False,
 ) -> tuple[sp.csr_matrix[Any], NDArray[Any]]:
     """Read a LIBSVM / SVMlight file.
 
@@ -60,6 +62,9 @@ def load_svmlight(
     ignore_extra_features : bool, default=False
         Whether to drop features beyond ``n_features``, which is then required. By default they
         are an error.
+    multilabel : bool, default=False
+        Whether lines have any number of labels, ``3,7,12 index:value ...``. A line that begins with
+        a feature has none.
 
     Returns
     -------
@@ -67,7 +72,7 @@ def load_svmlight(
         Rows with sorted indices and without duplicates. Zeros written in the file are stored.
     y : ndarray of shape (n_examples,)
         ``int64`` if every label has an integral value (``3``, ``+3`` and ``3.0`` are all 3),
-        otherwise the text of every label.
+        otherwise the text of every label. With ``multilabel=True`` tuples of such labels.
 
     Raises
     ------
@@ -91,19 +96,20 @@ def load_svmlight(
     name = os.fspath(path)
     with open_bytes(name) as source:
         try:
-            data, indices, indptr, width, labels = _core.parse_svmlight(
+            data, indices, indptr, width, begin, labels = _core.parse_svmlight(
                 source,
                 n_features=columns,
                 double_precision=double,
                 zero_based=zero_based,
                 ignore_extra_features=ignore_extra_features,
+                multilabel=multilabel,
                 n_threads=threads,
             )
         except _core.SvmlightParseError as error:
             line, column, message = error.args
             hint = _suffix_hint(name, source)
             raise DataFileError(f"{name}:{line}: column {column}: {message}{hint}") from None
-    if len(labels) == 0:
+    if len(indptr) == 1:
         raise DataFileError(
             f"{name}: no examples; expected lines like '3 1:0.5 7:1.25', found nothing but blank "
             "lines and comments"
@@ -112,7 +118,15 @@ def load_svmlight(
         labels = labels.view(f"U{labels.shape[1]}").ravel()
     else:  # NumPy has two types of 64 bits: hand out the one that users get elsewhere
         labels = labels.view(np.int64)
-    return canonical_csr(data, indices, indptr, width if columns < 0 else columns), labels
+    X = canonical_csr(data, indices, indptr, width if columns < 0 else columns)
+    return X, split_labels(labels, begin) if multilabel else labels
+
+
+def split_labels(labels: NDArray[Any], begin: NDArray[Any]) -> NDArray[np.object_]:
+    """Return a tuple of the labels of each sample, which begin at these places."""
+    flat, places = labels.tolist(), begin.tolist()
+    sets = (tuple(flat[a:b]) for a, b in pairwise(places))
+    return np.fromiter(sets, dtype=object, count=len(places) - 1)
 
 
 def float_type(dtype: DTypeLike) -> np.dtype[Any]:

@@ -41,8 +41,9 @@ def coefficients(weights: Weights, problem: Problem) -> tuple[Any, NDArray[Any]]
     return coef, intercept
 
 
-def row_count(n_classes: int) -> int:
-    return 1 if n_classes == 2 else n_classes
+def row_count(n_classes: int, multilabel: object = None) -> int:
+    """The rows of ``coef_``: with several labels per sample, each class has one."""
+    return 1 if n_classes == 2 and multilabel is None else n_classes
 
 
 @dataclass(frozen=True)
@@ -55,21 +56,24 @@ class ClassRows:
 
     n_classes: int
     share: float
+    rows: int
 
     @classmethod
     def of(cls, model: Any) -> ClassRows:
         formulation = FORMULATIONS.get(str(model.formulation))  # a file may say anything
         one_problem = formulation is not None and formulation.independent
-        return cls(len(model.classes_), 1.0 if one_problem else 0.5)
+        n_classes = len(model.classes_)
+        rows = row_count(n_classes, getattr(model, "multilabel_", None))
+        return cls(n_classes, 1.0 if one_problem else 0.5, rows)
 
     def row(self, place: int) -> tuple[int, float]:
-        if self.n_classes != 2:
+        if self.rows == self.n_classes:
             return place, 1.0
         return 0, self.share if place else -self.share
 
     def scores(self, of_rows: NDArray[Any]) -> NDArray[Any]:
         """A column per class, from the scores of the rows."""
-        if self.n_classes != 2:
+        if self.rows == self.n_classes:
             return of_rows
         share = self.share * of_rows[:, 0]
         return np.column_stack([-share, share])

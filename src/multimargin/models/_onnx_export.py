@@ -57,7 +57,8 @@ def export_onnx(
         Write the best classes in place of all scores: outputs ``labels`` and ``scores`` of shape
         (n, top_k), best first. By default ``label``, of shape (n,), and ``scores``, of shape
         (n, n_classes). Labels are int64, or strings, or float64 as in `classes_`. For two classes
-        the two scores are the ones of `predict_topk`.
+        the two scores are the ones of `predict_topk`. Where samples have several labels,
+        ``indicator``, int64 of shape (n, n_classes), stands in place of ``label``.
 
     Raises
     ------
@@ -90,12 +91,13 @@ def export_onnx(
     _check_size(model.coef_)
     graph = Graph()
     score = _scores(graph, model, inputs)
-    if n_classes == 2:
+    if ClassRows.of(model).rows < n_classes:
         # As `ClassRows.scores` makes them.
         share = graph.constant("share", np.float32(ClassRows.of(model).share))
         own = graph.add("Mul", score, share)
         score = graph.add("Concat", graph.add("Neg", own), own, axis=1)
-    _outputs(graph, score, _labels(model.classes_), n_classes, top_k)
+    several = getattr(model, "multilabel_", None) is not None
+    _outputs(graph, score, _labels(model.classes_), n_classes, top_k, several)
     content = graph.serialized(opset=_OPSET, metadata=_metadata(model, inputs))
     with atomic_write(path) as file:
         file.write(content)
@@ -219,8 +221,18 @@ def _sparse_sums(graph: Graph, columns: Any, sample: str, feature: str, value: s
 
 
 def _outputs(
-    graph: Graph, score: str, labels: NDArray[Any], n_classes: int, top_k: int | None
+    graph: Graph,
+    score: str,
+    labels: NDArray[Any],
+    n_classes: int,
+    top_k: int | None,
+    several: bool,
 ) -> None:
+    if top_k is None and several:
+        above = graph.add("Greater", score, graph.constant("threshold", np.float32(0)))
+        graph.output("indicator", graph.add("Cast", above, to=np.int64), np.int64, ("n", n_classes))
+        graph.output("scores", score, np.float32, ("n", n_classes))
+        return
     classes = graph.constant("classes", labels)
     kind = object if labels.dtype == object else labels.dtype
     if top_k is None:

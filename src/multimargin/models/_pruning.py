@@ -18,6 +18,8 @@ from multimargin.models._feature_major import FeatureMajorCache
 from multimargin.models._measures import known_labels
 from multimargin.models.file._content import CERTIFICATE
 from multimargin.models.file._disk_dtype import check_disk_dtype, to_disk
+from multimargin.models.label_sets._measures import differing
+from multimargin.models.label_sets._sets import sets_among
 
 __all__ = ["PruningCost", "prune", "pruning_costs"]
 
@@ -179,18 +181,28 @@ class Judge:
         self._weights = weights
         self._whole = nonzeros(model.coef_)
         self._X = None if X is None else model._checked(X)
-        self.y = None if y is None else known_labels(model.classes_, np.asarray(y))
-        if self._X is not None and self.y is not None and len(self.y) != self._X.shape[0]:
-            raise ValueError(f"{self._X.shape[0]} samples, but {len(self.y)} labels")
-        self.predicted = None if X is None else model.predict(self._X)
+        self.y: Any = None
+        if y is not None and model.multilabel_ is not None:
+            self.y = sets_among(model.classes_, y)
+        elif y is not None:
+            self.y = known_labels(model.classes_, np.asarray(y))
+        if self._X is not None and y is not None and self.y.shape[0] != self._X.shape[0]:
+            raise ValueError(f"{self._X.shape[0]} samples, but {self.y.shape[0]} labels")
+        self.predicted = None if X is None else self._predicted(model)
+
+    def _predicted(self, model: Any) -> Any:
+        """Return predicted labels, or sets of labels as a CSR matrix."""
+        if model.multilabel_ is None:
+            return model.predict(self._X)
+        return model._scores().positive(self._X)
 
     def cost(self, pruned: Any) -> PruningCost:
         error = agreement = None
         if self._X is not None:
-            predicted = rounded(pruned, self._weights).predict(self._X)
-            agreement = float(np.mean(predicted == self.predicted))
+            predicted = self._predicted(rounded(pruned, self._weights))
+            agreement = float(np.mean(~differing(self.predicted, predicted)))
             if self.y is not None:
-                error = float(np.mean(predicted != self.y))
+                error = float(np.mean(differing(self.y, predicted)))
         count = nonzeros(pruned.coef_)
         return PruningCost(
             keep=count / max(1, self._whole),
@@ -234,7 +246,7 @@ def _prune_to_loss(
     check_disk_dtype(weights)
     judge, sizes = Judge(model, X, y, weights), _sorted_sizes(model)
     whole = _cut(model, 0.0)
-    allowed = float(np.mean(judge.predicted != judge.y)) + max_loss + 1e-12
+    allowed = float(np.mean(differing(judge.y, judge.predicted))) + max_loss + 1e-12
 
     def fits(candidate: Model) -> bool:
         return bool(float(judge.cost(candidate).error or 0) <= allowed)

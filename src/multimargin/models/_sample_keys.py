@@ -29,8 +29,15 @@ class Samples:
     def of(cls, problem: Problem, classes: NDArray[Any], raw: Keys | None) -> Samples:
         """The samples of a problem, by `raw` keys of all given ones or else by their features."""
         if raw is None:
-            return cls(row_keys(problem.X), classes)
-        return cls(raw if problem.rows is None else raw[problem.rows], classes)
+            keys = row_keys(problem.X)
+        else:
+            keys = raw if problem.rows is None else raw[problem.rows]
+        if problem.sets is not None:  # a set of labels is a part of the key
+            names = text_keys(map(repr, classes.tolist()))[problem.sets.indices]
+            total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(names, dtype=np.uint64)])
+            at = problem.sets.indptr
+            keys = _mixed(keys + _mixed(total[at[1:]] - total[at[:-1]]))
+        return cls(keys, classes)
 
 
 def row_keys(X: Any) -> Keys:

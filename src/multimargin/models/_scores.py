@@ -16,6 +16,8 @@ from multimargin.models._coef import ClassRows, canonical
 from multimargin.models._feature_major import FeatureMajorCache
 from multimargin.solvers._layout import Matrix, arrays_of, as_core_csr, as_core_rows, core_rows
 
+# Scores of all classes that are held at a time, where those above zero are looked for.
+_SCORES_AT_ONCE = 1 << 24
 # Dense input that has to be copied, for its order or its type, is so this many rows at a time.
 _DENSE_ROWS = 65_536
 
@@ -66,6 +68,13 @@ class LinearScores:
         score = np.empty((X.shape[0], k), dtype=self._dtype)
         self._fill(_core.top, X, first, cls_out=best, score_out=score)
         return best, score
+
+    def positive(self, X: Any) -> sp.csr_matrix:
+        """A one for each row that has a positive score, of shape (n_samples, n_rows)."""
+        step = max(1, _SCORES_AT_ONCE // self._shape[0])
+        parts = (self.scores(X[k : k + step], k) > 0 for k in range(0, X.shape[0], step))
+        found: sp.csr_matrix = sp.vstack([sp.csr_matrix(part, dtype=np.int8) for part in parts])
+        return found.tocsr()
 
     def _fill(self, kernel: Any, X: Any, first: int, **out: NDArray[Any]) -> None:
         try:
@@ -125,6 +134,7 @@ class RowScores(Protocol):
 
     def scores(self, X: Any, first: int = 0) -> NDArray[Any]: ...
     def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]: ...
+    def positive(self, X: Any) -> sp.csr_matrix: ...
 
 
 class ClassScores:
@@ -137,9 +147,13 @@ class ClassScores:
         """All scores, shape (n_samples, n_classes); `first` numbers samples in messages."""
         return self._rows.scores(self._of_rows.scores(X, first))
 
+    def positive(self, X: Any) -> sp.csr_matrix:
+        """A one for each class of a multi-label model that has a positive score."""
+        return self._of_rows.positive(X)
+
     def top(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
         """The places of the ``k`` best classes of each sample and their scores, best first."""
-        if self._rows.n_classes != 2:
+        if self._rows.rows == self._rows.n_classes:
             return self._of_rows.top(X, k)
         both = self.scores(X)
         second = both[:, 1] > 0  # of equal scores the first class is best

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state
 
 from multimargin.estimator._samples import check_labels
+from multimargin.models.label_sets._sets import label_sets
 from multimargin.tables import Table
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -103,6 +104,11 @@ def _count_of(X: Any) -> int:
 
 def checked_labels(X: Any, y: Any, part: str) -> NDArray[Any]:
     """Return labels as an array, one for each sample; or a ValueError, which names the part."""
+    if label_sets(y) is not None:
+        raise ValueError(
+            "models are compared by one label per sample, and y has sets of labels: try values of "
+            "C with sklearn's GridSearchCV and an indicator matrix"
+        )
     check_labels(y)
     labels = np.asarray(y)
     if labels.ndim != 1 or not len(labels):

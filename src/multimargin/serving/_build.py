@@ -45,6 +45,8 @@ def checked_kind(model: Any, name: str) -> SampleKind:
     values = coef if isinstance(coef, np.ndarray) else coef.data
     if not (np.isfinite(values).all() and np.isfinite(model.intercept_).all()):
         raise ValueError(f"{name}: the model has coefficients that are not numbers: train it again")
+    if len(model.classes_) < 2:
+        raise ValueError(f"{name}: the model has one label: there is nothing to compare it with")
     try:
         return kind_of(model)
     except ValueError as error:

@@ -52,6 +52,8 @@ def choose_for(problem: Problem, solver: str = "auto") -> Choice:
     kind = SOLVERS[problem.formulation][solver]
     if solver not in ("auto", "passes"):
         return Choice(kind, "it was asked for")
+    if problem.sets is not None:
+        return Choice(kind, "samples have sets of labels: each is trained by itself")
     rows, reason = choose_engine(problem)
     if not rows and (bounded := choose_bounded(problem)):
         return Choice(BoundedSolver, bounded)

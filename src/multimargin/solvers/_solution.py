@@ -218,7 +218,7 @@ class DenseAlpha:
 
     def _of_own_class(self, problem: Problem) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the samples that have a weight vector of their class, and its row."""
-        return OwnClass.among(problem.own_row, 0, problem.weight_rows).places
+        return problem.own_class(0, problem.weight_rows).places
 
     def labels(self) -> NDArray[np.int32]:
         return self.y

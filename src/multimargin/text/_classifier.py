@@ -95,6 +95,12 @@ violation_, converged_, n_bundles_, history_, model_density_
     >>> model = TextClassifier(text="title", numeric="price", random_state=0)
     >>> model.fit(table, ["pet", "pet", "flower", "flower"]).n_features_in_
     7
+
+    Samples with several labels, or none:
+
+    >>> model = TextClassifier("ovr", C=10, random_state=0)
+    >>> model.fit(texts, [["pet"], ["pet", "big"], ["flower"], []]).predict(["a big dog"]).tolist()
+    [('big', 'pet')]
     """
 
     features_: TextFeatures

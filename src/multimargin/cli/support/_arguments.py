@@ -28,6 +28,9 @@ THREADS = """\
 DATA_FOLDER = """\
 --data DIR  the folder with one folder per set (default: $MULTIMARGIN_DATA, or else
             multimargin/data in your cache folder)"""
+LABEL_SEPARATOR = """\
+--label-separator S  between the labels of a sample, which may have several or none: pipe, comma,
+                     semicolon, space or any character; comma for LIBSVM text"""
 _TEXT = """\
 [tables (CSV, TSV, JSON lines, Parquet)]
 --text COLUMN      the column with the texts, or several: A,B
@@ -100,6 +103,7 @@ def delimiter(text: str) -> str:
 
 
 TABLE_KINDS = {"text": names, "delimiter": delimiter}
+SET_KINDS = {"label_separator": delimiter}
 
 
 # ---------------------------------------------------------------- commands and options

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -43,16 +44,19 @@ def is_table(args: argparse.Namespace) -> bool:
 
 
 def read_labelled(
-    args: argparse.Namespace, columns: Sequence[str], column: str
+    args: argparse.Namespace, columns: Sequence[str], column: str, separator: str | None = None
 ) -> tuple[Table, NDArray[Any], int]:
     """Read the rows of DATA that have a label, their labels, and how many have none.
 
     As in LIBSVM files, labels are integers if all are written as integers, and text otherwise.
+    With a separator each row has a tuple of them, which is empty for an empty field.
     """
     table = read_columns(args, Selection([*columns, column]))
     labels = [value_text(value) for value in table[column]]
     missing = [row for row, label in enumerate(labels) if not label.strip()]
-    if missing and not args.skip_unlabelled:
+    if missing and separator and not args.skip_unlabelled:
+        missing = []
+    elif missing and not args.skip_unlabelled:
         others = f", here and in {counted(len(missing) - 1, 'other row')}" * (len(missing) > 1)
         raise DataFileError(
             f"{table.place(missing[0])}: the label in column {column!r} is empty{others}; "
@@ -66,7 +70,13 @@ def read_labelled(
         if not kept.any():
             raise DataFileError(f"no row has a label in column {column!r}")
         table, labels = table[kept], [label for label in labels if label.strip()]
-    return table, _typed(labels), len(missing)
+    if separator is None:
+        return table, _typed(labels), len(missing)
+    parts = [[part.strip() for part in label.split(separator)] for label in labels]
+    sets: list[tuple[Any, ...]] = [tuple(part for part in row if part) for row in parts]
+    whole = all(_INTEGER.fullmatch(label) for label in set(chain.from_iterable(sets)))
+    sets = [tuple(map(int, row)) for row in sets] if whole else sets
+    return table, np.fromiter(sets, dtype=object, count=len(sets)), len(missing)
 
 
 def note_skipped(rows: int, comm: Communicator) -> None:

@@ -13,6 +13,7 @@ from multimargin import distributed
 from multimargin.cli.support._arguments import n_jobs
 from multimargin.cli.support._labels import is_table, note_skipped, read_columns, read_labelled
 from multimargin.cli.support._messages import note
+from multimargin.cli.support._training_data import read_libsvm
 from multimargin.distributed._fit import NORMS
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator
@@ -27,6 +28,7 @@ _ALLOWED: dict[str, Collection[Any]] = {
     "normalize": NORMS,
     "zero_based": (False, True),
     "dtype": ("float32", "float64"),
+    "label_separator": (",",),
 }
 
 
@@ -54,9 +56,10 @@ def read_data_for(
     model has never seen have no coefficients and are left out. `keep` names columns of a table;
     None keeps all.
     """
+    separator = separator_of(model, args)
     if hasattr(model, "features_"):
         if labelled:
-            return _read_labelled_for(model, args)
+            return _read_labelled_for(model, args, separator)
         return _read_table_for(model, args, keep)
     given = {name: getattr(args, name, None) for name in _TABLE_OPTIONS} | {"keep": keep}
     for name, value in given.items():
@@ -71,9 +74,10 @@ def read_data_for(
             "words"
         )
     _check_recorded(model.preprocessing_, _ALLOWED, args.model)
-    X, y = distributed.load(
+    several = {} if model.multilabel_ is None else {"label_separator": ","}
+    X, y = read_libsvm(
         args.data,
-        **_PREPROCESSING | dict(model.preprocessing_),
+        _PREPROCESSING | dict(model.preprocessing_) | several,
         n_features=model.n_features_in_,
         n_threads=args.threads,
         ignore_extra_features=True,
@@ -112,13 +116,23 @@ def features_of(model: distributed.DistributedModel, X: Any) -> Any:
     return matrix
 
 
-def _read_labelled_for(model: Any, args: argparse.Namespace) -> Samples:
+def separator_of(model: Any, args: argparse.Namespace) -> str | None:
+    """Return what stands between the labels of a sample; None where each has one."""
+    given = getattr(args, "label_separator", None)
+    if model.multilabel_ is None:
+        if given is not None:
+            raise ValueError(f"--label-separator: {args.model} has one label for each sample")
+        return None
+    return str(given or model.preprocessing_.get("label_separator", ","))
+
+
+def _read_labelled_for(model: Any, args: argparse.Namespace, separator: str | None) -> Samples:
     wanted, renamed = _wanted(model, args)
     label = args.label or model.preprocessing_.get("label")
     if label is None:
         raise ValueError("say which column holds the labels: --label COLUMN")
     with raise_on_all(model.comm):
-        table, y, skipped = read_labelled(args, wanted, label)
+        table, y, skipped = read_labelled(args, wanted, label, separator)
     note_skipped(skipped, model.comm)
     return Samples(table if renamed is None else table[renamed], y, {})
 
@@ -142,7 +156,8 @@ def _read_table_for(model: Any, args: argparse.Namespace, keep: Sequence[str] | 
 def _wanted(model: Any, args: argparse.Namespace) -> tuple[list[str], str | None]:
     """Return what `_columns` does, after checks of model and DATA."""
     recorded = model.preprocessing_
-    _check_recorded({k: v for k, v in recorded.items() if k != "label"}, {}, args.model)
+    read = ("label", "label_separator")
+    _check_recorded({k: v for k, v in recorded.items() if k not in read}, {}, args.model)
     if not is_table(args):
         raise ValueError(
             f"{args.data}: {args.model} takes tables, and the name does not tell which this is: "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -100,9 +101,19 @@ def unfitted(args: argparse.Namespace) -> MulticlassSVC:
 
 
 def recorded(args: argparse.Namespace) -> dict[str, Any]:
+    separator = getattr(args, "label_separator", None)
+    several = {} if separator is None else {"label_separator": separator}
     if takes_table(args):
-        return {"label": args.label}
-    return {name: getattr(args, name) for name in ("normalize", "zero_based", "dtype")}
+        return {"label": args.label, **several}
+    if separator not in (None, ","):
+        raise ValueError("LIBSVM text has commas between labels: --label-separator comma")
+    return {name: getattr(args, name) for name in ("normalize", "zero_based", "dtype")} | several
+
+
+def read_libsvm(path: str, treated: Mapping[str, Any], **more: Any) -> tuple[Any, Any]:
+    """Read LIBSVM text, treated as `recorded` says."""
+    given = {name: value for name, value in treated.items() if name != "label_separator"}
+    return distributed.load(path, **given, multilabel="label_separator" in treated, **more)
 
 
 def read_training(
@@ -115,13 +126,14 @@ def read_training(
     template = unfitted(args)
     if not isinstance(template, TextClassifier):
         X: Any
-        X, y = distributed.load(
-            args.data, **recorded(args), n_features=args.features, n_threads=args.threads, comm=comm
+        X, y = read_libsvm(
+            args.data, recorded(args), n_features=args.features, n_threads=args.threads, comm=comm
         )
     else:
         with raise_on_all(comm):
             X, y, skipped = _read_labelled(args)
-            check_two_classes(args.data, args.label, y)
+            if "label_separator" not in recorded(args):
+                check_two_classes(args.data, args.label, y)
         note_skipped(skipped, comm)
     if args.label_cost is not None:
         template.set_params(label_cost=label_cost_of(args, np.unique(y)))
@@ -140,9 +152,9 @@ def read_validation(args: argparse.Namespace, X: Any) -> tuple[Any, NDArray[Any]
         note_skipped(skipped, comm)
         return table, y
     # Features that no training sample has would have no weights.
-    return distributed.load(
+    return read_libsvm(
         args.validation,
-        **recorded(args),
+        recorded(args),
         n_features=X.shape[1],
         n_threads=args.threads,
         ignore_extra_features=True,
@@ -154,4 +166,4 @@ def _read_labelled(args: argparse.Namespace) -> tuple[Table, NDArray[Any], int]:
     wanted = [*(args.text or ()), *(args.numeric or ()), *(args.categorical or ())]
     if args.label in wanted:
         raise ValueError(f"column {args.label!r} holds the labels: it cannot be a feature, too")
-    return read_labelled(args, wanted, args.label)
+    return read_labelled(args, wanted, args.label, getattr(args, "label_separator", None))

@@ -9,7 +9,9 @@ predict: predict labels
 
 Write the predicted label of each sample of DATA: one on each line; or, if the name of OUT ends in
 .csv, .tsv, .jsonl or .parquet, a table: the columns of DATA, then label, score and margin, which is
-the best score less the second. The labels in DATA are not used. LIBSVM text wants one: write 0.
+the best score less the second. The labels in DATA are not used. LIBSVM text wants one: write 0. Of
+samples that may have several labels, the labels with a positive score are written, with the
+separator between them, and in a table the label alone.
 
 {arguments.MODEL_AND_DATA}
 -o --output OUT  the file to write; - is stdout
@@ -17,6 +19,7 @@ the best score less the second. The labels in DATA are not used. LIBSVM text wan
                  tabs between them if labels have spaces); in tables label_1, score_1, label_2, ...
 --keep COLUMNS   of DATA in a table: all, none, or some, such as id,title (default: all). One that
                  is called label, score or margin is kept as input_label, ...
+{arguments.LABEL_SEPARATOR} (default: as in training)
 {arguments.THREADS}
 {arguments.TABLES}
 
@@ -34,5 +37,10 @@ predict = arguments.Command(
     _TEXT,
     work="multimargin.cli._predict:predict",
     together=True,
-    options={"output": {"required": True}, "keep": _kept, **arguments.TABLE_KINDS},
+    options={
+        "output": {"required": True},
+        "keep": _kept,
+        **arguments.TABLE_KINDS,
+        **arguments.SET_KINDS,
+    },
 )

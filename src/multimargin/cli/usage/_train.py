@@ -13,6 +13,7 @@ DATA.csv MODEL --text COLUMN --label COLUMN
 {TRAINING}
 --seed N = 0            of the random order
 MODEL                   the file to write
+{arguments.LABEL_SEPARATOR}; needs --formulation ovr
 --formulation {"|".join(FORMULATIONS)} = cs
                         {", ".join(f"{name}: {title}" for name, title in FORMULATIONS.items())}
 --C C                   weight of losses; inf, for llw, is the hard margin (default: 0.5 for ww,
@@ -63,5 +64,6 @@ train = arguments.Command(
         "time_limit": arguments.positive_float,
         "checkpoint_every": arguments.duration,
         **KINDS,
+        **arguments.SET_KINDS,
     },
 )

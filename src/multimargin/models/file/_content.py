@@ -32,6 +32,7 @@ CERTIFICATE = ("converged_", "primal_objective_", "dual_gap_", "violation_")
 _DICTS = ("params", "results", "preprocessing", "coef", "classes")
 _METADATA = {"writer": str, "n_features": int, **dict.fromkeys(_DICTS, dict)}
 _OPTIONAL = dict.fromkeys(("feature_names", "label_cost", "pruned", "dual", "features"), dict)
+_FORMS = (None, "dense", "sparse", "lists")  # of the labels of samples that have several
 
 
 def pack(
@@ -58,7 +59,11 @@ def unpack(path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays, veri
     """Make an unfitted estimator the model of a file, whose metadata were checked."""
     set_params(model, meta["params"])
     _unpack_names(path, model, meta, arrays)
-    rows, n_classes = row_count(model.classes_.size), model.classes_.size
+    model.multilabel_ = meta.get("multilabel")
+    if model.multilabel_ not in _FORMS:
+        damaged(path, f"sets of labels in the unknown form {model.multilabel_!r}")
+    n_classes = model.classes_.size
+    rows = row_count(n_classes, model.multilabel_)
     model.coef_ = unpack_coef(path, (rows, model.n_features_in_), meta["coef"], arrays, verify)
     model._feature_major = FeatureMajorCache()
     model.intercept_ = arrays["intercept"]
@@ -112,6 +117,7 @@ def metadata(
         },
         "preprocessing": dict(preprocessing or {}),
         **({"pruned": dict(model.pruned_)} if hasattr(model, "pruned_") else {}),
+        **({"multilabel": form} if (form := getattr(model, "multilabel_", None)) else {}),
     }
 
 

@@ -66,7 +66,7 @@ def unpack_dual(path: StrPath, model: Any, about: dict[str, Any], arrays: Arrays
         y, formulation = arrays["dual.y"], FORMULATIONS.get(str(about["formulation"]))
         if formulation is None:
             _damaged(path, f"of the unknown formulation {about['formulation']!r}")
-        rows = formulation.weight_rows(n_classes)
+        rows = n_classes if model.multilabel_ else formulation.weight_rows(n_classes)
         if y.dtype != np.int32 or y.shape != (n,) or value.shape != (n, rows):
             _damaged(path, f"shape {value.shape} for {n} samples and {n_classes} classes")
         if not 0 <= int(y.min(initial=0)) <= int(y.max(initial=0)) < n_classes:

@@ -42,7 +42,7 @@ class OvrSolver(RowStart):
         self._engine = _core.one_vs_rest(
             problem.samples,
             problems=problem.weight_rows,
-            first_class=1 if problem.n_classes == 2 else 0,
+            first_class=problem.n_classes - problem.weight_rows,
             loss=problem.loss,
             threads=self._threads,
             seed=self._seed,
@@ -111,7 +111,7 @@ class OvrSolver(RowStart):
         elif step == _CERTIFICATES:
             self._step = _LAST_PASSES
         elif alpha is not None and self._may_try_rows():
-            found, duals = self._row_variables()
+            found, duals = self._row_variables(np.flatnonzero(self._lines.reached == 0))
             for column, k in enumerate(self._lines.classes):
                 if not self._lines.reached[k] and duals[k] > self._lines.dual[k]:
                     alpha[:, column] = found[:, k]
