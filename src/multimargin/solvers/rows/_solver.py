@@ -334,7 +334,7 @@ class RowSolver(BaseSolver):
     def _kept_alpha(self) -> Start | None:
         if not self._keep_alpha or self._comm.size > 1:
             return None
-        problem, alpha = self._problem, self.dual_variables().astype(self._problem.X.dtype)
+        problem, alpha = self._problem, self.dual_variables()
         if problem.facts.sparse_dual:
             return Alpha.of_dense(problem, alpha)
         return DenseAlpha.of(problem, alpha)
