@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from multimargin.io._array_file import ModelFileError
 from multimargin.models._arguments import is_whole
 from multimargin.models._coef import ClassRows, canonical
 from multimargin.models._feature_major import FeatureMajorCache
+from multimargin.models._softmax import ABOVE, COUNT, Shape, empty_sums, sums_of
 from multimargin.solvers._layout import Matrix, arrays_of, as_core_csr, as_core_rows, core_rows
 
 # Dense input that has to be copied, for its order or its type, is so this many rows at a time.
@@ -66,6 +68,36 @@ class LinearScores:
         score = np.empty((X.shape[0], k), dtype=self._dtype)
         self._fill(_core.top, X, first, cls_out=best, score_out=score)
         return best, score
+
+    def top_with_sums(
+        self, X: Any, k: int, shape: Shape
+    ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
+        """The same, and what is summed over all classes (`_softmax`), in one product."""
+        best = np.empty((X.shape[0], k), dtype=np.int32)
+        score, sums = np.empty((X.shape[0], k), dtype=self._dtype), empty_sums(X.shape[0])
+        kernel = partial(_core.top_with_sums, **shape._asdict())
+        self._fill(kernel, X, 0, cls_out=best, score_out=score, sums_out=sums)
+        return best, score, sums
+
+    def sums(
+        self, X: Any, own: NDArray[np.int32], shape: Shape, *, ranks: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """The sums of `_softmax`, and the score of a class of each sample, `own`.
+
+        With ``ranks``, in a second product, those over the classes that rank above it.
+        """
+        own_score = np.empty(X.shape[0], dtype=self._dtype)
+        kernel = partial(_core.softmax_sums, **shape._asdict())
+        given = {"own": np.ascontiguousarray(own, dtype=np.int32), "own_score": own_score}
+        self._fill(
+            partial(kernel, moments=True), X, 0, sums_out=(sums := empty_sums(X.shape[0])), **given
+        )
+        if ranks:
+            given["below_own"] = np.nextafter(own_score, -np.inf, dtype=self._dtype)
+            again = empty_sums(X.shape[0])
+            self._fill(partial(kernel, moments=False), X, 0, sums_out=again, **given)
+            sums[:, [ABOVE, COUNT]] = again[:, [ABOVE, COUNT]]
+        return sums, own_score
 
     def _fill(self, kernel: Any, X: Any, first: int, **out: NDArray[Any]) -> None:
         try:
@@ -125,6 +157,12 @@ class RowScores(Protocol):
 
     def scores(self, X: Any, first: int = 0) -> NDArray[Any]: ...
     def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]: ...
+    def top_with_sums(
+        self, X: Any, k: int, shape: Shape
+    ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.float64]]: ...
+    def sums(
+        self, X: Any, own: NDArray[np.int32], shape: Shape, *, ranks: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]: ...
 
 
 class ClassScores:
@@ -141,10 +179,34 @@ class ClassScores:
         """The places of the ``k`` best classes of each sample and their scores, best first."""
         if self._rows.n_classes != 2:
             return self._of_rows.top(X, k)
+        return _better_of_two(self.scores(X), k)
+
+    def top_with_sums(
+        self, X: Any, k: int, shape: Shape
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+        """The same, and what a softmax sums over all classes."""
+        if self._rows.n_classes != 2:
+            return self._of_rows.top_with_sums(X, k, shape)
         both = self.scores(X)
-        second = both[:, 1] > 0  # of equal scores the first class is best
-        best = np.column_stack([second, ~second]).astype(np.intp)[:, :k]
-        return best, np.take_along_axis(both, best, axis=1)
+        return *_better_of_two(both, k), sums_of(both, shape, None)
+
+    def sums(
+        self, X: Any, own: NDArray[Any], shape: Shape, *, ranks: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """What a softmax sums over all classes, and the score of a class of each sample, `own`.
+
+        With ``ranks`` also over the classes that rank above it, shape (n_samples, WIDTH).
+        """
+        if self._rows.n_classes != 2:
+            return self._of_rows.sums(X, own, shape, ranks=ranks)
+        both = self.scores(X)
+        return sums_of(both, shape, own), np.take_along_axis(both, own[:, None], axis=1)[:, 0]
+
+
+def _better_of_two(both: NDArray[Any], k: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    second = both[:, 1] > 0  # of equal scores the first class is best
+    best = np.column_stack([second, ~second]).astype(np.intp)[:, :k]
+    return best, np.take_along_axis(both, best, axis=1)
 
 
 def best_labels(scores: ClassScores, classes: NDArray[Any], X: Any) -> NDArray[Any]:
@@ -156,8 +218,11 @@ def best_k_labels(
     scores: ClassScores, classes: NDArray[Any], X: Any, k: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """The ``k`` best classes of each sample and their scores, best first."""
-    n_classes = len(classes)
+    order, score = scores.top(X, checked_k(k, len(classes)))
+    return classes[order], score
+
+
+def checked_k(k: Any, n_classes: int) -> int:
     if not is_whole(k) or k > n_classes:
         raise ValueError(f"k must be an integer between 1 and the {n_classes} classes: {k!r}")
-    order, score = scores.top(X, int(k))
-    return classes[order], score
+    return int(k)

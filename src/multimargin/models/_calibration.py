@@ -1,0 +1,223 @@
+"""Probabilities from scores: a temperature, and where it pays a curvature and a floor.
+
+The probability of a class with the score s, of K classes, is
+
+    (1 - floor) * exp(g / temperature) / (sum of that over all classes) + floor / K,
+    g = (s - origin) / (1 + curvature * |s - origin|),
+
+where `origin` is the mean score. So the order of the scores stays. All three are fitted to the
+log-loss of samples that the model was not trained on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin.models._scores import ClassScores
+from multimargin.models._softmax import ABOVE, COUNT, GG, GH, HH, LARGEST, SUM, G, H, Shape, sums_of
+
+# Of the logarithm of the inverse temperature, as in scikit-learn.
+_BOUND = 10.0
+_MOST_STEPS = 60
+# A parameter more is kept if it lowers the total log-loss by more than this (Akaike).
+_PAYS = 1.0
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How the scores of a model become probabilities; see `MulticlassSVC.calibrate`.
+
+    Parameters
+    ----------
+    temperature : float
+        Scores are divided by it: the larger, the closer are the probabilities of all classes.
+    curvature : float, default=0.0
+        How much less large scores count than small ones; 0 for a plain softmax.
+    floor : float, default=0.0
+        Share of the probability that all classes have alike.
+    origin : float, default=0.0
+        The score that `curvature` counts from: the mean one.
+    n_samples : int, default=0
+        Samples that this was fitted to.
+    log_loss : float, default=nan
+        Their mean log-loss.
+    stale : bool, default=False
+        Whether the weights have changed since.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multimargin import Calibration
+    >>> Calibration(0.5).probabilities(np.array([[0.0, 0.0], [0.0, 1.0]])).round(2).tolist()
+    [[0.5, 0.5], [0.12, 0.88]]
+    """
+
+    temperature: float
+    curvature: float = 0.0
+    floor: float = 0.0
+    origin: float = 0.0
+    n_samples: int = 0
+    log_loss: float = float("nan")
+    stale: bool = False
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(1 / self.temperature, self.curvature, self.origin)
+
+    def probabilities(self, scores: NDArray[Any]) -> NDArray[np.floating]:
+        """Probabilities of all classes.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n_samples, n_classes)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        sums = sums_of(scores, self.shape, None)
+        return self.of_some(scores, sums, scores.shape[1]).astype(scores.dtype, copy=False)
+
+    def logs_of_some(
+        self, scores: NDArray[Any], sums: NDArray[np.float64], n_classes: int
+    ) -> NDArray[np.float64]:
+        """Logarithms of the probabilities of some scores, (n_samples, any), from `sums`."""
+        g = self.shape.values(scores).astype(np.float64)
+        logs = self.shape.beta * (g - sums[:, [LARGEST]]) - np.log(sums[:, [SUM]])
+        if self.floor:
+            logs = np.logaddexp(np.log1p(-self.floor) + logs, np.log(self.floor / n_classes))
+        return np.minimum(logs, 0.0)
+
+    def of_some(
+        self, scores: NDArray[Any], sums: NDArray[np.float64], n_classes: int
+    ) -> NDArray[np.float64]:
+        """Return the probabilities of some scores, (n_samples, any), from `sums`."""
+        found: NDArray[np.float64] = np.exp(self.logs_of_some(scores, sums, n_classes))
+        return found
+
+    def above(self, sums: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+        """The probability of the classes that rank above the own one of each sample."""
+        share = (1 - self.floor) * sums[:, ABOVE] / sums[:, SUM]
+        return np.asarray(share + self.floor * sums[:, COUNT] / n_classes)
+
+
+class HeldOut(NamedTuple):
+    """Samples that a model was not trained on."""
+
+    scores: ClassScores
+    X: Any
+    own: NDArray[np.int32]  # the place of the label of each among the classes
+    weight: NDArray[np.float64]
+
+
+def fitted_calibration(
+    parts: list[HeldOut], n_classes: int, origin: float, *, plain: bool
+) -> Calibration:
+    """Return the calibration with the least log-loss of samples, or the best plain temperature."""
+    fit = _Fit(parts, n_classes, origin)
+    found = fit.least(_Point(0.0, 0.0, 0.0), curved=False, floored=False)
+    for more in ({"curved": True}, {"floored": True}):
+        if plain:
+            break
+        free = {"curved": found.curvature > 0, "floored": False} | more
+        other = fit.least(found.point, **free)
+        if other.total < found.total - _PAYS:
+            found = other
+    log_loss, n = found.total / fit.weight.sum(), len(fit.weight)
+    beta = float(np.exp(found.point.log_beta))
+    return Calibration(1 / beta, found.curvature, found.point.floor, origin, n, log_loss)
+
+
+class _Point(NamedTuple):
+    log_beta: float
+    curvature: float
+    floor: float
+
+
+class _Found(NamedTuple):
+    """The total log-loss at a point; its gradient and Fisher's information there."""
+
+    total: float
+    point: _Point
+    gradient: NDArray[np.float64]  # by log beta and curvature
+    information: NDArray[np.float64]
+
+    @property
+    def curvature(self) -> float:
+        return self.point.curvature
+
+
+class _Fit:
+    def __init__(self, parts: list[HeldOut], n_classes: int, origin: float) -> None:
+        self._parts, self._n_classes, self._origin = parts, n_classes, origin
+        self.weight = np.concatenate([part.weight for part in parts])
+
+    def least(self, start: _Point, *, curved: bool, floored: bool) -> _Found:
+        """Minimise by scoring steps that become shorter where they fail (Levenberg-Marquardt)."""
+        found, damping = self.at(start, floored), 1e-9
+        free = 2 if curved else 1
+        for _ in range(_MOST_STEPS):
+            step = _step(found, free, damping)
+            trial = _Point(
+                float(np.clip(found.point.log_beta + step[0], -_BOUND, _BOUND)),
+                max(0.0, found.point.curvature + step[1]),
+                found.point.floor,
+            )
+            if max(abs(trial.log_beta - found.point.log_beta), abs(step[1])) < 1e-8:
+                break
+            other = self.at(trial, floored)
+            if other.total <= found.total:
+                gain = found.total - other.total
+                found, damping = other, damping / 10
+                if gain <= 1e-12 * abs(found.total):
+                    break
+            else:
+                damping = max(10 * damping, 1e-3)
+        return found
+
+    def at(self, point: _Point, floored: bool) -> _Found:
+        shape = Shape(float(np.exp(point.log_beta)), point.curvature, self._origin)
+        made = [part.scores.sums(part.X, part.own, shape) for part in self._parts]
+        sums = np.concatenate([each for each, _ in made])
+        g = shape.values(np.concatenate([score for _, score in made]).astype(np.float64))
+        logs = np.minimum(shape.beta * (g - sums[:, LARGEST]) - np.log(sums[:, SUM]), 0.0)
+        p, even = np.exp(logs), 1 / self._n_classes
+        floor = _best_floor(p, even, self.weight) if floored else 0.0
+        mixed = np.logaddexp(np.log1p(-floor) + logs, np.log(floor * even)) if floor else logs
+        # Samples that the floor explains say nothing about the softmax.
+        weight = self.weight * (np.exp(np.log1p(-floor) + logs - mixed) if floor else 1.0)
+        mean = sums[:, [G, H]] / sums[:, [SUM]]
+        own = np.column_stack([g, -g * np.abs(g)])
+        gradient = shape.beta * (weight[:, None] * (mean - own)).sum(axis=0)
+        squares = sums[:, [GG, GH, GH, HH]] / sums[:, [SUM]]
+        spread = squares - np.column_stack([mean[:, :1] * mean, mean[:, 1:] * mean])
+        information = shape.beta**2 * (weight[:, None] * spread).sum(axis=0).reshape(2, 2)
+        total = -float((self.weight * mixed).sum())
+        return _Found(total, point._replace(floor=floor), gradient, information)
+
+
+def _step(found: _Found, free: int, damping: float) -> NDArray[np.float64]:
+    # A curvature of zero stays where the loss would fall below it.
+    if found.curvature == 0 and found.gradient[1] >= 0:
+        free = 1
+    matrix = found.information[:free, :free].copy()
+    matrix[np.diag_indices(free)] += damping * (1e-300 + np.diag(matrix)) + 1e-300
+    step = np.zeros(2)
+    step[:free] = np.linalg.lstsq(matrix, -found.gradient[:free], rcond=None)[0]
+    # Far from the optimum a step of the logarithm may be far too long.
+    step[0] = np.clip(step[0], -2.0, 2.0)
+    return step
+
+
+def _best_floor(p: NDArray[Any], even: float, weight: NDArray[Any]) -> float:
+    """Return the floor with the least log-loss, by halving: the loss is convex in it."""
+    low, high = 0.0, 0.5
+    for _ in range(50):
+        floor = (low + high) / 2
+        slope = (weight * (p - even) / ((1 - floor) * p + floor * even)).sum()
+        low, high = (low, floor) if slope > 0 else (floor, high)
+    return 0.0 if high < 1e-9 else low
