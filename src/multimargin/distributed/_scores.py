@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from multimargin.distributed._rows import OwnedRows
 from multimargin.models._scores import LinearScores
+from multimargin.models._softmax import Shape, empty_sums, sums_of_parts
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._partition import divided
@@ -47,6 +48,37 @@ class RankScores:
             rows = slice(begin, begin + step)
             best[rows], score[rows] = self._top_of_all(X[rows], k, begin)
         return best, score
+
+    def top_with_sums(
+        self, X: Any, k: int, shape: Shape
+    ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
+        """The same, and the sums over all classes; their last bits depend on the ranks."""
+        best, score = self.top(X, k)
+        nobody = np.full(X.shape[0], -1, dtype=np.int32)
+        return best, score, self.sums(X, nobody, shape)[0]
+
+    def sums(
+        self, X: Any, own: NDArray[np.int32], shape: Shape
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """The sums over all classes, and the score of the own class of each sample."""
+        begin, end = self._owned.range_of(self._comm.rank)
+        with raise_on_all(self._comm):
+            found = (empty_sums(X.shape[0]), np.full(X.shape[0], -np.inf, dtype=self._dtype))
+            if begin < end:
+                found = self._own.sums(X, own - np.int32(begin), shape)
+        sums, scores = zip(*self._comm.allgather(list(found)), strict=True)
+        return sums_of_parts(list(sums), shape), np.max(scores, axis=0)
+
+    def sums_above(
+        self, X: Any, own: NDArray[np.int32], own_score: NDArray[Any], shape: Shape
+    ) -> NDArray[np.float64]:
+        """The sums over the classes that rank above the own one."""
+        begin, end = self._owned.range_of(self._comm.rank)
+        with raise_on_all(self._comm):
+            found = empty_sums(X.shape[0])
+            if begin < end:
+                found = self._own.sums_above(X, own - np.int32(begin), own_score, shape)
+        return sums_of_parts([each for (each,) in self._comm.allgather([found])], shape)
 
     def _top_of_all(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         comm = self._comm

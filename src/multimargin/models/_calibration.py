@@ -11,7 +11,7 @@ log-loss of samples that the model was not trained on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from multimargin.models._softmax import ABOVE, COUNT, GG, GH, HH, LARGEST, SUM, 
 # Of the logarithm of the inverse temperature, as in scikit-learn.
 _BOUND = 10.0
 _MOST_STEPS = 60
-# A parameter more is kept if it lowers the total log-loss by more than this (Akaike).
+# What a parameter has to take off the total log-loss to be kept (Akaike).
 _PAYS = 1.0
 
 
@@ -68,19 +68,21 @@ class Calibration:
     def shape(self) -> Shape:
         return Shape(1 / self.temperature, self.curvature, self.origin)
 
-    def probabilities(self, scores: NDArray[Any]) -> NDArray[np.floating]:
-        """Probabilities of all classes.
+    def probabilities(self, scores: NDArray[Any], *, logs: bool = False) -> NDArray[np.floating]:
+        """Probabilities of all classes, or their logarithms.
 
         Parameters
         ----------
         scores : ndarray of shape (n_samples, n_classes)
+        logs : bool, default=False
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
         """
         sums = sums_of(scores, self.shape, None)
-        return self.of_some(scores, sums, scores.shape[1]).astype(scores.dtype, copy=False)
+        found = (self.logs_of_some if logs else self.of_some)(scores, sums, scores.shape[1])
+        return found.astype(scores.dtype, copy=False)
 
     def logs_of_some(
         self, scores: NDArray[Any], sums: NDArray[np.float64], n_classes: int
@@ -119,17 +121,16 @@ def fitted_calibration(
 ) -> Calibration:
     """Return the calibration with the least log-loss of samples, or the best plain temperature."""
     fit = _Fit(parts, n_classes, origin)
-    found = fit.least(_Point(0.0, 0.0, 0.0), curved=False, floored=False)
-    for more in ({"curved": True}, {"floored": True}):
-        if plain:
-            break
-        free = {"curved": found.curvature > 0, "floored": False} | more
-        other = fit.least(found.point, **free)
-        if other.total < found.total - _PAYS:
-            found = other
-    log_loss, n = found.total / fit.weight.sum(), len(fit.weight)
-    beta = float(np.exp(found.point.log_beta))
-    return Calibration(1 / beta, found.curvature, found.point.floor, origin, n, log_loss)
+    best = found = fit.least(_Point(0.0, 0.0, 0.0), curved=False, floored=False)
+    least = found.total
+    for floored, curved in () if plain else ((True, False), (False, True), (True, True)):
+        found = fit.least(found.point, curved=curved, floored=floored)
+        cost = found.total + _PAYS * (floored + curved)
+        if cost < least:
+            best, least = found, cost
+    beta, curvature, floor = best.point
+    log_loss, n = best.total / float(fit.weight.sum()), len(fit.weight)
+    return Calibration(float(np.exp(-beta)), curvature, floor, origin, n, log_loss)
 
 
 class _Point(NamedTuple):
@@ -146,10 +147,6 @@ class _Found(NamedTuple):
     gradient: NDArray[np.float64]  # by log beta and curvature
     information: NDArray[np.float64]
 
-    @property
-    def curvature(self) -> float:
-        return self.point.curvature
-
 
 class _Fit:
     def __init__(self, parts: list[HeldOut], n_classes: int, origin: float) -> None:
@@ -158,25 +155,26 @@ class _Fit:
 
     def least(self, start: _Point, *, curved: bool, floored: bool) -> _Found:
         """Minimise by scoring steps that become shorter where they fail (Levenberg-Marquardt)."""
-        found, damping = self.at(start, floored), 1e-9
-        free = 2 if curved else 1
+        if not curved:
+            start = start._replace(curvature=0.0)
+        found, damping = self.at(start, floored), 0.0
+        enough = (1e-6 if curved or floored else 1e-12) * found.total
         for _ in range(_MOST_STEPS):
-            step = _step(found, free, damping)
+            step = _step(found, 1 + curved, damping)
+            if -found.gradient @ step <= enough:  # twice what the step is to gain
+                break
             trial = _Point(
                 float(np.clip(found.point.log_beta + step[0], -_BOUND, _BOUND)),
-                max(0.0, found.point.curvature + step[1]),
+                max(0.0, found.point.curvature + float(step[1])),
                 found.point.floor,
             )
-            if max(abs(trial.log_beta - found.point.log_beta), abs(step[1])) < 1e-8:
+            if trial == found.point or damping > 1e6:
                 break
             other = self.at(trial, floored)
-            if other.total <= found.total:
-                gain = found.total - other.total
+            if other.total < found.total:
                 found, damping = other, damping / 10
-                if gain <= 1e-12 * abs(found.total):
-                    break
             else:
-                damping = max(10 * damping, 1e-3)
+                damping = max(10 * damping, 0.3)
         return found
 
     def at(self, point: _Point, floored: bool) -> _Found:
@@ -202,15 +200,15 @@ class _Fit:
 
 def _step(found: _Found, free: int, damping: float) -> NDArray[np.float64]:
     # A curvature of zero stays where the loss would fall below it.
-    if found.curvature == 0 and found.gradient[1] >= 0:
+    if found.point.curvature == 0 and found.gradient[1] >= 0:
         free = 1
     matrix = found.information[:free, :free].copy()
-    matrix[np.diag_indices(free)] += damping * (1e-300 + np.diag(matrix)) + 1e-300
+    matrix[np.diag_indices(free)] *= 1 + damping
     step = np.zeros(2)
     step[:free] = np.linalg.lstsq(matrix, -found.gradient[:free], rcond=None)[0]
-    # Far from the optimum a step of the logarithm may be far too long.
-    step[0] = np.clip(step[0], -2.0, 2.0)
-    return step
+    # Far from the optimum steps may be far too long.
+    shorter: NDArray[np.float64] = step / max(1.0, abs(step[0]) / 2)
+    return shorter
 
 
 def _best_floor(p: NDArray[Any], even: float, weight: NDArray[Any]) -> float:

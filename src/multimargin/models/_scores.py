@@ -80,24 +80,23 @@ class LinearScores:
         return best, score, sums
 
     def sums(
-        self, X: Any, own: NDArray[np.int32], shape: Shape, *, ranks: bool = False
+        self, X: Any, own: NDArray[np.int32], shape: Shape
     ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """The sums of `_softmax`, and the score of a class of each sample, `own`.
+        """All sums but those of the classes above the own one, and the score of the own one."""
+        score = np.full(X.shape[0], -np.inf, dtype=self._dtype)
+        kernel = partial(_core.softmax_sums, **shape._asdict(), moments=True)
+        sums = empty_sums(X.shape[0])
+        self._fill(kernel, X, 0, sums_out=sums, own=own, own_score=score)
+        return sums, score
 
-        With ``ranks``, in a second product, those over the classes that rank above it.
-        """
-        own_score = np.empty(X.shape[0], dtype=self._dtype)
-        kernel = partial(_core.softmax_sums, **shape._asdict())
-        given = {"own": np.ascontiguousarray(own, dtype=np.int32), "own_score": own_score}
-        self._fill(
-            partial(kernel, moments=True), X, 0, sums_out=(sums := empty_sums(X.shape[0])), **given
-        )
-        if ranks:
-            given["below_own"] = np.nextafter(own_score, -np.inf, dtype=self._dtype)
-            again = empty_sums(X.shape[0])
-            self._fill(partial(kernel, moments=False), X, 0, sums_out=again, **given)
-            sums[:, [ABOVE, COUNT]] = again[:, [ABOVE, COUNT]]
-        return sums, own_score
+    def sums_above(
+        self, X: Any, own: NDArray[np.int32], own_score: NDArray[Any], shape: Shape
+    ) -> NDArray[np.float64]:
+        """Those above it, and the first two columns."""
+        kernel = partial(_core.softmax_sums, **shape._asdict(), moments=False)
+        below, sums = np.nextafter(own_score, own_score.dtype.type(-np.inf)), empty_sums(len(own))
+        self._fill(kernel, X, 0, sums_out=sums, own=own, own_score=own_score, below_own=below)
+        return sums
 
     def _fill(self, kernel: Any, X: Any, first: int, **out: NDArray[Any]) -> None:
         try:
@@ -161,8 +160,11 @@ class RowScores(Protocol):
         self, X: Any, k: int, shape: Shape
     ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.float64]]: ...
     def sums(
-        self, X: Any, own: NDArray[np.int32], shape: Shape, *, ranks: bool = False
+        self, X: Any, own: NDArray[np.int32], shape: Shape
     ) -> tuple[NDArray[np.float64], NDArray[Any]]: ...
+    def sums_above(
+        self, X: Any, own: NDArray[np.int32], own_score: NDArray[Any], shape: Shape
+    ) -> NDArray[np.float64]: ...
 
 
 class ClassScores:
@@ -170,6 +172,7 @@ class ClassScores:
 
     def __init__(self, of_rows: RowScores, rows: ClassRows) -> None:
         self._of_rows, self._rows = of_rows, rows
+        self.n_classes = rows.n_classes
 
     def scores(self, X: Any, first: int = 0) -> NDArray[Any]:
         """All scores, shape (n_samples, n_classes); `first` numbers samples in messages."""
@@ -198,7 +201,11 @@ class ClassScores:
         With ``ranks`` also over the classes that rank above it, shape (n_samples, WIDTH).
         """
         if self._rows.n_classes != 2:
-            return self._of_rows.sums(X, own, shape, ranks=ranks)
+            sums, own_score = self._of_rows.sums(X, own, shape)
+            if ranks:
+                above = self._of_rows.sums_above(X, own, own_score, shape)
+                sums[:, [ABOVE, COUNT]] = above[:, [ABOVE, COUNT]]
+            return sums, own_score
         both = self.scores(X)
         return sums_of(both, shape, own), np.take_along_axis(both, own[:, None], axis=1)[:, 0]
 

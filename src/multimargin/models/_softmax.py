@@ -27,7 +27,10 @@ class Shape(NamedTuple):
 
     def values(self, scores: NDArray[Any]) -> NDArray[Any]:
         from_origin = scores - scores.dtype.type(self.origin)
-        return from_origin / (1 + scores.dtype.type(self.curvature) * np.abs(from_origin))
+        found: NDArray[Any] = from_origin / (
+            1 + scores.dtype.type(self.curvature) * np.abs(from_origin)
+        )
+        return found
 
 
 def empty_sums(n_samples: int) -> NDArray[np.float64]:
@@ -54,3 +57,15 @@ def sums_of(scores: NDArray[Any], shape: Shape, own: NDArray[Any] | None) -> NDA
         above = (scores > its) | ((scores == its) & (place < own[:, None]))
         sums[:, ABOVE], sums[:, COUNT] = np.where(above, e, 0).sum(axis=1), above.sum(axis=1)
     return sums
+
+
+def sums_of_parts(parts: list[NDArray[np.float64]], shape: Shape) -> NDArray[np.float64]:
+    """The sums over all classes, from those over disjoint parts of them."""
+    total = empty_sums(len(parts[0]))
+    total[:, LARGEST] = np.max([part[:, LARGEST] for part in parts], axis=0)
+    for part in parts:
+        scale = np.exp(shape.beta * (part[:, LARGEST] - total[:, LARGEST]))
+        total[:, COUNT] += part[:, COUNT]
+        for column in (SUM, ABOVE, G, H, GG, GH, HH):
+            total[:, column] += scale * part[:, column]
+    return total
