@@ -146,7 +146,7 @@ def test_refused(data, monkeypatch):
     for args, words in (
         ((X, y), r"1 label\(s\) that the model does not know, such as 5, in 40 of 240"),
         ((X[y == 1], y[y == 1]), "at least 2 classes, but y has one class"),
-        ((X[:0], y[:0]), "non-empty"),
+        ((X[:0], y[:0]), "0 sample"),
         ((X[:9], y[:8]), "9 calibration samples but 8 labels"),
         ((X[:5, :2], y[:5]), "2 features"),
         ((np.full_like(X[:5], np.nan), y[:5]), "NaN"),

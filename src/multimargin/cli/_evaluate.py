@@ -12,11 +12,13 @@ from multimargin import distributed
 from multimargin.cli.support._label_costs import label_cost_of
 from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note, print_json, print_table
 from multimargin.cli.support._model_data import features_of, model_and_data
+from multimargin.inspection import calibration_report
 from multimargin.io._text_table import counted
 from multimargin.models._measures import measures
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._mpi import world
 
+_SURE = (0.9, 0.5)  # shares of the samples
 _ROUNDING = 1e-6  # of a relative gap
 
 
@@ -31,6 +33,8 @@ def evaluate(args: argparse.Namespace) -> int:
     best, _ = model.predict_topk(X, min(args.top_k, len(model.classes_)))
     seconds = time.perf_counter() - started
     certificate = _certificate(model, raw, y) if args.certify else {}
+    calibrated = hasattr(model, "calibration_")
+    probable = calibration_report(model, X, y).as_dict() if calibrated else {}
     if model.comm.rank != 0:
         return EXIT_OK
     result = {
@@ -38,6 +42,7 @@ def evaluate(args: argparse.Namespace) -> int:
         # A model that was put together by hand has none.
         "density": float(getattr(model, "model_density_", math.nan)),
         "predict_seconds": seconds,
+        **probable,
         **certificate,
     }
     _report(args, result)
@@ -97,6 +102,16 @@ def _print(result: dict[str, Any]) -> None:
         "density": f"{100 * result['density']:.3g} %",
         "prediction": f"{result['predict_seconds']:.2f} s",
     }
+    if "log_loss" in result:
+        rows["log-loss"] = f"{result['log_loss']:.4f}"
+        rows["Brier score"] = f"{result['brier']:.4f}"
+        rows["calibration error"] = f"{result['calibration_error']:.4f}"
+        shares = {each["share"]: each for each in result["coverage"]}
+        for share in _SURE:
+            sure = f"{100 * shares[share]['accuracy']:.2f} %"
+            rows[f"accuracy of the surest {share:.0%}"] = (
+                f"{sure} (probability at least {shares[share]['probability']:.3f})"
+            )
     if "gap" in result:
         claimed, recomputed = result["claimed_gap"], result["dual_recomputed"]
         rows["primal objective"] = f"{result['primal_objective']:.9g}"

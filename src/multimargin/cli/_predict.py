@@ -37,13 +37,18 @@ def predict(args: argparse.Namespace) -> int:
             check_writable(args.output)
     model, (X, _, kept) = model_and_data(args, comm, labelled=False, keep=keep)
     X = features_of(model, X)
+    if args.proba and not hasattr(model, "calibration_"):
+        raise ValueError(
+            f"--proba: {args.model} has no probabilities: 'multimargin calibrate {args.model} DATA "
+            "OUT' learns them from labelled data, and 'multimargin train --calibrate cv' does"
+        )
     if format is not None:
-        header, rows = predicted_table(model, X, args.top_k, kept)
+        header, rows = predicted_table(model, X, args.top_k, kept, args.proba)
         if comm.rank == 0:
             with atomic_write(args.output) if to_file else Path(args.output).open("wb") as file:
                 write_table(file, format, header, rows)
         return EXIT_OK
-    lines = predicted_lines(model, X, args.top_k)
+    lines = predicted_lines(model, X, args.top_k, args.proba)
     if comm.rank == 0:
         _write(lines, args.output, to_file)
     return EXIT_OK

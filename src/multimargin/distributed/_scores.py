@@ -80,6 +80,12 @@ class RankScores:
                 found = self._own.sums_above(X, own - np.int32(begin), own_score, shape)
         return sums_of_parts([each for (each,) in self._comm.allgather([found])], shape)
 
+    def totals(self, X: Any) -> NDArray[np.float64]:
+        """The sum of all scores of each sample."""
+        with raise_on_all(self._comm):
+            mine = self._own.totals(X)
+        return np.asarray(np.sum([each for (each,) in self._comm.allgather([mine])], axis=0))
+
     def _top_of_all(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         comm = self._comm
         with raise_on_all(comm):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from multimargin.estimator._calibrate import calibrated_on
 from multimargin.io._memory import available
@@ -99,7 +98,6 @@ class ProbabilityMixin:
         >>> model.calibrate(X[1::2], y[1::2]).predict_proba(X[:1]).round(1).tolist()
         [[0.9, 0.1, 0.0]]
         """
-        check_is_fitted(self, "coef_")
         if method not in ("auto", "temperature"):
             raise ValueError(f"method must be 'auto' or 'temperature', got {method!r}")
         plain = method == "temperature"

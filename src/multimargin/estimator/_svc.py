@@ -279,7 +279,9 @@ class MulticlassSVC(
         self.__dict__.pop("calibration_", None)
         if splits:
             raw = given if fit.learned else fit.X
-            self.calibration_ = calibrated_by_splits(self, raw, fit.y, sample_weight, splits)
+            self.calibration_ = calibrated_by_splits(
+                self, raw, fit.y, sample_weight, splits, MulticlassSVC.fit
+            )
         return self
 
     def _learned_features(self, X: Any) -> tuple[Any, dict[str, Any]]:

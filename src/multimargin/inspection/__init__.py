@@ -4,6 +4,7 @@
 `Explanation`, `TopFeatures` and a `Certificate`. The functions here look at many samples at once.
 """
 
+from multimargin.inspection._calibration_report import CalibrationReport, calibration_report
 from multimargin.inspection._certificate import Certificate
 from multimargin.inspection._class_report import ClassReport, class_report
 from multimargin.inspection._class_weights import TopFeatures
@@ -14,6 +15,7 @@ from multimargin.inspection._similar import similar_classes
 from multimargin.inspection._support_set import SupportSet, support_set
 
 __all__ = [
+    "CalibrationReport",
     "Certificate",
     "ClassReport",
     "ConfusedPair",
@@ -25,6 +27,7 @@ __all__ = [
     "Part",
     "SupportSet",
     "TopFeatures",
+    "calibration_report",
     "class_report",
     "confusions",
     "margins",

@@ -11,7 +11,9 @@ log-loss of samples that the model was not trained on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +65,22 @@ class Calibration:
     n_samples: int = 0
     log_loss: float = float("nan")
     stale: bool = False
+
+    def __post_init__(self) -> None:
+        numbers = (self.temperature, self.curvature, self.floor, self.origin)
+        ok = all(isinstance(each, int | float) and math.isfinite(each) for each in numbers)
+        if not ok or self.temperature <= 0 or self.curvature < 0 or not 0 <= self.floor < 1:
+            raise ValueError(f"no calibration: {self!r}")
+
+    @classmethod
+    def of(cls, made: Mapping[str, Any]) -> Calibration:
+        """Return what `as_dict` made a dict of; members that are not known are left out."""
+        known = {each.name for each in fields(cls)}
+        return cls(**{name: value for name, value in made.items() if name in known})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON has them: without `log_loss` where that is not known."""
+        return {k: v for k, v in asdict(self).items() if v == v}  # noqa: PLR0124
 
     @property
     def shape(self) -> Shape:

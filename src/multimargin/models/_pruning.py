@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -73,7 +74,8 @@ def prune(
     Weights of all classes are compared with one threshold; intercepts stay. The copy has sparse
     coefficients, `pruned_` (a dict that says what was done, also kept in model files), and the
     classes and parameters of the model. It is not the optimum of anything, so it has no
-    `converged_`, `dual_gap_` and other results of training, and no dual variables.
+    `converged_`, `dual_gap_` and other results of training, and no dual variables. Its
+    calibration, if any, is `stale`, with a warning: ``pruned.calibrate(X, y)`` renews it.
 
     Give one of `threshold`, `keep` and `max_loss`.
 
@@ -115,6 +117,24 @@ def prune(
     True
     """
     check_is_fitted(model, "coef_")
+    pruned = _pruned(model, threshold, keep, max_loss, X, y, weights)
+    if hasattr(pruned, "calibration_"):
+        warnings.warn(
+            "the probabilities are those of the model before pruning: calibrate(X, y) renews them",
+            stacklevel=2,
+        )
+    return pruned
+
+
+def _pruned(
+    model: Model,
+    threshold: float | None,
+    keep: float | None,
+    max_loss: float | None,
+    X: Any,
+    y: ArrayLike | None,
+    weights: str | None,
+) -> Model:
     if sum(each is not None for each in (threshold, keep, max_loss)) != 1:
         raise ValueError("give one of threshold=, keep= and max_loss= to say what to drop")
     if max_loss is not None:
@@ -276,6 +296,8 @@ def _cut(model: Model, threshold: float) -> Model:
         "weights_before": int(earlier.get("weights_before", np.count_nonzero(coef.data))),
         "weights": int(before[-1]),
     }
+    if hasattr(model, "calibration_"):
+        pruned.calibration_ = replace(model.calibration_, stale=True)
     cut: Model = pruned
     return cut
 

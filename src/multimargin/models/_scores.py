@@ -98,6 +98,12 @@ class LinearScores:
         self._fill(kernel, X, 0, sums_out=sums, own=own, own_score=own_score, below_own=below)
         return sums
 
+    def totals(self, X: Any) -> NDArray[np.float64]:
+        """The sum of all scores of each sample."""
+        coef = np.asarray(self._given.sum(axis=0, dtype=np.float64)).ravel()
+        found: NDArray[np.float64] = X @ coef + self._intercept.sum(dtype=np.float64)
+        return found
+
     def _fill(self, kernel: Any, X: Any, first: int, **out: NDArray[Any]) -> None:
         try:
             for rows, part in self._parts(X, first):
@@ -165,6 +171,7 @@ class RowScores(Protocol):
     def sums_above(
         self, X: Any, own: NDArray[np.int32], own_score: NDArray[Any], shape: Shape
     ) -> NDArray[np.float64]: ...
+    def totals(self, X: Any) -> NDArray[np.float64]: ...
 
 
 class ClassScores:
@@ -208,6 +215,12 @@ class ClassScores:
             return sums, own_score
         both = self.scores(X)
         return sums_of(both, shape, own), np.take_along_axis(both, own[:, None], axis=1)[:, 0]
+
+    def means(self, X: Any) -> NDArray[np.float64]:
+        """The mean score of each sample over all classes; that of two classes is zero."""
+        if self.n_classes == 2:
+            return np.zeros(X.shape[0])
+        return self._of_rows.totals(X) / self.n_classes
 
 
 def _better_of_two(both: NDArray[Any], k: int) -> tuple[NDArray[np.intp], NDArray[Any]]:

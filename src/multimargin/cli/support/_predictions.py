@@ -14,36 +14,47 @@ from multimargin.cli.support._messages import note
 _ROWS = 4096
 
 
-def predicted_lines(model: distributed.DistributedModel, X: Any, k: int | None) -> Iterator[str]:
-    """Return lines of one label, or of `k` labels with scores. Called by all ranks."""
+def predicted_lines(
+    model: distributed.DistributedModel, X: Any, k: int | None, proba: bool
+) -> Iterator[str]:
+    """Return lines of one label, or of `k` labels with scores or with probabilities.
+
+    Called by all ranks.
+    """
     separator = _separator(model.classes_, k)
-    if k is None:
+    if k is None and not proba:
         labels: NDArray[Any] = model.predict(X)
         return (f"{label}\n" for label in labels.tolist())
-    best, scores = model.predict_topk(X, min(k, len(model.classes_)))
+    columns = _best(model, X, min(k or 1, len(model.classes_)), proba)
     return (
-        separator.join(f"{name}:{value:.6g}" for name, value in pairs) + "\n"
-        for pairs in _pairs(best, scores)
+        separator.join(f"{name}:{values[-1]:.6g}" for name, *values in ranked) + "\n"
+        for ranked in _ranked(columns)
     )
 
 
 def predicted_table(
-    model: distributed.DistributedModel, X: Any, k: int | None, kept: Mapping[str, NDArray[Any]]
+    model: distributed.DistributedModel,
+    X: Any,
+    k: int | None,
+    kept: Mapping[str, NDArray[Any]],
+    proba: bool,
 ) -> tuple[list[str], Iterator[list[Any]]]:
     """Return the header and the rows of a table, which are made as they are read.
 
-    Columns that are kept come first. Then a label with its score, or `k` of them, and the margin:
-    the best score less the second. A kept column of such a name gets "input_" before its own.
+    Columns that are kept come first. Then a label with its score and, if asked for, its
+    probability, or `k` of them, and the margin: the best score less the second. A kept column of
+    such a name gets "input_" before its own.
     Called by all ranks.
     """
     shown = min(k or 1, len(model.classes_))
-    best, scores = model.predict_topk(X, max(2, shown))
+    columns = _best(model, X, max(2, shown), proba)
     places = [""] if k is None else [f"_{place}" for place in range(1, shown + 1)]
-    new = [f"{name}{place}" for place in places for name in ("label", "score")] + ["margin"]
+    names = ("label", "score", "probability")[: len(columns)]
+    new = [f"{name}{place}" for place in places for name in names] + ["margin"]
     cells = (
-        [cell for name, value in pairs[:shown] for cell in (name, _rounded(value))]
-        + [_rounded(pairs[0][1] - pairs[1][1])]
-        for pairs in _pairs(best, scores)
+        [cell for name, *values in ranked[:shown] for cell in (name, *map(_rounded, values))]
+        + [_rounded(ranked[0][1] - ranked[1][1])]
+        for ranked in _ranked(columns)
     )
     before = zip(*(values.tolist() for values in kept.values()), strict=True)
     rows = ([*old, *row] for old, row in zip(before, cells, strict=True)) if kept else cells
@@ -79,8 +90,16 @@ def _separator(classes: NDArray[Any], k: int | None) -> str:
     return "\t" if any(" " in label for label in labels) else " "
 
 
-def _pairs(best: NDArray[Any], scores: NDArray[Any]) -> Iterator[list[tuple[Any, float]]]:
-    for start in range(0, len(best), _ROWS):
-        rows = slice(start, start + _ROWS)
-        for names, values in zip(best[rows].tolist(), scores[rows].tolist(), strict=True):
-            yield list(zip(names, values, strict=True))
+def _best(
+    model: distributed.DistributedModel, X: Any, k: int, proba: bool
+) -> tuple[NDArray[Any], ...]:
+    """Return labels, scores and, if asked for, probabilities of the best classes."""
+    return model.predict_topk(X, k, proba=True) if proba else model.predict_topk(X, k)
+
+
+def _ranked(columns: tuple[NDArray[Any], ...]) -> Iterator[list[tuple[Any, ...]]]:
+    """Return the best classes of each sample: a label with its numbers for each."""
+    for start in range(0, len(columns[0]), _ROWS):
+        part = (column[start : start + _ROWS].tolist() for column in columns)
+        for row in zip(*part, strict=True):
+            yield list(zip(*row, strict=True))

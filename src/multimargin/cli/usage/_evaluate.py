@@ -9,7 +9,8 @@ evaluate: measure a model on labelled data
 Compare the predictions of MODEL with the labels in DATA. Labels that the model does not know count
 as errors. Macro-F1 is the mean over all labels that are in DATA or were predicted. The mean cost,
 by the costs that the model was trained with or that are given here, is that of all samples whose
-label has costs.
+label has costs. Of a calibrated MODEL also log-loss (of labels that it knows), Brier score and
+calibration error of the probabilities, and the accuracy of the samples that it is surest of.
 
 {arguments.MODEL_AND_DATA}
 --top-k K = 5  also how often the label is among the K best

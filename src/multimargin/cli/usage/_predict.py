@@ -8,13 +8,15 @@ _TEXT = f"""
 predict: predict labels
 
 Write the predicted label of each sample of DATA: one on each line; or, if the name of OUT ends in
-.csv, .tsv, .jsonl or .parquet, a table: the columns of DATA, then label, score and margin, which is
+, .jsonl or .parquet, a table: the columns of DATA, then label, score and margin, which is
 the best score less the second. The labels in DATA are not used. LIBSVM text wants one: write 0.
 
 {arguments.MODEL_AND_DATA}
 -o --output OUT  the file to write; - is stdout
 --top-k K        write the K best labels with their scores, 'label:score label:score ...' (with
                  tabs between them if labels have spaces); in tables label_1, score_1, label_2, ...
+--proba          also the probability of each label, of a calibrated MODEL: in lines in place of
+                 the score; in tables a column probability, or probability_1, ...
 --keep COLUMNS   of DATA in a table: all, none, or some, such as id,title (default: all). One that
                  is called label, score or margin is kept as input_label, ...
 {arguments.THREADS}
@@ -22,7 +24,7 @@ the best score less the second. The labels in DATA are not used. LIBSVM text wan
 
 examples:
   multimargin predict model new.csv -o labels.csv --keep id,title
-  multimargin predict model test.svm -o - --top-k 3
+  multimargin predict model test.svm -o - --top-k 3 --proba
 """
 
 

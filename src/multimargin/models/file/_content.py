@@ -10,6 +10,7 @@ import numpy as np
 from multimargin.io._array_file import damaged
 from multimargin.io._atomic import StrPath
 from multimargin.io._version import __version__
+from multimargin.models._calibration import Calibration
 from multimargin.models._coef import row_count
 from multimargin.models._feature_major import FeatureMajorCache
 from multimargin.models.file._coef import pack_coef, unpack_coef
@@ -31,7 +32,9 @@ CERTIFICATE = ("converged_", "primal_objective_", "dual_gap_", "violation_")
 # Metadata of every model, and of some.
 _DICTS = ("params", "results", "preprocessing", "coef", "classes")
 _METADATA = {"writer": str, "n_features": int, **dict.fromkeys(_DICTS, dict)}
-_OPTIONAL = dict.fromkeys(("feature_names", "label_cost", "pruned", "dual", "features"), dict)
+_OPTIONAL = dict.fromkeys(
+    ("feature_names", "label_cost", "pruned", "dual", "features", "calibration"), dict
+)
 
 
 def pack(
@@ -70,6 +73,8 @@ def unpack(path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays, veri
     model.preprocessing_ = dict(meta["preprocessing"])
     if "pruned" in meta:
         model.pruned_ = dict(meta["pruned"])
+    if "calibration" in meta:
+        model.calibration_ = Calibration.of(meta["calibration"])
     if "dual" in meta:
         unpack_dual(path, model, meta["dual"], arrays)
     if "features" in meta:
@@ -112,6 +117,7 @@ def metadata(
         },
         "preprocessing": dict(preprocessing or {}),
         **({"pruned": dict(model.pruned_)} if hasattr(model, "pruned_") else {}),
+        **({"calibration": model.calibration_.as_dict()} if hasattr(model, "calibration_") else {}),
     }
 
 
