@@ -1,12 +1,23 @@
 """Sums of a softmax against the plain formulas, and the calibrations fitted with them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 
-from multimargin import Calibration, _core
+from multimargin import (
+    Calibration,
+    ModelFileError,
+    MulticlassSVC,
+    _core,
+    load_model,
+    prune,
+    save_model,
+)
+from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.models._calibration import HeldOut, fitted_calibration
 from multimargin.models._coef import ClassRows
 from multimargin.models._feature_major import FeatureMajorCache, weights_by_feature
@@ -167,3 +178,47 @@ def test_a_plain_temperature_is_the_minimum_whatever_its_scale():
                 np.arange(len(own)), own
             ].mean()
         )
+
+
+@pytest.fixture
+def calibrated():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 4
+    X = (rng.normal(size=(4, 6))[y] + rng.normal(size=(200, 6))).astype(np.float32)
+    return MulticlassSVC(random_state=0).fit(X, y).calibrate(X, y), X, y
+
+
+@pytest.mark.parametrize("weights", [None, "float16"])
+def test_model_files_keep_it(calibrated, tmp_path, weights):
+    model, X, y = calibrated
+    save_model(model, tmp_path / "m", weights=weights)
+    loaded = load_model(tmp_path / "m", verify=True)
+    assert loaded.calibration_ == model.calibration_
+    np.testing.assert_allclose(loaded.predict_proba(X), model.predict_proba(X), atol=5e-3)
+    # Weights by feature, after a few calls.
+    for _ in range(5):
+        p = loaded.predict_topk(X[:3], 2, proba=True)[2]
+    np.testing.assert_allclose(p, -np.sort(-loaded.predict_proba(X[:3]))[:, :2], rtol=1e-5)
+    assert not hasattr(loaded.fit(X, y), "calibration_")
+    save_model(loaded, tmp_path / "m")
+    assert not hasattr(load_model(tmp_path / "m"), "predict_proba")
+
+
+def test_files_with_a_wrong_one_are_refused(calibrated, tmp_path):
+    save_model(calibrated[0], tmp_path / "m")
+    meta, arrays = read_arrays(tmp_path / "m")
+    for wrong in ({"temperature": -1.0}, {}, {"temperature": 1.0, "floor": "x"}):
+        write_arrays(tmp_path / "n", meta | {"calibration": wrong}, arrays)
+        with pytest.raises(ModelFileError):
+            load_model(tmp_path / "n")
+    write_arrays(tmp_path / "n", meta | {"calibration": {"temperature": 2.0, "later": 1}}, arrays)
+    assert load_model(tmp_path / "n").calibration_ == Calibration(2.0)
+
+
+def test_pruned_models_have_a_stale_one(calibrated):
+    model, X, y = calibrated
+    with pytest.warns(UserWarning, match=r"calibrate\(X, y\) renews them"):
+        small = prune(model, keep=0.5)
+    assert small.calibration_ == replace(model.calibration_, stale=True)
+    assert not model.calibration_.stale
+    assert not small.calibrate(X, y).calibration_.stale
