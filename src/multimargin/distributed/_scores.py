@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,24 +62,40 @@ class RankScores:
         self, X: Any, own: NDArray[np.int32], shape: Shape
     ) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """The sums over all classes, and the score of the own class of each sample."""
-        begin, end = self._owned.range_of(self._comm.rank)
-        with raise_on_all(self._comm):
-            found = (empty_sums(X.shape[0]), np.full(X.shape[0], -np.inf, dtype=self._dtype))
-            if begin < end:
-                found = self._own.sums(X, own - np.int32(begin), shape)
-        sums, scores = zip(*self._comm.allgather(list(found)), strict=True)
-        return sums_of_parts(list(sums), shape), np.max(scores, axis=0)
+        nothing = np.full(X.shape[0], -np.inf, dtype=self._dtype)
+        parts = [
+            self._sums(X[rows], own[rows], nothing[rows], shape, self._own.sums)
+            for rows in _steps(X.shape[0])
+        ]
+        sums, scores = zip(*parts, strict=True)
+        return np.concatenate(sums), np.concatenate(scores)
 
     def sums_above(
         self, X: Any, own: NDArray[np.int32], own_score: NDArray[Any], shape: Shape
     ) -> NDArray[np.float64]:
         """The sums over the classes that rank above the own one."""
+        parts = []
+        for rows in _steps(X.shape[0]):
+            score = own_score[rows]
+            above = partial(self._sums_above, score)
+            parts.append(self._sums(X[rows], own[rows], score, shape, above)[0])
+        return np.concatenate(parts)
+
+    def _sums_above(
+        self, score: NDArray[Any], X: Any, own: NDArray[np.int32], shape: Shape
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        return self._own.sums_above(X, own, score, shape), score
+
+    def _sums(
+        self, X: Any, own: NDArray[np.int32], scores: NDArray[Any], shape: Shape, of_own: Any
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
         begin, end = self._owned.range_of(self._comm.rank)
+        found = empty_sums(X.shape[0]), scores
         with raise_on_all(self._comm):
-            found = empty_sums(X.shape[0])
             if begin < end:
-                found = self._own.sums_above(X, own - np.int32(begin), own_score, shape)
-        return sums_of_parts([each for (each,) in self._comm.allgather([found])], shape)
+                found = of_own(X, own - np.int32(begin), shape)
+        sums, all_scores = zip(*self._comm.allgather(list(found)), strict=True)
+        return sums_of_parts(list(sums), shape), np.max(all_scores, axis=0)
 
     def totals(self, X: Any) -> NDArray[np.float64]:
         """The sum of all scores of each sample."""
@@ -101,6 +118,10 @@ class RankScores:
             return np.empty((X.shape[0], 0), np.int32), np.empty((X.shape[0], 0), self._dtype)
         best, score = self._own.top(X, min(k, end - begin), first)
         return best + np.int32(begin), score
+
+
+def _steps(n_samples: int) -> list[slice]:
+    return [slice(begin, begin + _ROWS) for begin in range(0, n_samples, _ROWS)]
 
 
 def _merge(candidates: list[list[NDArray[Any]]], k: int) -> list[NDArray[Any]]:

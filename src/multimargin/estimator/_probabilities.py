@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,17 +17,19 @@ from multimargin.models._scores import ClassScores, best_k_labels, checked_k
 if TYPE_CHECKING:
     from typing import Self
 
+Result = TypeVar("Result")
+
 _AT_ONCE = 2**22  # scores that become probabilities
 
 
-class _WhenCalibrated:
+class _WhenCalibrated(Generic[Result]):
     """A method that an estimator has where it is calibrated, or will be by its fit."""
 
-    def __init__(self, method: Callable[..., Any]) -> None:
+    def __init__(self, method: Callable[..., Result]) -> None:
         self._method = method
         self.__doc__ = method.__doc__
 
-    def __get__(self, model: Any, owner: type | None = None) -> Callable[..., Any]:
+    def __get__(self, model: Any, owner: type | None = None) -> Callable[..., Result]:
         if model is None:
             return self._method
         _check_calibrated(model, self._method.__name__)
