@@ -84,7 +84,7 @@ def test_sums_of_parts_of_the_classes():
     parts = [LinearScores(coef[a:b], intercept[a:b], 1) for a, b in ((0, 50), (50, 130))]
     own_score = scores[np.arange(len(own)), own]
     made = [
-        part.sums_above(X, own - np.int32(first), own_score, shape)
+        part.sums(X, own - np.int32(first), shape, own_score)[0]
         for part, first in zip(parts, (0, 50), strict=True)
     ]
     total = sums_of_parts(made, shape)

@@ -14,7 +14,7 @@ struct ExponentialOf;
 
 template <>
 struct ExponentialOf<float> {
-  using Bits = std::int32_t;
+  using Bits = std::uint32_t;
   static constexpr float least = -87, log2_e = 1.44269504f, round = 12582912.0f;  // 1.5 * 2^23
   static constexpr float high = 0.693359375f, low = -2.12194440e-4f;
   static constexpr int mantissa = 23, bias = 127;
@@ -32,7 +32,7 @@ struct ExponentialOf<float> {
 
 template <>
 struct ExponentialOf<double> {
-  using Bits = std::int64_t;
+  using Bits = std::uint64_t;
   static constexpr double least = -708, log2_e = 1.4426950408889634;
   static constexpr double round = 6755399441055744.0;  // 1.5 * 2^52
   static constexpr double high = 6.93145751953125e-1, low = 1.42860682030941723212e-6;

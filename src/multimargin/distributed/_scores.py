@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -53,49 +52,32 @@ class RankScores:
     def top_with_sums(
         self, X: Any, k: int, shape: Shape
     ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
-        """The same, and the sums over all classes; their last bits depend on the ranks."""
+        """The same, and the sums over all classes."""
         best, score = self.top(X, k)
         nobody = np.full(X.shape[0], -1, dtype=np.int32)
         return best, score, self.sums(X, nobody, shape)[0]
 
     def sums(
-        self, X: Any, own: NDArray[np.int32], shape: Shape
+        self,
+        X: Any,
+        own: NDArray[np.int32],
+        shape: Shape,
+        own_score: NDArray[Any] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """The sums over all classes, and the score of the own class of each sample."""
-        nothing = np.full(X.shape[0], -np.inf, dtype=self._dtype)
-        parts = [
-            self._sums(X[rows], own[rows], nothing[rows], shape, self._own.sums)
-            for rows in _steps(X.shape[0])
-        ]
-        sums, scores = zip(*parts, strict=True)
-        return np.concatenate(sums), np.concatenate(scores)
-
-    def sums_above(
-        self, X: Any, own: NDArray[np.int32], own_score: NDArray[Any], shape: Shape
-    ) -> NDArray[np.float64]:
-        """The sums over the classes that rank above the own one."""
-        parts = []
-        for rows in _steps(X.shape[0]):
-            score = own_score[rows]
-            above = partial(self._sums_above, score)
-            parts.append(self._sums(X[rows], own[rows], score, shape, above)[0])
-        return np.concatenate(parts)
-
-    def _sums_above(
-        self, score: NDArray[Any], X: Any, own: NDArray[np.int32], shape: Shape
-    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        return self._own.sums_above(X, own, score, shape), score
-
-    def _sums(
-        self, X: Any, own: NDArray[np.int32], scores: NDArray[Any], shape: Shape, of_own: Any
-    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """As of `LinearScores`; last bits depend on the number of ranks."""
         begin, end = self._owned.range_of(self._comm.rank)
-        found = empty_sums(X.shape[0]), scores
-        with raise_on_all(self._comm):
-            if begin < end:
-                found = of_own(X, own - np.int32(begin), shape)
-        sums, all_scores = zip(*self._comm.allgather(list(found)), strict=True)
-        return sums_of_parts(list(sums), shape), np.max(all_scores, axis=0)
+        parts = []
+        for first in range(0, X.shape[0], _ROWS):
+            rows = slice(first, first + _ROWS)
+            some, score = X[rows], None if own_score is None else own_score[rows]
+            found = empty_sums(some.shape[0]), np.full(some.shape[0], -np.inf, dtype=self._dtype)
+            with raise_on_all(self._comm):
+                if begin < end:
+                    found = self._own.sums(some, own[rows] - np.int32(begin), shape, score)
+            sums, scores = zip(*self._comm.allgather(list(found)), strict=True)
+            parts.append((sums_of_parts(list(sums), shape), np.max(scores, axis=0)))
+        all_sums, all_scores = zip(*parts, strict=True)
+        return np.concatenate(all_sums), np.concatenate(all_scores)
 
     def totals(self, X: Any) -> NDArray[np.float64]:
         """The sum of all scores of each sample."""
@@ -118,10 +100,6 @@ class RankScores:
             return np.empty((X.shape[0], 0), np.int32), np.empty((X.shape[0], 0), self._dtype)
         best, score = self._own.top(X, min(k, end - begin), first)
         return best + np.int32(begin), score
-
-
-def _steps(n_samples: int) -> list[slice]:
-    return [slice(begin, begin + _ROWS) for begin in range(0, n_samples, _ROWS)]
 
 
 def _merge(candidates: list[list[NDArray[Any]]], k: int) -> list[NDArray[Any]]:

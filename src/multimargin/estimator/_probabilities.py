@@ -97,8 +97,8 @@ class ProbabilityMixin:
         >>> from multimargin import MulticlassSVC
         >>> X, y = load_iris(return_X_y=True)
         >>> model = MulticlassSVC(random_state=0).fit(X[::2], y[::2])
-        >>> model.calibrate(X[1::2], y[1::2]).predict_proba(X[:1]).round(1).tolist()
-        [[0.9, 0.1, 0.0]]
+        >>> model.calibrate(X[1::2], y[1::2]).predict_proba(X[77:78]).round(1).tolist()
+        [[0.0, 0.9, 0.1]]
         """
         if method not in ("auto", "temperature"):
             raise ValueError(f"method must be 'auto' or 'temperature', got {method!r}")

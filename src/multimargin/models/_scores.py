@@ -80,23 +80,25 @@ class LinearScores:
         return best, score, sums
 
     def sums(
-        self, X: Any, own: NDArray[np.int32], shape: Shape
+        self,
+        X: Any,
+        own: NDArray[np.int32],
+        shape: Shape,
+        own_score: NDArray[Any] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[Any]]:
-        """All sums but those of the classes above the own one, and the score of the own one."""
-        score = np.full(X.shape[0], -np.inf, dtype=self._dtype)
-        kernel = partial(_core.softmax_sums, **shape._asdict(), moments=True)
-        sums = empty_sums(X.shape[0])
-        self._fill(kernel, X, 0, sums_out=sums, own=own, own_score=score)
-        return sums, score
+        """All sums but those of classes above the own one, whose score is found.
 
-    def sums_above(
-        self, X: Any, own: NDArray[np.int32], own_score: NDArray[Any], shape: Shape
-    ) -> NDArray[np.float64]:
-        """Those above it, and the first two columns."""
-        kernel = partial(_core.softmax_sums, **shape._asdict(), moments=False)
-        below, sums = np.nextafter(own_score, own_score.dtype.type(-np.inf)), empty_sums(len(own))
-        self._fill(kernel, X, 0, sums_out=sums, own=own, own_score=own_score, below_own=below)
-        return sums
+        Given its score those of the classes above it, but none of g and h.
+        """
+        kernel = partial(_core.softmax_sums, **shape._asdict(), moments=own_score is None)
+        below = {}
+        if own_score is None:
+            own_score = np.full(X.shape[0], -np.inf, dtype=self._dtype)
+        else:
+            below = {"below_own": np.nextafter(own_score, own_score.dtype.type(-np.inf))}
+        sums = empty_sums(X.shape[0])
+        self._fill(kernel, X, 0, sums_out=sums, own=own, own_score=own_score, **below)
+        return sums, own_score
 
     def totals(self, X: Any) -> NDArray[np.float64]:
         """The sum of all scores of each sample."""
@@ -166,11 +168,12 @@ class RowScores(Protocol):
         self, X: Any, k: int, shape: Shape
     ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.float64]]: ...
     def sums(
-        self, X: Any, own: NDArray[np.int32], shape: Shape
+        self,
+        X: Any,
+        own: NDArray[np.int32],
+        shape: Shape,
+        own_score: NDArray[Any] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[Any]]: ...
-    def sums_above(
-        self, X: Any, own: NDArray[np.int32], own_score: NDArray[Any], shape: Shape
-    ) -> NDArray[np.float64]: ...
     def totals(self, X: Any) -> NDArray[np.float64]: ...
 
 
@@ -210,7 +213,7 @@ class ClassScores:
         if self._rows.n_classes != 2:
             sums, own_score = self._of_rows.sums(X, own, shape)
             if ranks:
-                above = self._of_rows.sums_above(X, own, own_score, shape)
+                above, _ = self._of_rows.sums(X, own, shape, own_score)
                 sums[:, [ABOVE, COUNT]] = above[:, [ABOVE, COUNT]]
             return sums, own_score
         both = self.scores(X)
