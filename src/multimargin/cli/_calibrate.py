@@ -10,6 +10,7 @@ from multimargin.cli.support._messages import EXIT_OK, print_json, print_table
 from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.io._atomic import check_writable
+from multimargin.models.file._content import pack_nonconformity
 from multimargin.parallel._communicator import SerialCommunicator
 
 
@@ -21,6 +22,7 @@ def calibrate(args: argparse.Namespace) -> int:
     X, y = known_only(model.classes_, features_of(model, X), y, args.data)
     made = model.calibrate(X, y, method=args.method).calibration_
     meta, arrays = read_arrays(args.model)
+    pack_nonconformity(model, arrays)
     write_arrays(args.out, meta | {"calibration": made.as_dict()}, arrays)
     if args.json:
         print_json({"model": args.model, "out": args.out, **made.as_dict()})

@@ -94,4 +94,7 @@ def _fitted(parts: list[HeldOut], *, plain: bool) -> Calibration:
     means = np.concatenate([part.scores.means(part.X) for part in parts])
     origin = float(np.average(means, weights=np.concatenate([part.weight for part in parts])))
     n_classes = max(part.scores.n_classes for part in parts)
-    return fitted_calibration(parts, n_classes, origin, plain=plain)
+    made = fitted_calibration(parts, n_classes, origin, plain=plain)
+    best = [part.scores.top(part.X, 1)[1][:, 0] for part in parts]
+    own = [part.scores.sums(part.X, part.own, made.shape)[1] for part in parts]
+    return made.with_sets(made.nonconformity_of(np.concatenate(best), np.concatenate(own)))

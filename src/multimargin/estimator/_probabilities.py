@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from multimargin.estimator._calibrate import calibrated_on
+from multimargin.inspection._prediction_sets import PredictionSets, prediction_sets
 from multimargin.io._memory import available
 from multimargin.models._calibration import Calibration
 from multimargin.models._scores import ClassScores, best_k_labels, checked_k
@@ -48,7 +49,7 @@ def _check_calibrated(model: Any, name: str) -> None:
 
 
 class ProbabilityMixin:
-    """`calibrate`, `predict_proba`, `predict_log_proba` and `predict_topk`."""
+    """`calibrate`, `predict_proba`, `predict_log_proba`, `predict_set` and `predict_topk`."""
 
     classes_: NDArray[Any]
     calibration_: Calibration
@@ -142,6 +143,44 @@ class ProbabilityMixin:
         order, scores, sums = found
         probabilities = self.calibration_.of_some(scores, sums, n_classes)
         return self.classes_[order], scores, probabilities.astype(scores.dtype, copy=False)
+
+    def predict_set(self, X: Any, coverage: float = 0.9) -> PredictionSets:
+        """Labels of which one is that of the sample with a given probability.
+
+        A set has all labels that are not much less probable than the best one; how much, the
+        samples of the calibration say. Sure predictions are sets of one label, others go to a
+        person or to a second model. The model has to be calibrated.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            No array of samples x classes is made.
+        coverage : float, default=0.9
+            Between 0 and 1: at least this share of samples like those of `calibrate` have their
+            label in their set, on average over draws of both. With ``calibration="cv"`` this is
+            what to expect, and no more: the final model is not one of those that were calibrated.
+            As a set is never empty, more are covered where more are predicted right.
+
+        Returns
+        -------
+        PredictionSets
+            ``sets[i]`` has the labels of sample ``i``, the best first; it has `sizes` and
+            `contains`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from multimargin import MulticlassSVC
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = MulticlassSVC(random_state=0).fit(X[::3], y[::3]).calibrate(X[1::3], y[1::3])
+        >>> sets = model.predict_set(X[2::3], coverage=0.99)
+        >>> [labels.tolist() for labels in sets][8:10]
+        [[6], [9, 1]]
+        >>> bool(sets.contains(y[2::3]).mean() > 0.97)
+        True
+        """
+        _check_calibrated(self, "predict_set")
+        return prediction_sets(self, self._checked(X), coverage)
 
     @_WhenCalibrated
     def predict_proba(self, X: Any) -> NDArray[np.floating]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ _BOUND = 10.0
 _MOST_STEPS = 60
 # What a parameter has to take off the total log-loss to be kept (Akaike).
 _PAYS = 1.0
+_MOST_KEPT = 2**16  # numbers for prediction sets
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,9 @@ class Calibration:
         Their mean log-loss.
     stale : bool, default=False
         Whether the weights have changed since.
+    nonconformity : ndarray, default=no numbers
+        How far the labels of these samples are below the best one (`nonconformity_of`), sorted; of
+        more than 65,536 samples so many quantiles. Prediction sets come from them.
 
     Examples
     --------
@@ -65,22 +70,32 @@ class Calibration:
     n_samples: int = 0
     log_loss: float = float("nan")
     stale: bool = False
+    nonconformity: NDArray[np.float64] = field(
+        default_factory=lambda: np.empty(0), compare=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         numbers = (self.temperature, self.curvature, self.floor, self.origin)
         ok = all(isinstance(each, int | float) and math.isfinite(each) for each in numbers)
         if not ok or self.temperature <= 0 or self.curvature < 0 or not 0 <= self.floor < 1:
             raise ValueError(f"no calibration: {self!r}")
+        kept = self.nonconformity
+        if kept.ndim != 1 or len(kept) > self.n_samples or not (kept[:-1] <= kept[1:]).all():
+            raise ValueError(f"the nonconformity of {self!r} is not sorted")
 
     @classmethod
-    def of(cls, made: Mapping[str, Any]) -> Calibration:
+    def of(
+        cls, made: Mapping[str, Any], nonconformity: NDArray[np.float64] | None = None
+    ) -> Calibration:
         """Return what `as_dict` made a dict of; members that are not known are left out."""
-        known = {each.name for each in fields(cls)}
-        return cls(**{name: value for name, value in made.items() if name in known})
+        known = {each.name for each in fields(cls) if each.compare}
+        kept = {} if nonconformity is None else {"nonconformity": nonconformity}
+        return cls(**{name: value for name, value in made.items() if name in known}, **kept)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields as JSON has them: without `log_loss` where that is not known."""
-        return {k: v for k, v in asdict(self).items() if v == v}  # noqa: PLR0124
+        """Return what JSON has of it: not `nonconformity`, nor a `log_loss` that is not known."""
+        made = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+        return {k: v for k, v in made.items() if v == v}  # noqa: PLR0124
 
     @property
     def shape(self) -> Shape:
@@ -123,6 +138,32 @@ class Calibration:
         """The probability of the classes that rank above the own one of each sample."""
         share = (1 - self.floor) * sums[:, ABOVE] / sums[:, SUM]
         return np.asarray(share + self.floor * sums[:, COUNT] / n_classes)
+
+    def nonconformity_of(self, best: NDArray[Any], scores: NDArray[Any]) -> NDArray[np.float64]:
+        """Return how far scores are below the best one, as the logarithm of a ratio of shares.
+
+        The floor, under which thousands of classes would be alike, is left out. The temperature
+        changes no set.
+        """
+        high, low = (self.shape.values(each.astype(np.float64)) for each in (best, scores))
+        return np.asarray(self.shape.beta * (high - low))
+
+    def with_sets(self, nonconformity: NDArray[np.float64]) -> Calibration:
+        """Return this calibration with the nonconformity of its samples."""
+        n = len(nonconformity)
+        kept = min(n, _MOST_KEPT)
+        last = -(-np.arange(1, kept + 1) * n // max(1, kept)) - 1  # of each of so many parts
+        return replace(self, nonconformity=np.sort(nonconformity)[last])
+
+    def limit(self, coverage: float) -> float:
+        """Return the most nonconformity in sets with this coverage; infinite for all classes.
+
+        One more sample is as likely to come at any place among the `n_samples` sorted ones. It is
+        not behind the number ceil((n + 1) coverage) of them with at least that probability.
+        """
+        n, kept = self.n_samples, self.nonconformity
+        place = math.ceil((n + 1) * Fraction(str(coverage)))  # 0.9 as it is written
+        return math.inf if place > n else float(kept[(place - 1) * len(kept) // n])
 
 
 class HeldOut(NamedTuple):

@@ -21,6 +21,7 @@ from multimargin.models.file._params import decoded, encoded, encoded_params, se
 from multimargin.models.file._strings import Arrays, pack_labels, unpack_labels
 
 KIND = "linear-multiclass"
+_NONCONFORMITY = "calibration.nonconformity"
 
 # Results that are kept where the estimator has them; history_ holds times, which would make equal
 # models into different files.
@@ -74,7 +75,7 @@ def unpack(path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays, veri
     if "pruned" in meta:
         model.pruned_ = dict(meta["pruned"])
     if "calibration" in meta:
-        model.calibration_ = Calibration.of(meta["calibration"])
+        model.calibration_ = Calibration.of(meta["calibration"], arrays.get(_NONCONFORMITY))
     if "dual" in meta:
         unpack_dual(path, model, meta["dual"], arrays)
     if "features" in meta:
@@ -134,6 +135,14 @@ def pack_names(path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays) 
     features = model._pack_features(arrays)
     if features is not None:
         meta["features"] = features
+    pack_nonconformity(model, arrays)
+
+
+def pack_nonconformity(model: Any, arrays: Arrays) -> None:
+    """Add what prediction sets come from, or take it from the arrays of another calibration."""
+    arrays.pop(_NONCONFORMITY, None)
+    if len(kept := getattr(model, "calibration_", Calibration(1.0)).nonconformity):
+        arrays[_NONCONFORMITY] = kept
 
 
 def _unpack_names(path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays) -> None:
