@@ -9,10 +9,11 @@ from dataclasses import asdict
 from typing import Any
 
 from multimargin import distributed
+from multimargin.cli.support._held_out import require_calibrated
 from multimargin.cli.support._label_costs import label_cost_of
 from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note, print_json, print_table
 from multimargin.cli.support._model_data import features_of, model_and_data
-from multimargin.inspection import calibration_report
+from multimargin.inspection import calibration_report, coverage_report
 from multimargin.io._text_table import counted
 from multimargin.models._measures import measures
 from multimargin.parallel._collectives import raise_on_all
@@ -27,6 +28,8 @@ def evaluate(args: argparse.Namespace) -> int:
     model, (raw, y, _) = model_and_data(args, world(), labelled=True)
     with raise_on_all(model.comm):
         given = label_cost_of(args, model.classes_)
+    if args.coverage is not None:
+        require_calibrated(model, args.model, "--coverage")
     costs = model.get_params()["label_cost"] if given is None else given
     X = features_of(model, raw)
     started = time.perf_counter()
@@ -35,6 +38,7 @@ def evaluate(args: argparse.Namespace) -> int:
     certificate = _certificate(model, raw, y) if args.certify else {}
     calibrated = hasattr(model, "calibration_")
     probable = calibration_report(model, X, y).as_dict() if calibrated else {}
+    sets = None if args.coverage is None else coverage_report(model, X, y, args.coverage)
     if model.comm.rank != 0:
         return EXIT_OK
     result = {
@@ -43,9 +47,12 @@ def evaluate(args: argparse.Namespace) -> int:
         "density": float(getattr(model, "model_density_", math.nan)),
         "predict_seconds": seconds,
         **probable,
+        **({} if sets is None else {"sets": sets.as_dict()}),
         **certificate,
     }
     _report(args, result)
+    if sets is not None and not args.json:
+        print(f"\n{sets}")
     return _judged(certificate)
 
 

@@ -120,9 +120,9 @@ def prediction_sets(model: Any, X: Any, coverage: float) -> PredictionSets:
 def _check_room(labels: int, room: float, coverage: float) -> None:
     if 24 * labels > room:  # 16 bytes in two arrays, and parts of them
         raise ValueError(
-            f"sets with coverage {coverage:g} have {labels:,} labels or more, which would take more "
-            "than half of this machine's memory: ask for less coverage, or for fewer samples at a "
-            "time"
+            f"sets with coverage {coverage:g} have {labels:,} labels or more, which would take "
+            "more than half of this machine's memory: ask for less coverage, or for fewer samples "
+            "at a time"
         )
 
 

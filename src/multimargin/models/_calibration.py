@@ -89,8 +89,8 @@ class Calibration:
     ) -> Calibration:
         """Return what `as_dict` made a dict of; members that are not known are left out."""
         known = {each.name for each in fields(cls) if each.compare}
-        kept = {} if nonconformity is None else {"nonconformity": nonconformity}
-        return cls(**{name: value for name, value in made.items() if name in known}, **kept)
+        found = cls(**{name: value for name, value in made.items() if name in known})
+        return found if nonconformity is None else replace(found, nonconformity=nonconformity)
 
     def as_dict(self) -> dict[str, Any]:
         """Return what JSON has of it: not `nonconformity`, nor a `log_loss` that is not known."""

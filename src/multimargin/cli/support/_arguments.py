@@ -67,6 +67,7 @@ def checked(
 
 positive_int = checked(int, lambda n: n >= 1, "a whole number of at least 1")
 positive_float = checked(float, lambda x: 0 < x < math.inf, "a positive number")
+share = checked(float, lambda x: 0 < x < 1, "a number between 0 and 1")
 seed = checked(int, lambda n: 0 <= n < 1 << 32, "a whole number from 0 to 4294967295")
 
 

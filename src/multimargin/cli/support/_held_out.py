@@ -41,6 +41,14 @@ def read_held_out(args: argparse.Namespace, X: Any, y: Any) -> tuple[Any, NDArra
     return known_only(np.unique(y), *given, args.calibrate)
 
 
+def require_calibrated(model: Any, path: str, option: str) -> None:
+    if not hasattr(model, "calibration_"):
+        raise ValueError(
+            f"{option}: {path} has no probabilities: 'multimargin calibrate {path} DATA OUT' "
+            "learns them from labelled data, and 'multimargin train --calibrate cv' does"
+        )
+
+
 def calibration_text(made: Calibration) -> str:
     shaped = f", curvature {made.curvature:.3g}, floor {made.floor:.3g}"
     return (

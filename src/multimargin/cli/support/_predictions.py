@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from multimargin import distributed
 from multimargin.cli.support._messages import note
+from multimargin.inspection import PredictionSets
 
 # Rows for which labels and scores are held as Python objects at a time.
 _ROWS = 4096
@@ -32,18 +34,54 @@ def predicted_lines(
     )
 
 
+def set_lines(sets: PredictionSets) -> Iterator[str]:
+    """Return lines of the labels of each set with their probabilities."""
+    separator = _separator(sets.classes, 1)
+    return (
+        separator.join(f"{name}:{p:.6g}" for name, p in zip(*_set(sets, i), strict=True)) + "\n"
+        for i in range(len(sets))
+    )
+
+
+def review_table(
+    sets: PredictionSets, kept: Mapping[str, NDArray[Any]]
+) -> tuple[list[str], Iterator[list[Any]]]:
+    """Return header and rows of the samples whose set has more than one label."""
+    new = ["row", "set_size", "set", "set_probabilities"]
+    several = np.flatnonzero(sets.sizes > 1)
+    rows = (
+        [*before, i + 1, len(labels), labels, list(map(_rounded, probabilities))]
+        for i, before in zip(several.tolist(), _kept_rows(kept, several), strict=True)
+        for labels, probabilities in [_set(sets, i)]
+    )
+    return [*_renamed(list(kept), new).values(), *new], rows
+
+
+def _set(sets: PredictionSets, i: int) -> tuple[list[Any], list[float]]:
+    return sets[i].tolist(), sets.probabilities[sets.indptr[i] : sets.indptr[i + 1]].tolist()
+
+
+def _kept_rows(
+    kept: Mapping[str, NDArray[Any]], rows: NDArray[np.intp]
+) -> Iterable[tuple[Any, ...]]:
+    if not kept:
+        return [()] * len(rows)
+    return zip(*(values[rows].tolist() for values in kept.values()), strict=True)
+
+
 def predicted_table(
     model: distributed.DistributedModel,
     X: Any,
     k: int | None,
     kept: Mapping[str, NDArray[Any]],
     proba: bool,
+    sets: PredictionSets | None = None,
 ) -> tuple[list[str], Iterator[list[Any]]]:
     """Return the header and the rows of a table, which are made as they are read.
 
     Columns that are kept come first. Then a label with its score and, if asked for, its
-    probability, or `k` of them, and the margin: the best score less the second. A kept column of
-    such a name gets "input_" before its own.
+    probability, or `k` of them, and the margin: the best score less the second. Then the set, if
+    there is one. A kept column of such a name gets "input_" before its own.
     Called by all ranks.
     """
     shown = min(k or 1, len(model.classes_))
@@ -56,8 +94,12 @@ def predicted_table(
         + [_rounded(ranked[0][1] - ranked[1][1])]
         for ranked in _ranked(columns)
     )
-    before = zip(*(values.tolist() for values in kept.values()), strict=True)
-    rows = ([*old, *row] for old, row in zip(before, cells, strict=True)) if kept else cells
+    if sets is not None:
+        new += ["set_size", "set"]
+        labels = (each.tolist() for each in sets)
+        cells = ([*row, len(each), each] for row, each in zip(cells, labels, strict=True))
+    before = _kept_rows(kept, np.arange(X.shape[0]))
+    rows = ([*old, *row] for old, row in zip(before, cells, strict=True))
     return [*_renamed(list(kept), new).values(), *new], rows
 
 

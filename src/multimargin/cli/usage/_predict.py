@@ -17,6 +17,12 @@ the best score less the second. The labels in DATA are not used. LIBSVM text wan
                  tabs between them if labels have spaces); in tables label_1, score_1, label_2, ...
 --proba          also the probability of each label, of a calibrated MODEL: in lines in place of
                  the score; in tables a column probability, or probability_1, ...
+--coverage C     the set of labels of which one is right with this probability, of a calibrated
+                 MODEL: in lines 'label:probability label:probability ...'; in tables also columns
+                 set_size and set
+--review FILE    with --coverage: a table of the samples for a person to look at, whose sets have
+                 more than one label: the columns of DATA, the number of the sample from 1, and the
+                 set with its probabilities
 --keep COLUMNS   of DATA in a table: all, none, or some, such as id,title (default: all). One that
                  is called label, score or margin is kept as input_label, ...
 {arguments.THREADS}
@@ -25,6 +31,7 @@ the best score less the second. The labels in DATA are not used. LIBSVM text wan
 examples:
   multimargin predict model new.csv -o labels.csv --keep id,title
   multimargin predict model test.svm -o - --top-k 3 --proba
+  multimargin predict model new.csv -o out.csv --coverage 0.9 --review review.csv
 """
 
 
@@ -36,5 +43,10 @@ predict = arguments.Command(
     _TEXT,
     work="multimargin.cli._predict:predict",
     together=True,
-    options={"output": {"required": True}, "keep": _kept, **arguments.TABLE_KINDS},
+    options={
+        "output": {"required": True},
+        "coverage": arguments.share,
+        "keep": _kept,
+        **arguments.TABLE_KINDS,
+    },
 )
