@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.bars.coverage import coverage
 from benchmarks.bars.formulations import bits, cs, llw, ovr
 from benchmarks.bars.killed_ranks import kills
 from benchmarks.bars.many_classes import embeddings, intercept, penalties
@@ -34,6 +35,7 @@ BARS: dict[str, Callable[[Options], Outcome]] = {
     "penalties": penalties,
     "embeddings": embeddings,
     "probabilities": probabilities,
+    "coverage": coverage,
     "cs": cs,
     "ovr": ovr,
     "llw": llw,

@@ -207,6 +207,7 @@ def test_model_files_keep_it(calibrated, tmp_path, weights):
 def test_files_with_a_wrong_one_are_refused(calibrated, tmp_path):
     save_model(calibrated[0], tmp_path / "m")
     meta, arrays = read_arrays(tmp_path / "m")
+    del arrays["calibration.nonconformity"]
     for wrong in ({"temperature": -1.0}, {}, {"temperature": 1.0, "floor": "x"}):
         write_arrays(tmp_path / "n", meta | {"calibration": wrong}, arrays)
         with pytest.raises(ModelFileError):

@@ -25,8 +25,7 @@ with a coverage, how large prediction sets are and how often they hold the label
 {arguments.LABELLED_TABLES}
 
 examples:
-  multimargin evaluate model test.csv --top-k 3
-  multimargin evaluate model test.csv --coverage 0.9
+  multimargin evaluate model test.csv --top-k 3 --coverage 0.9
   multimargin evaluate model train.svm --certify
 """
 

@@ -29,9 +29,8 @@ the best score less the second. The labels in DATA are not used. LIBSVM text wan
 {arguments.TABLES}
 
 examples:
-  multimargin predict model new.csv -o labels.csv --keep id,title
   multimargin predict model test.svm -o - --top-k 3 --proba
-  multimargin predict model new.csv -o out.csv --coverage 0.9 --review review.csv
+  multimargin predict model new.csv -o labels.csv --coverage 0.9 --review review.csv --keep id,title
 """
 
 
