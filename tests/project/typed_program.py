@@ -47,17 +47,20 @@ from multimargin.inspection import (
     Certificate,
     ClassReport,
     ConfusedPair,
+    CoverageReport,
     Confusions,
     Contribution,
     Explanation,
     Family,
     Margins,
     Part,
+    PredictionSets,
     SupportSet,
     TopFeatures,
     calibration_report,
     class_report,
     confusions,
+    coverage_report,
     margins,
     similar_classes,
     support_set,
@@ -150,6 +153,11 @@ def probabilities(model: MulticlassSVC, X: csr_matrix[Any], y: NDArray[np.int64]
     assert_type(shares, NDArray[np.floating])
     report = assert_type(calibration_report(model, X, y), CalibrationReport)
     assert_type(report.log_loss + report.accuracy_of(0.5), float)
+    sets = assert_type(model.predict_set(X, coverage=0.5), PredictionSets)
+    assert_type(sets[0], NDArray[Any])
+    assert_type(sets.contains(y), NDArray[np.bool_])
+    covered = assert_type(coverage_report(model, X, y, 0.5), CoverageReport)
+    assert_type(covered.coverage + covered.mean_size, float)
 
 
 def several_ranks(folder: Path) -> None:
