@@ -14,7 +14,7 @@ import numpy as np
 
 from multimargin import Calibration, MulticlassSVC
 from multimargin.datasets import load_wordnet_tfidf
-from multimargin.inspection import calibration_report
+from multimargin.inspection import calibration_report, coverage_report
 
 data = load_wordnet_tfidf()
 kinds, sizes = np.unique(data.y_train, return_counts=True)
@@ -57,3 +57,11 @@ labels, scores, probabilities = model.predict_topk(X_test[:3], k=3, proba=True)
 for row in zip(labels, probabilities, strict=True):
     print("   ".join(f"{label} {share:.0%}" for label, share in zip(*row, strict=True)))
 print(reports["calibrate"])
+
+# %%
+# Or it gives as few labels as are needed to have the right one among them, eight times in ten.
+
+sets = model.predict_set(X_test, coverage=0.8)
+for i in np.flatnonzero(sets.sizes > 1)[:3]:
+    print(", ".join(sets[i]))
+print(coverage_report(model, X_test, y_test, coverage=0.8))

@@ -44,7 +44,7 @@ class PredictionSets:
     indices : ndarray of shape (indptr[-1],)
         Places of the labels in `classes`.
     probabilities : ndarray of shape (indptr[-1],)
-        As of `predict_proba`. They add up to less than 1, also where the coverage is larger.
+        As of `predict_proba`; their sum over a set need not be the coverage.
     """
 
     coverage: float
@@ -252,8 +252,8 @@ class CoverageReport:
     n_samples : int
     asked, coverage : float
         The coverage that was asked for, and the share of the samples whose label is in their set.
-        Where more than what was asked for have the label that is predicted, the coverage is that
-        share, since no set is empty.
+        No set is empty: where the share of right predictions is above what was asked for, so is
+        this one.
     mean_size, median_size : float
         Number of labels in a set.
     singletons : float
@@ -311,7 +311,8 @@ class CoverageReport:
             f"{text_table(['labels in the set', 'samples', 'coverage'], sizes)}\n\n"
             f"{text_table(['worst labels', 'samples', 'coverage'], worst)}\n\n"
             f"coverage {self.coverage:.4f} of {self.n_samples:,} samples, where {self.asked:g} was "
-            f"asked for; {self.mean_size:.2f} labels in a set, median {self.median_size:g}"
+            f"asked for; {self.mean_size:.2f} labels in a set, median {self.median_size:g}; "
+            f"{100 * self.singletons:.1f} % of the sets have one label"
         )
 
 
