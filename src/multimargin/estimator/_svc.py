@@ -264,7 +264,7 @@ class MulticlassSVC(
         threads = thread_count(options.n_jobs)
         given = X = list(X) if isinstance(X, Iterator) else X  # read again for a warm start
         fit = Fit.of(self, options, X, y, sample_weight)
-        splits = calibration_splits(self.calibration, fit.y)
+        splits = calibration_splits(self.calibration, fit)
         tasks = FitTasks(self, fit.X, fit.y, fit.linear_model)
         samples = None
         if options.warm_start:
@@ -280,7 +280,13 @@ class MulticlassSVC(
         if splits:
             raw = given if fit.learned else fit.X
             self.calibration_ = calibrated_by_splits(
-                self, raw, fit.y, sample_weight, splits, MulticlassSVC.fit
+                self,
+                raw,
+                fit.y,
+                sample_weight,
+                splits,
+                MulticlassSVC.fit,
+                spoken=options.verbose > 0,
             )
         return self
 
