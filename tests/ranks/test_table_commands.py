@@ -39,8 +39,9 @@ def test_ranks_have_the_probabilities_of_one_process(tmp_path, monkeypatch, caps
     evaluate = ["evaluate", "m", "test.csv", "--json"]
     assert main(train) == main(predict) == main(evaluate) == 0
     one = json.loads(capsys.readouterr().out)
-    expected = read_table("out.csv")["probability_1"]
+    expected = read_table("out.csv")["probability_1"].astype(float)
     found = run_many(2, [train, predict, evaluate], tmp_path)
     several = next(json.loads(line) for line in found if '"log_loss"' in line)
     assert several["log_loss"] == pytest.approx(one["log_loss"], rel=1e-3)
-    np.testing.assert_allclose(read_table("out.csv")["probability_1"], expected, rtol=1e-3)
+    probability = read_table("out.csv")["probability_1"].astype(float)
+    np.testing.assert_allclose(probability, expected, rtol=1e-3)

@@ -54,9 +54,7 @@ def calibrated_on(
 
 def calibrated_by_splits(
     estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
+    data: tuple[Any, NDArray[Any], Any],
     splits: list[Split],
     train_on: Callable[..., Any],
     *,
@@ -64,9 +62,9 @@ def calibrated_by_splits(
 ) -> Calibration:
     """Fit it to the held-out samples of all splits, scored by models of the other samples.
 
-    `train_on` trains an estimator on samples, labels and weights, and returns the model.
+    `data` are samples, labels and weights, on which `train_on` trains an estimator to a model.
     """
-    parts = []
+    (X, y, sample_weight), parts = data, []
     weight = np.broadcast_to(1.0 if sample_weight is None else np.asarray(sample_weight), len(y))
     for k, (train, test) in enumerate(splits):
         if spoken:

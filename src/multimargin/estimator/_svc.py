@@ -278,15 +278,9 @@ class MulticlassSVC(
         tasks.fit_ended(solved.solution.weights)
         self.__dict__.pop("calibration_", None)
         if splits:
-            raw = given if fit.learned else fit.X
+            data, spoken = fit.given(given, sample_weight), options.verbose > 0
             self.calibration_ = calibrated_by_splits(
-                self,
-                raw,
-                fit.y,
-                sample_weight,
-                splits,
-                MulticlassSVC.fit,
-                spoken=options.verbose > 0,
+                self, data, splits, MulticlassSVC.fit, spoken=spoken
             )
         return self
 
