@@ -105,6 +105,17 @@ def test_a_calibration_at_fit_leaves_the_weights_as_they_are(data, calibration):
     assert not hasattr(model, "calibration_") and not hasattr(model, "predict_log_proba")
 
 
+def test_a_warm_start_renews_it(data, capsys):
+    X, y = data
+    model = MulticlassSVC(random_state=0, warm_start=True, calibration=0.3, verbose=1)
+    first = model.fit(X[:200], y[:200]).calibration_
+    assert "calibration: model 1 of 1" in capsys.readouterr().err
+    again = model.fit(X, y).calibration_
+    assert model.n_known_samples_ == 200
+    assert (first.n_samples, again.n_samples) == (60, 72)
+    assert not hasattr(model.set_params(calibration=None).fit(X, y), "predict_proba")
+
+
 def test_weights_of_the_samples(data):
     X, y = data
     model = MulticlassSVC(random_state=0).fit(X[:120], y[:120])

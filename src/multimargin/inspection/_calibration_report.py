@@ -143,7 +143,7 @@ class CalibrationReport:
         met = self.count > 0
         ax.plot([0, 1], [0, 1], color="black", linewidth=0.8, linestyle=":")
         sizes = 12 + 240 * self.count[met] / self.count.max()
-        ax.plot(self.confidence[met], self.accuracy[met], color=FOR, linewidth=1)
+        ax.plot(self.confidence[met], self.accuracy[met], color=FOR, alpha=0.4)
         ax.scatter(self.confidence[met], self.accuracy[met], s=sizes, color=FOR, alpha=0.7)
         ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
         ax.set(xlabel="probability of the predicted class", ylabel="share that is right")
