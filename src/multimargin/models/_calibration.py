@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from multimargin.models._scores import ClassScores
 from multimargin.models._softmax import ABOVE, COUNT, GG, GH, HH, LARGEST, SUM, G, H, Shape, sums_of
 
-# Of the logarithm of the inverse temperature, as in scikit-learn.
-_BOUND = 10.0
+_BOUND = 20.0  # of the logarithm of the inverse temperature
 _MOST_STEPS = 60
 # What a parameter has to take off the total log-loss to be kept (Akaike).
 _PAYS = 1.0
