@@ -18,6 +18,9 @@ def test_against_the_formulas(n_classes):
     model = MulticlassSVC(random_state=0).fit(X[:100], y[:100])
     with pytest.raises(ValueError, match="not calibrated"):
         calibration_report(model, X, y)
+    model.calibration_ = Calibration(1.0)
+    with pytest.raises(ValueError, match="300 samples but 9 labels"):
+        calibration_report(model, X, y[:9])
     model.calibration_ = Calibration(0.4, curvature=0.2, floor=0.1, origin=0.1)
     X, y = X[100:], y[100:]
     p, best = model.predict_proba(X), model.predict(X)

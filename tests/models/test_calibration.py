@@ -147,20 +147,36 @@ def test_the_fit_has_the_least_log_loss(curvature, floor):
     assert found.curvature > 0 or curvature == 0
     assert found.floor > 0 or floor == 0
 
-    def loss(at):
+    def losses(at):
         made = Calibration(np.exp(at[0]), abs(at[1]), abs(at[2]), 0.3)
         p = made.probabilities(scores, logs=True)[np.arange(len(own)), own]
-        return -np.average(p, weights=weight)
+        # And of one sample more, whose class has the score 0.3.
+        e = np.exp(made.shape.beta * made.shape.values(scores)).sum(axis=1)
+        assumed = -np.log((1 - made.floor) / e + made.floor / 12)
+        return -np.average(p, weights=weight), np.average(assumed, weights=weight) / weight.sum()
+
+    def loss(at):
+        return sum(losses(at))
 
     at = np.log(found.temperature), found.curvature, found.floor
-    assert loss(at) == pytest.approx(found.log_loss, rel=1e-9)
+    assert losses(at)[0] == pytest.approx(found.log_loss, rel=1e-9)
     free = np.array([1.0, found.curvature > 0, found.floor > 0])
     best = minimize(lambda step: loss(at + step * free), np.zeros(3), method="Nelder-Mead")
-    assert found.log_loss <= best.fun * (1 + 2e-6)
+    assert loss(at) <= best.fun * (1 + 2e-6)
     repeated = np.repeat(np.arange(len(own)), weight.astype(int))
     again = HeldOut(Given(scores[repeated]), None, own[repeated], np.ones(len(repeated)))
     same = fitted_calibration([again], 12, 0.3, plain=False)
     assert same.temperature == pytest.approx(found.temperature, rel=1e-6)
+
+
+def test_where_all_samples_are_right_no_probability_is_one():
+    scores = np.zeros((50, 4))
+    scores[np.arange(50), np.arange(50) % 4] = 1
+    part = HeldOut(Given(scores), None, (np.arange(50) % 4).astype(np.int32), np.ones(50))
+    found = fitted_calibration([part], 4, 0.25, plain=False)
+    assert (found.curvature, found.floor) == (0, 0)
+    # Where all samples score alike: one mistake in about so many.
+    assert 0.97 < found.probabilities(scores).max() < 0.995
 
 
 def test_a_plain_temperature_is_the_minimum_whatever_its_scale():

@@ -165,7 +165,7 @@ def fit(
     fit = Fit.of(template, options, X, y, sample_weight)
     if comm.size > 1:
         require_same(comm, {"data with the fingerprint": fingerprint(fit.problem)})
-    splits = calibration_splits(template.calibration, fit.y)
+    splits = calibration_splits(template.calibration, fit)
     spoken = bool(options.verbose) and comm.rank == 0
     folder = None
     if checkpoint is not None:
@@ -176,10 +176,8 @@ def fit(
     owned, density = divide_trained(comm, solution.weights, fit.problem, options.sparse_coef)
     take(template, solved, {"classes_": fit.classes, "model_density_": density, **fit.learned})
     if splits:
-        raw = X if fit.learned else fit.X
-        template.calibration_ = calibrated_by_splits(
-            template, raw, fit.y, sample_weight, splits, partial(_trained, comm=comm)
-        )
+        data, train = fit.given(X, sample_weight), partial(_trained, comm=comm)
+        template.calibration_ = calibrated_by_splits(template, data, splits, train, spoken=spoken)
     if comm.rank == 0:
         fit.warn_unless_converged(solution, stacklevel=3)
     if solved.checkpoints is not None and not solution.converged:

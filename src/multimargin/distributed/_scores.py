@@ -33,7 +33,9 @@ class RankScores:
     def scores(self, X: Any, first: int = 0) -> NDArray[Any]:
         """The scores of a model of a single row, which has two classes; shape (n_samples, 1)."""
         if self._owned.rows != 1:
-            raise ValueError(f"all scores of {self._owned.rows} classes do not fit a rank; use top")
+            raise ValueError(
+                f"no rank has all scores of {self._owned.rows:,} classes: use predict_topk"
+            )
         owner = int(np.searchsorted(self._owned.cuts, 0, side="right")) - 1
         with raise_on_all(self._comm):
             mine = [self._own.scores(X, first)] if self._comm.rank == owner else None

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight
 
+from multimargin.estimator._fit import Fit
 from multimargin.estimator._observers import note
 from multimargin.estimator._splits import Split, checked_labels, folds_of, holdout_of, rows_of
 from multimargin.inspection._labels import places_of
@@ -21,11 +22,17 @@ from multimargin.models._measures import known_labels
 CV_FOLDS = 5
 
 
-def calibration_splits(wanted: Any, y: NDArray[Any]) -> list[Split]:
-    """Training and held-out samples for the parameter `calibration`; a ValueError if too few."""
+def calibration_splits(wanted: Any, fit: Fit) -> list[Split]:
+    """Training and held-out samples for the parameter `calibration`; a ValueError if too few.
+
+    Samples of weight zero are in neither, so that models of all splits have the same classes.
+    """
     if wanted is None:
         return []
-    return folds_of(y, CV_FOLDS) if isinstance(wanted, str) else [holdout_of(y, float(wanted))]
+    rows = np.arange(len(fit.y)) if fit.problem.rows is None else fit.problem.rows
+    y = fit.y[rows]
+    splits = folds_of(y, CV_FOLDS) if isinstance(wanted, str) else [holdout_of(y, float(wanted))]
+    return [(rows[train], rows[test]) for train, test in splits]
 
 
 def calibrated_on(
@@ -47,33 +54,28 @@ def calibrated_on(
 
 def calibrated_by_splits(
     estimator: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
+    data: tuple[Any, NDArray[Any], Any],
     splits: list[Split],
     train_on: Callable[..., Any],
+    *,
+    spoken: bool,
 ) -> Calibration:
     """Fit it to the held-out samples of all splits, scored by models of the other samples.
 
-    `train_on` trains an estimator on samples, labels and weights, and returns the model.
+    `data` are samples, labels and weights, on which `train_on` trains an estimator to a model.
     """
-    parts = []
+    (X, y, sample_weight), parts = data, []
     weight = np.broadcast_to(1.0 if sample_weight is None else np.asarray(sample_weight), len(y))
     for k, (train, test) in enumerate(splits):
-        if estimator.verbose:
+        if spoken:
             note(f"calibration: model {k + 1} of {len(splits)}")
         model = clone(estimator).set_params(calibration=None, warm_start=False, verbose=0)
         model.__dict__.pop("_skl_callbacks", None)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # the fit itself says it
             model = train_on(model, rows_of(X, train), y[train], weight[train])
-        # Weights of zero may have taken classes from the model.
-        own = _own_classes(model, y[test])
-        used = (own >= 0) & (weight[test] > 0)
-        if used.any():
-            rows = test[used]
-            held_out = model._checked(rows_of(X, rows))
-            parts.append(_held_out(model, held_out, own[used], weight[rows]))
+        held_out = model._checked(rows_of(X, test))
+        parts.append(_held_out(model, held_out, _own_classes(model, y[test]), weight[test]))
     return _fitted(parts, plain=False)
 
 

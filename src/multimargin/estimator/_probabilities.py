@@ -216,10 +216,10 @@ class ProbabilityMixin:
     def _of_all_classes(self, X: Any, name: str, *, logs: bool) -> NDArray[np.floating]:
         X = self._checked(X)
         n, n_classes = X.shape[0], len(self.classes_)
-        size, room = 4 * n * n_classes, available() / 2
+        size, room = 8 * n * n_classes, available() / 2
         if size > room:
             raise ValueError(
-                f"{name} of {n:,} samples and {n_classes:,} classes would take {size / 1e9:,.1f} "
+                f"{name} of {n:,} samples and {n_classes:,} classes may take {size / 1e9:,.1f} "
                 f"GB, more than half of this machine's memory: predict_topk(X, k, proba=True) "
                 "needs no such array"
             )

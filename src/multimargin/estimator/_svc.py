@@ -264,7 +264,7 @@ class MulticlassSVC(
         threads = thread_count(options.n_jobs)
         given = X = list(X) if isinstance(X, Iterator) else X  # read again for a warm start
         fit = Fit.of(self, options, X, y, sample_weight)
-        splits = calibration_splits(self.calibration, fit.y)
+        splits = calibration_splits(self.calibration, fit)
         tasks = FitTasks(self, fit.X, fit.y, fit.linear_model)
         samples = None
         if options.warm_start:
@@ -278,9 +278,9 @@ class MulticlassSVC(
         tasks.fit_ended(solved.solution.weights)
         self.__dict__.pop("calibration_", None)
         if splits:
-            raw = given if fit.learned else fit.X
+            data, spoken = fit.given(given, sample_weight), options.verbose > 0
             self.calibration_ = calibrated_by_splits(
-                self, raw, fit.y, sample_weight, splits, MulticlassSVC.fit
+                self, data, splits, MulticlassSVC.fit, spoken=spoken
             )
         return self
 

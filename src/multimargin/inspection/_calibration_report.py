@@ -51,6 +51,8 @@ def calibration_report(model: Any, X: Any, y: ArrayLike) -> CalibrationReport:
         raise ValueError("the model is not calibrated: calibrate(X, y), or fit with calibration=")
     made, n_classes = model.calibration_, len(model.classes_)
     X, y = model._checked(X), np.asarray(y)
+    if len(y) != X.shape[0]:
+        raise ValueError(f"there are {X.shape[0]} samples but {len(y)} labels")
     own = places_of(model.classes_, known_labels(model.classes_, y)).astype(np.int32)
     scores, shape, known = model._scores(), made.shape, own >= 0
     best, top, _ = scores.top_with_sums(X, 1, shape)
@@ -125,22 +127,14 @@ class CalibrationReport:
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
         met = self.count > 0
-        columns = (self.count[met], self.confidence[met], self.accuracy[met])
-        bins = zip(*(column.tolist() for column in columns), strict=True)
-        parts = (self.share, self.least, self.share_accuracy)
-        surest = zip(*(column.tolist() for column in parts), strict=True)
+        bins = (self.count[met], self.confidence[met], self.accuracy[met])
+        surest = (self.share, self.least, self.share_accuracy)
         return {
             "log_loss": self.log_loss,
             "brier": self.brier,
             "calibration_error": self.calibration_error,
-            "reliability": [
-                dict(zip(("samples", "probability", "accuracy"), each, strict=True))
-                for each in bins
-            ],
-            "coverage": [
-                dict(zip(("share", "probability", "accuracy"), each, strict=True))
-                for each in surest
-            ],
+            "reliability": table_rows(("samples", "probability", "accuracy"), bins),
+            "coverage": table_rows(("share", "probability", "accuracy"), surest),
         }
 
     def plot(self, ax: Any = None) -> Any:
@@ -149,7 +143,7 @@ class CalibrationReport:
         met = self.count > 0
         ax.plot([0, 1], [0, 1], color="black", linewidth=0.8, linestyle=":")
         sizes = 12 + 240 * self.count[met] / self.count.max()
-        ax.plot(self.confidence[met], self.accuracy[met], color=FOR, linewidth=1)
+        ax.plot(self.confidence[met], self.accuracy[met], color=FOR, alpha=0.4)
         ax.scatter(self.confidence[met], self.accuracy[met], s=sizes, color=FOR, alpha=0.7)
         ax.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
         ax.set(xlabel="probability of the predicted class", ylabel="share that is right")
@@ -169,13 +163,16 @@ class CalibrationReport:
 
     def __str__(self) -> str:
         rows = [
-            [f"{100 * share:.0f} %", f"{least:.4f}", f"{accuracy:.4f}"]
-            for share, least, accuracy in zip(
-                self.share, self.least, self.share_accuracy, strict=True
-            )
+            [f"{100 * row['share']:.0f} %", f"{row['probability']:.4f}", f"{row['accuracy']:.4f}"]
+            for row in self.as_dict()["coverage"]
         ]
         table = text_table(["surest", "probability at least", "accuracy"], rows, left=())
         return (
             f"{table}\nlog-loss {self.log_loss:.4f}, Brier score {self.brier:.4f}, calibration "
             f"error {self.calibration_error:.4f} of {self.n_samples:,} samples"
         )
+
+
+def table_rows(names: tuple[str, ...], columns: tuple[NDArray[Any], ...]) -> list[dict[str, Any]]:
+    cells = zip(*(column.tolist() for column in columns), strict=True)
+    return [dict(zip(names, row, strict=True)) for row in cells]

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from multimargin.inspection._calibration_report import table_rows
 from multimargin.inspection._labels import places_of
 from multimargin.io._memory import available
 from multimargin.io._text_table import text_table
@@ -284,11 +285,11 @@ class CoverageReport:
         plain = {each.name: getattr(self, each.name) for each in fields(self)}
         return {
             **{name: value for name, value in plain.items() if not isinstance(value, np.ndarray)},
-            "sizes": _rows(
+            "sizes": table_rows(
                 ("largest", "samples", "coverage"),
                 (self.largest_size, self.size_samples, self.size_coverage),
             ),
-            "labels": _rows(
+            "labels": table_rows(
                 ("label", "samples", "coverage"),
                 (self.label, self.label_samples, self.label_coverage),
             ),
@@ -314,8 +315,3 @@ class CoverageReport:
             f"asked for; {self.mean_size:.2f} labels in a set, median {self.median_size:g}; "
             f"{100 * self.singletons:.1f} % of the sets have one label"
         )
-
-
-def _rows(names: tuple[str, ...], columns: tuple[NDArray[Any], ...]) -> list[dict[str, Any]]:
-    values = zip(*(column.tolist() for column in columns), strict=True)
-    return [dict(zip(names, each, strict=True)) for each in values]

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from multimargin.models._scores import ClassScores
 from multimargin.models._softmax import ABOVE, COUNT, GG, GH, HH, LARGEST, SUM, G, H, Shape, sums_of
 
-# Of the logarithm of the inverse temperature, as in scikit-learn.
-_BOUND = 10.0
+_BOUND = 20.0  # of the logarithm of the inverse temperature
 _MOST_STEPS = 60
 # What a parameter has to take off the total log-loss to be kept (Akaike).
 _PAYS = 1.0
@@ -178,8 +177,12 @@ class HeldOut(NamedTuple):
 def fitted_calibration(
     parts: list[HeldOut], n_classes: int, origin: float, *, plain: bool
 ) -> Calibration:
-    """Return the calibration with the least log-loss of samples, or the best plain temperature."""
-    fit = _Fit(parts, n_classes, origin)
+    """Return the calibration with the least log-loss of samples, or the best plain temperature.
+
+    But for the plain one, one sample more is assumed, whose class scores as the mean class does: or
+    else, where all samples are right, the temperature would be zero and all probabilities one.
+    """
+    fit = _Fit(parts, n_classes, origin, assumed=0.0 if plain else 1.0)
     best = found = fit.least(_Point(0.0, 0.0, 0.0), curved=False, floored=False)
     least = found.total
     for floored, curved in () if plain else ((True, False), (False, True), (True, True)):
@@ -188,8 +191,8 @@ def fitted_calibration(
         if cost < least:
             best, least = found, cost
     beta, curvature, floor = best.point
-    log_loss, n = best.total / float(fit.weight.sum()), len(fit.weight)
-    return Calibration(float(np.exp(-beta)), curvature, floor, origin, n, log_loss)
+    n = sum(len(part.own) for part in parts)
+    return Calibration(float(np.exp(-beta)), curvature, floor, origin, n, best.log_loss)
 
 
 class _Point(NamedTuple):
@@ -202,15 +205,18 @@ class _Found(NamedTuple):
     """The total log-loss at a point; its gradient and Fisher's information there."""
 
     total: float
+    log_loss: float  # mean, of the samples that there are
     point: _Point
     gradient: NDArray[np.float64]  # by log beta and curvature
     information: NDArray[np.float64]
 
 
 class _Fit:
-    def __init__(self, parts: list[HeldOut], n_classes: int, origin: float) -> None:
+    def __init__(self, parts: list[HeldOut], n_classes: int, origin: float, assumed: float) -> None:
         self._parts, self._n_classes, self._origin = parts, n_classes, origin
-        self.weight = np.concatenate([part.weight for part in parts])
+        weight = np.concatenate([part.weight for part in parts])
+        # Every sample once more, as a part of the one that is assumed.
+        self._weight = np.concatenate([weight, assumed * weight / weight.sum()])
 
     def least(self, start: _Point, *, curved: bool, floored: bool) -> _Found:
         """Minimise by scoring steps that become shorter where they fail (Levenberg-Marquardt)."""
@@ -240,21 +246,24 @@ class _Fit:
         shape = Shape(float(np.exp(point.log_beta)), point.curvature, self._origin)
         made = [part.scores.sums(part.X, part.own, shape) for part in self._parts]
         sums = np.concatenate([each for each, _ in made])
-        g = shape.values(np.concatenate([score for _, score in made]).astype(np.float64))
+        n, sums = len(sums), np.concatenate([sums, sums])
+        score = np.concatenate([score for _, score in made])
+        g = np.concatenate([shape.values(score.astype(np.float64)), np.zeros(n)])
         logs = np.minimum(shape.beta * (g - sums[:, LARGEST]) - np.log(sums[:, SUM]), 0.0)
         p, even = np.exp(logs), 1 / self._n_classes
-        floor = _best_floor(p, even, self.weight) if floored else 0.0
+        floor = _best_floor(p, even, self._weight) if floored else 0.0
         mixed = np.logaddexp(np.log1p(-floor) + logs, np.log(floor * even)) if floor else logs
         # Samples that the floor explains say nothing about the softmax.
-        weight = self.weight * (np.exp(np.log1p(-floor) + logs - mixed) if floor else 1.0)
+        weight = self._weight * (np.exp(np.log1p(-floor) + logs - mixed) if floor else 1.0)
         mean = sums[:, [G, H]] / sums[:, [SUM]]
         own = np.column_stack([g, -g * np.abs(g)])
         gradient = shape.beta * (weight[:, None] * (mean - own)).sum(axis=0)
         squares = sums[:, [GG, GH, GH, HH]] / sums[:, [SUM]]
         spread = squares - np.column_stack([mean[:, :1] * mean, mean[:, 1:] * mean])
         information = shape.beta**2 * (weight[:, None] * spread).sum(axis=0).reshape(2, 2)
-        total = -float((self.weight * mixed).sum())
-        return _Found(total, point._replace(floor=floor), gradient, information)
+        total = -float(self._weight @ mixed)
+        log_loss = -float(np.average(mixed[:n], weights=self._weight[:n]))
+        return _Found(total, log_loss, point._replace(floor=floor), gradient, information)
 
 
 def _step(found: _Found, free: int, damping: float) -> NDArray[np.float64]:

@@ -117,35 +117,27 @@ def prune(
     True
     """
     check_is_fitted(model, "coef_")
-    pruned = _pruned(model, threshold, keep, max_loss, X, y, weights)
-    if hasattr(pruned, "calibration_"):
-        warnings.warn(
-            "the probabilities are those of the model before pruning: calibrate(X, y) renews them",
-            stacklevel=2,
-        )
-    return pruned
-
-
-def _pruned(
-    model: Model,
-    threshold: float | None,
-    keep: float | None,
-    max_loss: float | None,
-    X: Any,
-    y: ArrayLike | None,
-    weights: str | None,
-) -> Model:
     if sum(each is not None for each in (threshold, keep, max_loss)) != 1:
         raise ValueError("give one of threshold=, keep= and max_loss= to say what to drop")
     if max_loss is not None:
-        return _prune_to_loss(model, max_loss, X, y, weights)
+        return _told(_prune_to_loss(model, max_loss, X, y, weights))
     if X is not None or y is not None or weights is not None:
         raise ValueError("X=, y= and weights= are for max_loss=; pruning_costs shows other costs")
     if keep is not None:
-        return _cut(model, _threshold_of(_sorted_sizes(model), keep))
+        return _told(_cut(model, _threshold_of(_sorted_sizes(model), keep)))
     if threshold is None or not is_number(threshold) or not 0 <= float(threshold) < np.inf:
         raise ValueError(f"threshold must be a number of at least 0, got {threshold!r}")
-    return _cut(model, float(threshold))
+    return _told(_cut(model, float(threshold)))
+
+
+def _told(pruned: Model) -> Model:
+    """Warn where there are probabilities, which are those of other weights."""
+    if hasattr(pruned, "calibration_"):
+        told = (
+            "the probabilities are those of the model before pruning: calibrate(X, y) renews them"
+        )
+        warnings.warn(told, stacklevel=3)
+    return pruned
 
 
 def pruning_costs(

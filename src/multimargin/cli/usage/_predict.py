@@ -24,7 +24,7 @@ the best score less the second. The labels in DATA are not used. LIBSVM text wan
                  more than one label: the columns of DATA, the number of the sample from 1, and the
                  set with its probabilities
 --keep COLUMNS   of DATA in a table: all, none, or some, such as id,title (default: all). One that
-                 is called label, score or margin is kept as input_label, ...
+                 is called as a new one, such as label, is kept as input_label, ...
 {arguments.THREADS}
 {arguments.TABLES}
 
