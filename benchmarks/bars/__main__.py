@@ -7,10 +7,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.bars.coverage import coverage
 from benchmarks.bars.formulations import bits, cs, llw, ovr
 from benchmarks.bars.killed_ranks import kills
 from benchmarks.bars.many_classes import embeddings, intercept, penalties
 from benchmarks.bars.outcome import Options, Outcome, Row
+from benchmarks.bars.probabilities import probabilities
 from benchmarks.bars.ranks import ranks, traffic, work
 from benchmarks.bars.weston_watkins import lshtc, memory, threads, wordnet
 from benchmarks.common.command_line import (
@@ -32,6 +34,8 @@ BARS: dict[str, Callable[[Options], Outcome]] = {
     "intercept": intercept,
     "penalties": penalties,
     "embeddings": embeddings,
+    "probabilities": probabilities,
+    "coverage": coverage,
     "cs": cs,
     "ovr": ovr,
     "llw": llw,

@@ -12,6 +12,7 @@ READING_ORDER = (
     "plot_which_formulation.py",
     "plot_path.py",
     "plot_explain.py",
+    "plot_calibration.py",
     "plot_support.py",
     "plot_prune.py",
     "plot_update.py",

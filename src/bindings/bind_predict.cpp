@@ -1,6 +1,9 @@
 // Prediction: weights in one of three forms, and rows of X with them. One Python class of weights
 // per value type, one function per value and index type, chosen by the arrays.
+#include <nanobind/stl/optional.h>
+
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "arrays.hpp"
@@ -102,18 +105,64 @@ const Csr<T, I>& checked(const PyRows<T, I>& rows, const PyCoefficients<T>& weig
   return rows.view();
 }
 
+template <class T>
+SoftmaxView<T> softmax_of(const Matrix<double>& sums, double beta, double curvature, double origin,
+                          std::int64_t rows) {
+  if (static_cast<std::int64_t>(sums.shape(0)) != rows || sums.shape(1) != kSoftmaxSums)
+    throw nb::value_error("sums must be (rows, SOFTMAX_SUMS)");
+  return {sums.data(), beta, curvature, origin, false};
+}
+
+template <class T>
+void check_top(const Matrix<std::int32_t>& cls_out, const Matrix<T>& score_out, std::int64_t rows,
+               std::int64_t classes) {
+  if (static_cast<std::int64_t>(cls_out.shape(0)) != rows ||
+      cls_out.shape(0) != score_out.shape(0) || cls_out.shape(1) != score_out.shape(1) ||
+      static_cast<std::int64_t>(cls_out.shape(1)) > classes)
+    throw nb::value_error("outputs must be (rows, k) with k <= classes");
+}
+
 template <class T, class I>
 void top(const PyRows<T, I>& rows, const PyCoefficients<T>& weights, int isa, int threads,
          Matrix<std::int32_t> cls_out, Matrix<T> score_out) {
   const Csr<T, I>& X = checked(rows, weights);
-  const auto k = static_cast<std::int64_t>(cls_out.shape(1));
-  if (static_cast<std::int64_t>(cls_out.shape(0)) != X.rows ||
-      cls_out.shape(0) != score_out.shape(0) || cls_out.shape(1) != score_out.shape(1) ||
-      k > weights.view.classes)
-    throw nb::value_error("outputs must be (rows, k) with k <= classes");
+  check_top(cls_out, score_out, X.rows, weights.view.classes);
   interruptible([&](const auto& stop) {
-    predict_top(X, weights.view, static_cast<std::int32_t>(k), threads, static_cast<Isa>(isa), stop,
-                cls_out.data(), score_out.data());
+    predict_top(X, weights.view, static_cast<std::int32_t>(cls_out.shape(1)), threads,
+                static_cast<Isa>(isa), stop, cls_out.data(), score_out.data());
+  });
+}
+
+// The best classes and the sums of a softmax, in one product.
+template <class T, class I>
+void top_with_sums(const PyRows<T, I>& rows, const PyCoefficients<T>& weights, int isa, int threads,
+                   Matrix<std::int32_t> cls_out, Matrix<T> score_out, Matrix<double> sums_out,
+                   double beta, double curvature, double origin) {
+  const Csr<T, I>& X = checked(rows, weights);
+  check_top(cls_out, score_out, X.rows, weights.view.classes);
+  const auto softmax = softmax_of<T>(sums_out, beta, curvature, origin, X.rows);
+  interruptible([&](const auto& stop) {
+    predict_top(X, weights.view, static_cast<std::int32_t>(cls_out.shape(1)), threads,
+                static_cast<Isa>(isa), stop, cls_out.data(), score_out.data(), &softmax);
+  });
+}
+
+// With a class of each row: finds its score; or, with `below_own`, the classes ranked above it.
+template <class T, class I>
+void sums_of(const PyRows<T, I>& rows, const PyCoefficients<T>& weights, int isa, int threads,
+             Matrix<double> sums_out, double beta, double curvature, double origin, bool moments,
+             In<std::int32_t> own, InOut<T> own_score, std::optional<In<T>> below_own) {
+  const Csr<T, I>& X = checked(rows, weights);
+  auto softmax = softmax_of<T>(sums_out, beta, curvature, origin, X.rows);
+  const auto count = static_cast<std::size_t>(X.rows);
+  if (own.size() != count || own_score.size() != count || (below_own && below_own->size() != count))
+    throw nb::value_error("a class and a score for each of the rows are needed");
+  softmax.moments = moments;
+  softmax.own = own.data();
+  softmax.own_score = own_score.data();
+  if (below_own) softmax.below_own = below_own->data();
+  interruptible([&](const auto& stop) {
+    softmax_sums(X, weights.view, softmax, threads, static_cast<Isa>(isa), stop);
   });
 }
 
@@ -144,6 +193,12 @@ template <class T, class I>
 void bind_products(nb::module_& m) {
   m.def("top", &top<T, I>, "rows"_a, "weights"_a, "isa"_a, "threads"_a, "cls_out"_a.noconvert(),
         "score_out"_a.noconvert());
+  m.def("top_with_sums", &top_with_sums<T, I>, "rows"_a, "weights"_a, "isa"_a, "threads"_a,
+        "cls_out"_a.noconvert(), "score_out"_a.noconvert(), "sums_out"_a.noconvert(), "beta"_a,
+        "curvature"_a, "origin"_a);
+  m.def("softmax_sums", &sums_of<T, I>, "rows"_a, "weights"_a, "isa"_a, "threads"_a,
+        "sums_out"_a.noconvert(), "beta"_a, "curvature"_a, "origin"_a, "moments"_a,
+        "own"_a.noconvert(), "own_score"_a.noconvert(), "below_own"_a.noconvert() = nb::none());
   m.def("scores", &scores<T, I>, "rows"_a, "weights"_a, "isa"_a, "threads"_a, "out"_a.noconvert());
 }
 
@@ -151,6 +206,7 @@ void bind_products(nb::module_& m) {
 
 void bind_predict(nb::module_& m) {
   nb::exception<DamagedWeights>(m, "DamagedWeightsError", PyExc_ValueError);
+  m.attr("SOFTMAX_SUMS") = static_cast<int>(kSoftmaxSums);
   bind_weights<float>(m);
   bind_weights<double>(m);
 #define MM_BIND(T, I) bind_products<T, I>(m);

@@ -8,6 +8,7 @@ from multimargin.io._version import __version__
 if TYPE_CHECKING:
     from multimargin.estimator._svc import MulticlassSVC
     from multimargin.io._svmlight import DataFileError, dump_svmlight, load_svmlight
+    from multimargin.models._calibration import Calibration
     from multimargin.models._label_tree import LabelTree
     from multimargin.models._measures import mean_label_cost
     from multimargin.models._onnx_export import export_onnx
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from multimargin.text import TextClassifier
 
 __all__ = [
+    "Calibration",
     "DataFileError",
     "LabelTree",
     "ModelFileError",
@@ -45,6 +47,7 @@ __all__ = [
 # answer to Ctrl-C while NumPy, SciPy and scikit-learn are still being loaded.
 _HOMES = {
     "estimator._svc": ("MulticlassSVC",),
+    "models._calibration": ("Calibration",),
     "models._label_tree": ("LabelTree",),
     "models._measures": ("mean_label_cost",),
     "models._onnx_export": ("export_onnx",),

@@ -36,8 +36,8 @@ def parsers(parser, words=()):
 COMMANDS = dict(parsers(cli.build_parser()))
 
 
-def test_there_are_twelve_commands_and_three_below_data():
-    assert len(COMMANDS) == 1 + 12 + 3
+def test_there_are_thirteen_commands_and_three_below_data():
+    assert len(COMMANDS) == 1 + 13 + 3
     text = COMMANDS[()].format_help()
     for words in COMMANDS:
         if len(words) == 1:

@@ -117,6 +117,60 @@ void agrees(std::int64_t rows, std::int64_t classes, std::int64_t features, Isa 
   }
 }
 
+// The sums of a softmax, those over the classes ranked above an own class among them.
+template <class T, class I>
+void softmax_agrees(std::int64_t rows, std::int64_t classes, std::int64_t features, Isa isa) {
+  const auto X = test::random_matrix<T, I>(rows, features, 0.2, 21);
+  const Model<T> model = random_model<T>(classes, features, 22);
+  std::vector<T> scores(rows * classes), own_score(rows), below(rows);
+  CHECK(predict_scores(X.view(), model.as_sparse(), 1, isa, nullptr, scores.data()));
+  std::vector<std::int32_t> own(rows);
+  for (std::int64_t i = 0; i < rows; ++i) own[i] = static_cast<std::int32_t>(i * 7 % classes);
+  const double beta = 5, curvature = 0.5, origin = 0.125;
+  const auto empty = [&] {
+    std::vector<double> sums(rows * kSoftmaxSums, 0.0);
+    for (std::int64_t i = 0; i < rows; ++i)
+      sums[i * kSoftmaxSums] = -std::numeric_limits<double>::infinity();
+    return sums;
+  };
+  std::vector<double> first = empty(), second = empty();
+  SoftmaxView<T> view{first.data(), beta, curvature, origin, true, own.data(), own_score.data()};
+  CHECK(softmax_sums(X.view(), model.as_sparse(), view, 2, isa, nullptr));
+  for (std::int64_t i = 0; i < rows; ++i)
+    below[i] = std::nextafter(own_score[i], -std::numeric_limits<T>::infinity());
+  view.sums = second.data();
+  view.moments = false;
+  view.below_own = below.data();
+  CHECK(softmax_sums(X.view(), model.as_dense(), view, 1, isa, nullptr));
+  const double tolerance = 64 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const T* score = scores.data() + i * classes;
+    const auto g = [&](std::int64_t c) {
+      const double s = score[c] - origin;
+      return s / (1 + curvature * std::abs(s));
+    };
+    double largest = g(0), sum = 0, above = 0, count = 0, gh = 0;
+    for (std::int64_t c = 1; c < classes; ++c) largest = std::max(largest, g(c));
+    for (std::int64_t c = 0; c < classes; ++c) {
+      const double e = std::exp(beta * (g(c) - largest));
+      sum += e;
+      gh -= e * g(c) * g(c) * std::abs(g(c));
+      if (score[c] < score[own[i]] || (score[c] == score[own[i]] && c >= own[i])) continue;
+      above += e;
+      ++count;
+    }
+    const double* found = first.data() + i * kSoftmaxSums;
+    const double* ranked = second.data() + i * kSoftmaxSums;
+    CHECK(own_score[i] == score[own[i]]);
+    CHECK(std::abs(found[kLargest] - largest) <= tolerance);
+    CHECK(std::abs(found[kSum] - sum) <= tolerance * sum);
+    CHECK(std::abs(found[kGH] - gh) <= tolerance * sum);
+    CHECK(ranked[kSum] == found[kSum]);
+    CHECK(std::abs(ranked[kAbove] - above) <= tolerance * sum);
+    CHECK(ranked[kCount] == count);
+  }
+}
+
 template <class T, class I>
 void no_rows_and_empty_rows(Isa isa) {
   const Model<T> model = random_model<T>(70, 9, 5);
@@ -175,7 +229,10 @@ void nan_weights_stay_within_bounds() {
     for (int k : {1, 100, 200}) {
       std::vector<std::int32_t> cls(300 * k, -1);
       std::vector<T> best(300 * k);
-      CHECK(predict_top(X.view(), m.as_sparse(), k, 2, isa, nullptr, cls.data(), best.data()));
+      std::vector<double> sums(300 * kSoftmaxSums, 0.0);
+      const SoftmaxView<T> softmax{sums.data(), 1.0, 0.0, 0.0, false};
+      CHECK(predict_top(X.view(), m.as_sparse(), k, 2, isa, nullptr, cls.data(), best.data(),
+                        &softmax));
       for (std::int64_t i = 0; i < 300; ++i) {
         for (int e = 1; e < k; ++e)
           CHECK(std::isnan(best[i * k + e]) || best[i * k + e - 1] >= best[i * k + e]);
@@ -211,6 +268,8 @@ void one_kind() {
     agrees<T, I>(1, 1, 1, isa);
     agrees<T, I>(40, 64, 25, isa);
     agrees<T, I>(300, 131, 40, isa);
+    softmax_agrees<T, I>(40, 3, 25, isa);
+    softmax_agrees<T, I>(300, 131, 40, isa);
     no_rows_and_empty_rows<T, I>(isa);
   }
   agrees<T, I>(2100, 45, 40, best_isa());  // several chunks of rows

@@ -183,6 +183,7 @@ VALUES = {
     "time_limit": st.none() | st.floats(min_value=0.001, max_value=1e6),
     "n_bundles": st.none() | st.integers(1, 1000),
     "shrinking": st.booleans(),
+    "calibration": st.none() | st.just("cv") | st.floats(0.01, 0.99),
 }
 
 

@@ -49,6 +49,7 @@ def test_defaults():
         "time_limit": None,
         "n_bundles": None,
         "shrinking": True,
+        "calibration": None,
         "label_cost": None,
     }
     with pytest.raises(TypeError):

@@ -8,7 +8,15 @@ import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
-from multimargin import MulticlassSVC, TextClassifier, export_onnx, load_model, prune, save_model
+from multimargin import (
+    Calibration,
+    MulticlassSVC,
+    TextClassifier,
+    export_onnx,
+    load_model,
+    prune,
+    save_model,
+)
 from multimargin.cli import main
 
 onnx = pytest.importorskip("onnx")
@@ -87,6 +95,29 @@ def test_many_classes_by_columns_of_both_kinds(tmp_path, inputs):
     # One row, and rows without any feature at all.
     for part in (X[:1], X[3:4]):
         assert np.abs(run(None, fed(part, inputs))[1] - model.decision_function(part)).max() < 1e-5
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_probabilities_agree(tmp_path, classes):
+    X = rows(80)
+    y = np.arange(80) % classes
+    model = MulticlassSVC(random_state=0).fit(X, y)
+    assert "probabilities" not in outputs(model, tmp_path)
+    for made in (Calibration(0.3), Calibration(0.1, curvature=0.7, floor=0.05, origin=-0.2)):
+        model.calibration_ = made
+        export_onnx(model, tmp_path / "m")
+        run = session(tmp_path / "m").run
+        np.testing.assert_allclose(
+            run(["probabilities"], fed(X, "dense"))[0], model.predict_proba(X), atol=1e-5
+        )
+        export_onnx(model, tmp_path / "m", top_k=2)
+        found = session(tmp_path / "m").run(["probabilities"], fed(X, "dense"))[0]
+        np.testing.assert_allclose(found, model.predict_topk(X, 2, proba=True)[2], atol=1e-5)
+
+
+def outputs(model, folder):
+    export_onnx(model, folder / "m")
+    return [each.name for each in session(folder / "m").get_outputs()]
 
 
 @pytest.mark.parametrize("inputs", ["dense", "sparse"])

@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 
 import multimargin
 from multimargin import (
+    Calibration,
     DataFileError,
     LabelTree,
     ModelFileError,
@@ -42,19 +43,24 @@ from multimargin.datasets import (
     wordnet_parents,
 )
 from multimargin.inspection import (
+    CalibrationReport,
     Certificate,
     ClassReport,
     ConfusedPair,
     Confusions,
     Contribution,
+    CoverageReport,
     Explanation,
     Family,
     Margins,
     Part,
+    PredictionSets,
     SupportSet,
     TopFeatures,
+    calibration_report,
     class_report,
     confusions,
+    coverage_report,
     margins,
     similar_classes,
     support_set,
@@ -98,6 +104,7 @@ def names() -> list[MulticlassSVC]:
         MulticlassSVC(loss="logistic"),  # type: ignore[arg-type]
         MulticlassSVC(solver="newton"),  # type: ignore[arg-type]
         MulticlassSVC(stopping="never"),  # type: ignore[arg-type]
+        MulticlassSVC(calibration="folds"),  # type: ignore[arg-type]
         TextClassifier("llw", analyzer="char_wb", strip_accents="ascii"),
         TextClassifier("cs", analyzer="words"),  # type: ignore[arg-type]
     ]
@@ -133,6 +140,25 @@ def files(folder: Path, model: MulticlassSVC, X: csr_matrix[Any], y: NDArray[np.
         load_svmlight(folder / "model")
     except DataFileError as error:
         assert_type(error, DataFileError)
+
+
+def probabilities(model: MulticlassSVC, X: csr_matrix[Any], y: NDArray[np.int64]) -> None:
+    assert_type(model.calibrate(X, y, method="temperature"), MulticlassSVC)
+    assert_type(model.calibration_, Calibration)
+    assert_type(model.calibration_.temperature, float)
+    assert_type(model.predict_proba(X), NDArray[np.floating])
+    assert_type(model.predict_log_proba(X), NDArray[np.floating])
+    labels, scores, shares = model.predict_topk(X, k=2, proba=True)
+    assert_type(labels, NDArray[Any])
+    assert_type(scores, NDArray[np.floating])
+    assert_type(shares, NDArray[np.floating])
+    report = assert_type(calibration_report(model, X, y), CalibrationReport)
+    assert_type(report.log_loss + report.accuracy_of(0.5), float)
+    sets = assert_type(model.predict_set(X, coverage=0.5), PredictionSets)
+    assert_type(sets[0], NDArray[Any])
+    assert_type(sets.contains(y), NDArray[np.bool_])
+    covered = assert_type(coverage_report(model, X, y, 0.5), CoverageReport)
+    assert_type(covered.coverage + covered.mean_size, float)
 
 
 def several_ranks(folder: Path) -> None:
@@ -235,11 +261,12 @@ def main() -> None:
     assert_type(X, csr_matrix[Any])
     assert_type(make_wordnet_embeddings(2, 50), tuple[NDArray[Any], NDArray[np.str_]])
     model = estimator(X, y)
-    assert len(names()) == 7
+    assert len(names()) == 8
     attributes(model)
     with tempfile.TemporaryDirectory() as folder:
         files(Path(folder), model, X, y)
         several_ranks(Path(folder))
+        probabilities(load_model(Path(folder) / "trained"), X, y)
         texts(Path(folder))
         smaller(Path(folder), model, X, y)
     selected(X, y)

@@ -15,9 +15,9 @@ from sklearn.datasets import make_classification
 
 from multimargin import TextClassifier, load_model, tune
 from multimargin.cli import main
+from multimargin.estimator._splits import folds_of, holdout_of, rows_of, seen_once
 from multimargin.formulations import FORMULATIONS
 from multimargin.selection._measure import HeldOut
-from multimargin.selection._splits import folds_of, holdout_of, rows_of, seen_once
 from multimargin.selection._tune import Tuner
 from multimargin.tables import Table
 from multimargin.text import TextFeatures

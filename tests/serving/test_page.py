@@ -8,7 +8,7 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("playwright")
 from playwright.sync_api import expect
 
-from multimargin import TextClassifier, save_model
+from multimargin import Calibration, TextClassifier, save_model
 from multimargin.serving import Limits
 from tests.support.chromium import opened
 from tests.support.served import TEXTS, live, small_model
@@ -36,6 +36,24 @@ def page(browser, url):
     yield page
     assert page.complaints == []
     page.context.close()
+
+
+def test_probabilities_of_a_calibrated_model(browser, tmp_path):
+    model = small_model()
+    model.calibration_ = Calibration(0.2)
+    save_model(model, tmp_path / "m")
+    labels, scores, p = model.predict_topk([TEXT], 5, proba=True)
+    with live(tmp_path / "m", Limits(rate=0)) as (host, port):
+        page = opened(browser, f"http://{host}:{port}/")
+        page.keyboard.type(TEXT, delay=2)
+        expect(page.locator("#classes .name")).to_have_text(labels[0].tolist())
+        shown = page.locator("#classes .score")
+        expect(shown).to_have_text([f"{100 * each:.1f} %" for each in p[0]])
+        expect(shown.first).to_have_attribute("title", f"score {scores[0, 0]:.3f}")
+        gauge = page.locator("#classes .best .gauge")
+        assert gauge.get_attribute("style") == f"--share: {100 * p[0, 0]:.1f}%;"
+        assert page.complaints == []
+        page.context.close()
 
 
 def names(page):

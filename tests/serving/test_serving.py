@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 pytest.importorskip("starlette")
 from sklearn.feature_extraction.text import CountVectorizer
 
-from multimargin import TextClassifier
+from multimargin import Calibration, TextClassifier
 from multimargin.serving import Limits, create_app
 from multimargin.serving.samples._spans import Spans
 from tests.support.json_schema import errors
@@ -33,6 +33,20 @@ def test_best_classes(client, model):
     np.testing.assert_allclose([c["score"] for c in result["classes"]], scores[0], atol=1e-6)
     assert result["known_features"] == 6  # small, dog, cat, that, the, violin
     assert "explanation" not in result
+
+
+def test_probabilities_of_a_calibrated_model():
+    model = small_model(sparse_coef=True)
+    model.calibration_ = Calibration(0.2, curvature=0.3, floor=0.01)
+    client = client_of(model)
+    assert client.get("/model").json()["calibrated"]
+    (result,) = ask(client, text=TEXT, k=3, explain=True)["results"]
+    labels, scores, p = model.predict_topk([TEXT], 3, proba=True)
+    assert [c["label"] for c in result["classes"]] == labels[0].tolist()
+    np.testing.assert_allclose([c["score"] for c in result["classes"]], scores[0], atol=1e-6)
+    np.testing.assert_allclose([c["probability"] for c in result["classes"]], p[0], atol=2e-6)
+    several = ask(client, texts=[TEXT, "a cat"], k=1)["results"]
+    assert several[0]["classes"] == result["classes"][:1]
 
 
 def test_many_texts_as_each_by_itself(client):

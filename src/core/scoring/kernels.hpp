@@ -1,4 +1,4 @@
-// Kernels of prediction: rows of X times weights. See score_kernels.hpp.
+// Kernels of prediction: rows of X times weights. See score_kernels.hpp, softmax_kernels.hpp.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,19 @@ struct ScoreKernels {
   void (*top_of_row)(const T* score, std::int64_t classes, const BestView<T>&, std::int64_t i);
 };
 
+// Sums over a row's classes (SoftmaxSum), with the best classes in the same product or without.
+template <class T, class I>
+struct SoftmaxKernels {
+  void (*sums)(const Csr<T, I>&, const BlockView<T>&, const SoftmaxView<T>&, std::int64_t begin,
+               std::int64_t end);
+  void (*top)(const Csr<T, I>&, const BlockView<T>&, const BestView<T>&, const SoftmaxView<T>&,
+              std::int64_t begin, std::int64_t end);
+  void (*of_row)(const T* score, std::int64_t classes, const SoftmaxView<T>&, std::int64_t i);
+};
+
 template <class T, class I>
 ScoreKernels<T, I> score_kernels(Isa isa);
+template <class T, class I>
+SoftmaxKernels<T, I> softmax_kernels(Isa isa);
 
 }  // namespace multimargin

@@ -145,18 +145,23 @@ bool ranks_before(const std::pair<T, std::int32_t>& a, const std::pair<T, std::i
 
 template <class T, class I>
 bool predict_top(const Csr<T, I>& X, const Coefficients<T>& coef, std::int32_t k, int threads,
-                 Isa isa, const std::function<bool()>& stop, std::int32_t* class_out,
-                 T* score_out) {
+                 Isa isa, const std::function<bool()>& stop, std::int32_t* class_out, T* score_out,
+                 const SoftmaxView<T>* softmax) {
   Team team(threads);
   const auto kernels = score_kernels<T, I>(isa);
+  const auto softmaxes = softmax_kernels<T, I>(isa);
   std::vector<std::int32_t> count(X.rows, 0);
   const BestView<T> best{score_out, class_out, count.data(), k};
   const auto use = [&](const BlockView<T>& block, std::int64_t begin, std::int64_t end) {
-    kernels.top(X, block, best, begin, end);
+    if (softmax == nullptr)
+      kernels.top(X, block, best, begin, end);
+    else
+      softmaxes.top(X, block, best, *softmax, begin, end);
   };
   const auto use_row = [&](std::int64_t i, T* score) {
     kernels.row_by_features(X, coef.by_feature, coef.intercept, coef.classes, i, score);
     kernels.top_of_row(score, coef.classes, best, i);
+    if (softmax != nullptr) softmaxes.of_row(score, coef.classes, *softmax, i);
   };
   const bool whole = coef.by_feature.slot != nullptr ? each_row(X.rows, coef, team, stop, use_row)
                                                      : each_block(X, coef, team, use, stop);
@@ -192,10 +197,30 @@ bool predict_scores(const Csr<T, I>& X, const Coefficients<T>& coef, int threads
   return each_block(X, coef, team, use, stop);
 }
 
-#define MM_PREDICT(T, I)                                                                       \
-  template bool predict_top<T, I>(const Csr<T, I>&, const Coefficients<T>&, std::int32_t, int, \
-                                  Isa, const std::function<bool()>&, std::int32_t*, T*);       \
-  template bool predict_scores<T, I>(const Csr<T, I>&, const Coefficients<T>&, int, Isa,       \
+template <class T, class I>
+bool softmax_sums(const Csr<T, I>& X, const Coefficients<T>& coef, const SoftmaxView<T>& softmax,
+                  int threads, Isa isa, const std::function<bool()>& stop) {
+  Team team(threads);
+  const auto kernels = score_kernels<T, I>(isa);
+  const auto softmaxes = softmax_kernels<T, I>(isa);
+  const auto use = [&](const BlockView<T>& block, std::int64_t begin, std::int64_t end) {
+    softmaxes.sums(X, block, softmax, begin, end);
+  };
+  if (coef.by_feature.slot != nullptr)
+    return each_row(X.rows, coef, team, stop, [&](std::int64_t i, T* score) {
+      kernels.row_by_features(X, coef.by_feature, coef.intercept, coef.classes, i, score);
+      softmaxes.of_row(score, coef.classes, softmax, i);
+    });
+  return each_block(X, coef, team, use, stop);
+}
+
+#define MM_PREDICT(T, I)                                                                           \
+  template bool predict_top<T, I>(const Csr<T, I>&, const Coefficients<T>&, std::int32_t, int,     \
+                                  Isa, const std::function<bool()>&, std::int32_t*, T*,            \
+                                  const SoftmaxView<T>*);                                          \
+  template bool softmax_sums<T, I>(const Csr<T, I>&, const Coefficients<T>&,                       \
+                                   const SoftmaxView<T>&, int, Isa, const std::function<bool()>&); \
+  template bool predict_scores<T, I>(const Csr<T, I>&, const Coefficients<T>&, int, Isa,           \
                                      const std::function<bool()>&, T*);
 MM_FOR_TYPES(MM_PREDICT)
 #undef MM_PREDICT

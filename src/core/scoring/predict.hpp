@@ -34,10 +34,17 @@ struct Coefficients {
 };
 
 // The k best classes of each row, best first; of equal scores the lower class first.
-// Returns whether it went to the end (stop() can end it).
+// Returns whether it went to the end (stop() can end it). The sums of `softmax` come from the same
+// products; none without it.
 template <class T, class I>
 bool predict_top(const Csr<T, I>& X, const Coefficients<T>& coef, std::int32_t k, int threads,
-                 Isa isa, const std::function<bool()>& stop, std::int32_t* class_out, T* score_out);
+                 Isa isa, const std::function<bool()>& stop, std::int32_t* class_out, T* score_out,
+                 const SoftmaxView<T>* softmax = nullptr);
+
+// The sums alone.
+template <class T, class I>
+bool softmax_sums(const Csr<T, I>& X, const Coefficients<T>& coef, const SoftmaxView<T>& softmax,
+                  int threads, Isa isa, const std::function<bool()>& stop);
 
 // All scores, row-major (rows x classes).
 template <class T, class I>

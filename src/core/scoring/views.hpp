@@ -72,4 +72,30 @@ struct BestView {
   std::int32_t capacity;
 };
 
+// What is summed over the classes of a row. With s = score - origin and g = s / (1 + curvature |s|)
+// of a class, e is exp(beta (g - largest)), and h = -g |g| is how g changes with the curvature.
+enum SoftmaxSum : int {
+  kLargest,  // g of all classes
+  kSum,      // of e
+  kAbove,    // of e, over the classes ranked above the own one
+  kCount,    // of those
+  kG,        // of e g, and so on
+  kH,
+  kGG,
+  kGH,
+  kHH,
+  kSoftmaxSums
+};
+
+template <class T>
+struct SoftmaxView {
+  double* sums;  // [rows, kSoftmaxSums], `largest` minus infinity at first, else zeros
+  double beta;   // inverse temperature
+  double curvature, origin;
+  bool moments;                       // whether kG and all after it are asked for
+  const std::int32_t* own = nullptr;  // [rows] a class of each row, or null
+  T* own_score = nullptr;             // [rows] its score: found, or given for kAbove and kCount
+  const T* below_own = nullptr;       // [rows] the next smaller number, which asks for these two
+};
+
 }  // namespace multimargin

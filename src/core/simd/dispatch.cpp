@@ -21,6 +21,8 @@ namespace multimargin {
   template <class T, class I>                         \
   ScoreKernels<T, I> score_kernels();                 \
   template <class T, class I>                         \
+  SoftmaxKernels<T, I> softmax_kernels();             \
+  template <class T, class I>                         \
   LineKernels<T, I> line_kernels(BinaryLoss);         \
   template <class T, class I>                         \
   WideKernels<T, I> wide_kernels();                   \
@@ -102,6 +104,11 @@ ScoreKernels<T, I> score_kernels(Isa isa) {
 }
 
 template <class T, class I>
+SoftmaxKernels<T, I> softmax_kernels(Isa isa) {
+  return MM_CALL(isa, softmax_kernels<T, I>());
+}
+
+template <class T, class I>
 LineKernels<T, I> line_kernels(BinaryLoss loss, Isa isa) {
   return MM_CALL(isa, line_kernels<T, I>(loss));
 }
@@ -134,6 +141,7 @@ PackingKernels<T> packing_kernels(Isa isa) {
 
 #define MM_INSTANTIATE(T, I)                                \
   template ScoreKernels<T, I> score_kernels(Isa);           \
+  template SoftmaxKernels<T, I> softmax_kernels(Isa);       \
   template LineKernels<T, I> line_kernels(BinaryLoss, Isa); \
   template WideKernels<T, I> wide_kernels(Isa);             \
   template RowDataKernels<T, I> row_data_kernels(Isa);      \

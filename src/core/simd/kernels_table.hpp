@@ -21,6 +21,7 @@
 #include "rows/dense_kernels.hpp"
 #include "scans/scan_kernels.hpp"
 #include "scoring/score_kernels.hpp"
+#include "scoring/softmax_kernels.hpp"
 
 namespace multimargin {
 namespace MM_ISA {
@@ -79,6 +80,7 @@ DenseKernels dense_kernels() { return {&dense_add_products, &dense_factor, &dens
 
 #define MM_INSTANTIATE(T, I)                           \
   template ScoreKernels<T, I> score_kernels();         \
+  template SoftmaxKernels<T, I> softmax_kernels();     \
   template LineKernels<T, I> line_kernels(BinaryLoss); \
   template WideKernels<T, I> wide_kernels();           \
   template RowDataKernels<T, I> row_data_kernels();    \

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from multimargin import __version__
 from multimargin.cli.support._arguments import Parser, add_commands
 from multimargin.cli.support._run import run_command_line
+from multimargin.cli.usage._calibrate import calibrate
 from multimargin.cli.usage._data import data
 from multimargin.cli.usage._demo import demo
 from multimargin.cli.usage._evaluate import evaluate
@@ -22,7 +23,21 @@ from multimargin.cli.usage._tune import tune
 
 __all__ = ["main"]
 
-COMMANDS = (train, tune, predict, evaluate, report, explain, info, prune, export, data, serve, demo)
+COMMANDS = (
+    train,
+    tune,
+    predict,
+    evaluate,
+    report,
+    explain,
+    calibrate,
+    info,
+    prune,
+    export,
+    data,
+    serve,
+    demo,
+)
 _EPILOG = """\
 examples:
   multimargin train products.csv model --text title --label category

@@ -9,15 +9,18 @@ from dataclasses import asdict
 from typing import Any
 
 from multimargin import distributed
+from multimargin.cli.support._held_out import require_calibrated
 from multimargin.cli.support._label_costs import label_cost_of
 from multimargin.cli.support._messages import EXIT_ERROR, EXIT_OK, note, print_json, print_table
 from multimargin.cli.support._model_data import features_of, model_and_data
+from multimargin.inspection import calibration_report, coverage_report
 from multimargin.io._text_table import counted
 from multimargin.models._measures import measures
 from multimargin.models.label_sets._measures import PRECISIONS, set_measures
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._mpi import world
 
+_SURE = (0.9, 0.5)  # shares of the samples
 _ROUNDING = 1e-6  # of a relative gap
 
 
@@ -26,6 +29,8 @@ def evaluate(args: argparse.Namespace) -> int:
     model, (raw, y, _) = model_and_data(args, world(), labelled=True)
     with raise_on_all(model.comm):
         given = label_cost_of(args, model.classes_)
+    if args.coverage is not None:
+        require_calibrated(model, args.model, "--coverage")
     costs = model.get_params()["label_cost"] if given is None else given
     X = features_of(model, raw)
     started = time.perf_counter()
@@ -35,6 +40,9 @@ def evaluate(args: argparse.Namespace) -> int:
     sets = model._positive(X) if several else None
     seconds = time.perf_counter() - started
     certificate = _certificate(model, raw, y) if args.certify else {}
+    calibrated = hasattr(model, "calibration_")
+    probable = calibration_report(model, X, y).as_dict() if calibrated else {}
+    sets = None if args.coverage is None else coverage_report(model, X, y, args.coverage)
     if model.comm.rank != 0:
         return EXIT_OK
     result = {
@@ -46,9 +54,13 @@ def evaluate(args: argparse.Namespace) -> int:
         # A model that was put together by hand has none.
         "density": float(getattr(model, "model_density_", math.nan)),
         "predict_seconds": seconds,
+        **probable,
+        **({} if sets is None else {"sets": sets.as_dict()}),
         **certificate,
     }
     _report(args, result)
+    if sets is not None and not args.json:
+        print(f"\n{sets}")
     return _judged(certificate)
 
 
@@ -114,6 +126,16 @@ def _print(result: dict[str, Any]) -> None:
         "density": f"{100 * result['density']:.3g} %",
         "prediction": f"{result['predict_seconds']:.2f} s",
     }
+    if "log_loss" in result:
+        rows["log-loss"] = f"{result['log_loss']:.4f}"
+        rows["Brier score"] = f"{result['brier']:.4f}"
+        rows["calibration error"] = f"{result['calibration_error']:.4f}"
+        shares = {each["share"]: each for each in result["coverage"]}
+        for share in _SURE:
+            sure = f"{100 * shares[share]['accuracy']:.2f} %"
+            rows[f"accuracy of the surest {share:.0%}"] = (
+                f"{sure} (probability at least {shares[share]['probability']:.3f})"
+            )
     if "gap" in result:
         claimed, recomputed = result["claimed_gap"], result["dual_recomputed"]
         rows["primal objective"] = f"{result['primal_objective']:.9g}"

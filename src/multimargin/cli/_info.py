@@ -74,13 +74,15 @@ def _describe_class(args: argparse.Namespace, model: Any, asked: str) -> int:
 
 
 def _on_disk(meta: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
-    """Return how weights are stored, and whether there are costs, pruning and dual variables."""
+    """Return how weights are stored, and whether there are costs, probabilities and so on."""
     weights = arrays["coef" if "coef" in arrays else "coef.data"].dtype.newbyteorder("=")
     said: dict[str, Any] = {"weights_on_disk": str(weights)}
     if "label_cost" in meta:
         said["label_cost"] = meta["label_cost"]["kind"]
     if "pruned" in meta:
         said["pruned"] = meta["pruned"]
+    if "calibration" in meta:
+        said["calibration"] = meta["calibration"]
     if "dual" in meta:
         said["dual_variables_of"] = len(arrays["dual.keys"])
     return said

@@ -9,9 +9,15 @@ from pathlib import Path
 from typing import TextIO
 
 from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._held_out import require_calibrated
 from multimargin.cli.support._messages import EXIT_OK
 from multimargin.cli.support._model_data import features_of, model_and_data, separator_of
-from multimargin.cli.support._predictions import predicted_lines, predicted_table
+from multimargin.cli.support._predictions import (
+    predicted_lines,
+    predicted_table,
+    review_table,
+    set_lines,
+)
 from multimargin.io._atomic import atomic_write, check_writable
 from multimargin.io._text_table import shown
 from multimargin.parallel._collectives import raise_on_all
@@ -28,25 +34,59 @@ def predict(args: argparse.Namespace) -> int:
     comm = world()
     to_file = args.output != "-" and not _is_device(args.output)
     format = None if args.output == "-" else _table_format(args.output)
-    if format is None and args.keep:
+    review = _review_format(args, format)
+    if format is None and review is None and args.keep:
         raise ValueError(f"--keep is for tables: -o OUT with one of {_listed(WRITABLE)}")
-    keep = () if format is None else None if args.keep in (None, "all") else args.keep
+    keep = None if args.keep in (None, "all") else args.keep
+    if format is None and review is None:
+        keep = ()
     with raise_on_all(comm):
-        if to_file and comm.rank == 0:
-            arguments.refuse_same_file(args.output, args.model, args.data)
-            check_writable(args.output)
+        if comm.rank == 0:
+            for out in [args.output] * to_file + [args.review] * (review is not None):
+                arguments.refuse_same_file(out, args.model, args.data)
+                check_writable(out)
     model, (X, _, kept) = model_and_data(args, comm, labelled=False, keep=keep)
     X, separator = features_of(model, X), separator_of(model, args)
+    for option in ("proba", "coverage"):
+        if getattr(args, option):
+            require_calibrated(model, args.model, f"--{option}")
+    sets = model.predict_set(X, args.coverage) if args.coverage else None
+    if sets is not None and review is not None and comm.rank == 0:
+        with atomic_write(args.review) as file:
+            write_table(file, review, *review_table(sets, kept))
     if format is not None:
-        header, rows = predicted_table(model, X, args.top_k, kept, separator)
+        header, rows = predicted_table(model, X, args.top_k, kept, args.proba, sets, separator)
         if comm.rank == 0:
             with atomic_write(args.output) if to_file else Path(args.output).open("wb") as file:
                 write_table(file, format, header, rows)
         return EXIT_OK
-    lines = predicted_lines(model, X, args.top_k, separator)
+    if sets is not None:
+        lines = set_lines(sets)
+    else:
+        lines = predicted_lines(model, X, args.top_k, args.proba, separator)
     if comm.rank == 0:
         _write(lines, args.output, to_file)
     return EXIT_OK
+
+
+def _review_format(args: argparse.Namespace, format: str | None) -> str | None:
+    """Return the format of the table of --review, if there is to be one, after checks."""
+    if args.coverage is None:
+        if args.review is not None:
+            raise ValueError("--review needs sets: give --coverage, too, such as --coverage 0.9")
+        return None
+    if format is None and args.top_k is not None:
+        raise ValueError(
+            "--top-k and --coverage: a line has the best labels or a set; a table has both"
+        )
+    if args.review is None:
+        return None
+    if Path(args.review).absolute() == Path(args.output).absolute():
+        raise ValueError(f"{args.review}: the table of --review would replace that of --output")
+    found = _table_format(args.review)
+    if found is None:
+        raise ValueError(f"{args.review}: --review is for tables: one of {_listed(WRITABLE)}")
+    return found
 
 
 def _table_format(output: str) -> str | None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._held_out import known_only
 from multimargin.cli.support._messages import EXIT_OK, note, print_json
 from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.io._atomic import check_writable
@@ -36,13 +38,23 @@ def prune(args: argparse.Namespace) -> int:
         costs = costs[:1] + pruning_costs(model, X, y, weights=args.weights)
     if args.max_loss is not None:
         chosen |= {"X": X, "y": y, "weights": args.weights}
-    pruned = prune_model(model, **chosen) if chosen else model
+    pruned = _pruned(model, chosen, X, y, args) if chosen else model
     if chosen or args.weights is not None:
         costs.append(_cost_of(model, pruned, X, y, args))
     if args.out is not None:
         save_model(pruned, args.out, weights=args.weights)
     _report(args, costs)
     return EXIT_OK
+
+
+def _pruned(model: Any, chosen: Any, X: Any, y: Any, args: argparse.Namespace) -> Any:
+    """Prune, and renew the probabilities where there are samples to do it with."""
+    if y is None or not hasattr(model, "calibration_"):
+        return prune_model(model, **chosen)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that the probabilities are stale
+        pruned = prune_model(model, **chosen)
+    return pruned.calibrate(*known_only(pruned.classes_, X, y, args.data))
 
 
 def _asked(args: argparse.Namespace) -> dict[str, Any]:

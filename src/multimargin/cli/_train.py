@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._held_out import calibration_text, read_held_out
 from multimargin.cli.support._interrupted import can_ask, is_kept, say_that_it_ends
 from multimargin.cli.support._messages import (
     EXIT_INTERRUPTED,
@@ -35,6 +36,7 @@ from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import check_writable
 from multimargin.io._interrupts import interrupts_ask
 from multimargin.io._text_table import counted
+from multimargin.models._calibration import Calibration
 from multimargin.parallel._collectives import allgather_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world
@@ -60,6 +62,7 @@ def train(args: argparse.Namespace) -> int:
     started = time.perf_counter()
     X, y, template = read_training(args, comm)
     model = template.set_params(**_parameters(args))
+    held_out = read_held_out(args, X, y)
     load_seconds = time.perf_counter() - started
     if comm.rank == 0 and not args.quiet:
         what = ", ".join(X.columns) if isinstance(X, Table) else counted(X.shape[1], "feature")
@@ -69,6 +72,8 @@ def train(args: argparse.Namespace) -> int:
         # It says how far the training came and what to change; the exit status says it too.
         warnings.simplefilter("always", ConvergenceWarning)
         trained, interrupted = _fitted_or_interrupted(args, model, X, y, comm)
+    if held_out is not None:
+        trained.calibrate(*held_out)
     train_seconds = time.perf_counter() - started
     sent = allgather_value(comm, comm.bytes_sent - sent_before)
     stored: dict[str, Any] = {"preprocessing": recorded(args), "weights": args.weights}
@@ -156,8 +161,9 @@ def _check_files(args: argparse.Namespace, comm: Communicator) -> None:
     with raise_on_all(comm):
         if comm.rank == 0:
             arguments.refuse_same_file(args.model, args.data)
-            if args.start is not None and not Path(args.start).exists():
-                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), args.start)
+            for name in (args.start, args.calibrate if _is_file(args.calibrate) else None):
+                if name is not None and not Path(name).exists():
+                    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
             check_writable(args.model)
 
 
@@ -178,7 +184,12 @@ def _parameters(args: argparse.Namespace) -> dict[str, Any]:
         "verbose": 0 if args.quiet else 1,
         "n_bundles": args.bundles,
         "shrinking": not args.no_shrinking,
+        "calibration": None if _is_file(args.calibrate) else args.calibrate,
     }
+
+
+def _is_file(calibrate: Any) -> bool:
+    return isinstance(calibrate, str) and calibrate != "cv"
 
 
 def _result(
@@ -206,12 +217,17 @@ def _result(
         "gap": float(model.dual_gap_),
         "violation": float(model.violation_),
         "density": float(model.model_density_),
+        **({"calibration": made.as_dict()} if (made := _calibration(model)) else {}),
         "load_seconds": load_seconds,
         "train_seconds": train_seconds,
         "ranks": len(sent),
         "bundles": model.n_bundles_,
         "bytes_sent": sent,
     }
+
+
+def _calibration(model: Any) -> Calibration | None:
+    return getattr(model, "calibration_", None)
 
 
 def _print(result: dict[str, Any]) -> None:
@@ -227,6 +243,8 @@ def _print(result: dict[str, Any]) -> None:
         "density": f"{100 * result['density']:.3g} %",
         "training": f"{result['train_seconds']:.2f} s",
     }
+    if "calibration" in result:
+        rows["probabilities"] = calibration_text(Calibration.of(result["calibration"]))
     if result["ranks"] > 1:
         most = max(result["bytes_sent"]) / 1e6
         bundles = f"{result['bundles']} bundles" if result["bundles"] else "no bundles"

@@ -19,8 +19,8 @@ from multimargin.cli.support._messages import (
     print_table,
 )
 from multimargin.cli.support._training_data import (
+    read_as_training,
     read_training,
-    read_validation,
     recorded,
     takes_table,
 )
@@ -48,7 +48,7 @@ def tune(args: argparse.Namespace) -> int:
         Cs=args.C,
         folds=args.folds,
         holdout=args.holdout,
-        validation=read_validation(args, X),
+        validation=None if args.validation is None else read_as_training(args, args.validation, X),
         measure=args.measure,
         top_k=args.top_k,
         split_seed=args.seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from multimargin.distributed._data_cache import shared
 from multimargin.distributed._host_pool import solve_by_hosts
 from multimargin.distributed._model import DistributedModel
 from multimargin.distributed._rows import divide_trained
+from multimargin.estimator._calibrate import calibrated_by_splits, calibration_splits
 from multimargin.estimator._fit import CheckpointFolder, Fit, take
 from multimargin.estimator._options import checked_options
 from multimargin.estimator._svc import MulticlassSVC
@@ -165,6 +167,7 @@ def fit(
     fit = Fit.of(template, options, X, y, sample_weight)
     if comm.size > 1:
         require_same(comm, {"data with the fingerprint": fingerprint(fit.problem)})
+    splits = calibration_splits(template.calibration, fit)
     spoken = bool(options.verbose) and comm.rank == 0
     folder = None
     if checkpoint is not None:
@@ -174,12 +177,19 @@ def fit(
     solution = solved.solution
     owned, density = divide_trained(comm, solution.weights, fit.problem, options.sparse_coef)
     take(template, solved, {"classes_": fit.classes, "model_density_": density, **fit.learned})
+    if splits:
+        data, train = fit.given(X, sample_weight), partial(_trained, comm=comm)
+        template.calibration_ = calibrated_by_splits(template, data, splits, train, spoken=spoken)
     if comm.rank == 0:
         fit.warn_unless_converged(solution, stacklevel=3)
     if solved.checkpoints is not None and not solution.converged:
         solved.checkpoints.close()  # they stay, to go on from with other limits
         return DistributedModel(template, owned, comm)
     return DistributedModel(template, owned, comm, solved.checkpoints)
+
+
+def _trained(model: MulticlassSVC, *data: Any, comm: Communicator) -> DistributedModel:
+    return fit(model, *data, comm=comm)
 
 
 def _parameters(model: MulticlassSVC) -> dict[str, str]:

@@ -8,7 +8,6 @@ from copy import copy
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 from sklearn.metrics import accuracy_score
@@ -17,10 +16,11 @@ from multimargin.checkpoints._store import Checkpoints
 from multimargin.distributed._file import save_owned
 from multimargin.distributed._rows import OwnedRows, collect_rows, take_rows
 from multimargin.distributed._scores import RankScores
+from multimargin.estimator._probabilities import ProbabilityMixin
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.inspection import Certificate
 from multimargin.models._coef import ClassRows
-from multimargin.models._scores import ClassScores, LinearScores, best_k_labels
+from multimargin.models._scores import ClassScores, LinearScores
 from multimargin.models.label_sets._measures import subset_accuracy
 from multimargin.models.label_sets._sets import predictions
 from multimargin.parallel._collectives import broadcast_value, raise_on_all
@@ -72,7 +72,7 @@ def load_model(
     return DistributedModel(template, take_rows(comm, coef, intercept), comm)
 
 
-class DistributedModel:
+class DistributedModel(ProbabilityMixin):
     """A trained model of which each rank holds some of the classes.
 
     Made by `fit` and `load_model`. All methods are called by all ranks, with the same arguments.
@@ -84,6 +84,8 @@ violation_, converged_, history_, model_density_, n_bundles_
         As of `MulticlassSVC`, the same on all ranks. A loaded model has no `history_`.
     features_ : TextFeatures
         Only of a `TextClassifier`, which makes its features of raw texts, on every rank.
+    calibration_ : Calibration
+        As of `MulticlassSVC`; `calibrate` and `predict_topk` are its methods, too.
     preprocessing_ : dict
         What was done to the samples before training, as far as the model was told. Only of a
         loaded model.
@@ -127,22 +129,22 @@ violation_, converged_, history_, model_density_, n_bundles_
             if name.endswith("_") and not name.startswith("_"):
                 setattr(self, name, value)
 
+    @property
+    def calibration(self) -> Any:
+        """The parameter of the estimator that was trained."""
+        return self._template.calibration
+
     def get_params(self) -> dict[str, Any]:
         """Parameters of the estimator that was trained."""
         return self._template.get_params(deep=False)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Best class of each sample, on all ranks; as `MulticlassSVC.predict`."""
-        return predictions(self._scores(), self, self._template._validated(X))
+        return predictions(self._scores(), self, self._checked(X))
 
     def _positive(self, X: Any) -> csr_matrix[Any]:
         """Ones for the labels with a positive score, of samples x labels."""
-        return self._scores().positive(self._template._validated(X))
-
-    def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.floating]]:
-        """Best classes of each sample and their scores; as `MulticlassSVC.predict_topk`."""
-        X = self._template._validated(X)
-        return best_k_labels(self._scores(), self.classes_, X, k)
+        return self._scores().positive(self._checked(X))
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Share of the samples whose best class, or whole set of labels, is theirs."""
@@ -191,7 +193,7 @@ violation_, converged_, history_, model_density_, n_bundles_
         preprocessing, weights
             As of `multimargin.save_model`.
         """
-        save_owned(self._template, self._owned, path, self.comm, preprocessing, weights)
+        save_owned(self._described(), self._owned, path, self.comm, preprocessing, weights)
         if self._checkpoints is not None:
             self._checkpoints.remove()
             self._checkpoints = None
@@ -201,9 +203,19 @@ violation_, converged_, history_, model_density_, n_bundles_
         rows = collect_rows(self.comm, self._owned)
         if rows is None:
             return None
-        whole = copy(self._template)
+        whole = self._described()
         whole.coef_, whole.intercept_ = rows
         return whole
+
+    def _described(self) -> MulticlassSVC:
+        """The whole model but for its coefficients."""
+        described = copy(self._template)
+        if hasattr(self, "calibration_"):
+            described.calibration_ = self.calibration_
+        return described
+
+    def _checked(self, X: Any) -> Any:
+        return self._template._validated(X)
 
     def _scores(self) -> ClassScores:
         rows, owned = ClassRows.of(self._template), self._owned

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from multimargin.distributed._rows import OwnedRows
 from multimargin.models._scores import LinearScores
+from multimargin.models._softmax import Shape, empty_sums, sums_of_parts
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._partition import divided
@@ -33,7 +34,9 @@ class RankScores:
     def scores(self, X: Any, first: int = 0) -> NDArray[Any]:
         """The scores of a model of a single row, which has two classes; shape (n_samples, 1)."""
         if self._owned.rows != 1:
-            raise ValueError(f"all scores of {self._owned.rows} classes do not fit a rank; use top")
+            raise ValueError(
+                f"no rank has all scores of {self._owned.rows:,} classes: use predict_topk"
+            )
         owner = int(np.searchsorted(self._owned.cuts, 0, side="right")) - 1
         with raise_on_all(self._comm):
             mine = [self._own.scores(X, first)] if self._comm.rank == owner else None
@@ -60,6 +63,42 @@ class RankScores:
         places = np.concatenate([part for (part,) in self._comm.allgather([places])], axis=1)
         found: Any = (np.ones(places.shape[1], dtype=np.int8), tuple(places))
         return sp.csr_matrix(found, shape=(X.shape[0], self._owned.rows))
+
+    def top_with_sums(
+        self, X: Any, k: int, shape: Shape
+    ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
+        """The same, and the sums over all classes."""
+        best, score = self.top(X, k)
+        nobody = np.full(X.shape[0], -1, dtype=np.int32)
+        return best, score, self.sums(X, nobody, shape)[0]
+
+    def sums(
+        self,
+        X: Any,
+        own: NDArray[np.int32],
+        shape: Shape,
+        own_score: NDArray[Any] | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """As of `LinearScores`; last bits depend on the number of ranks."""
+        begin, end = self._owned.range_of(self._comm.rank)
+        parts = []
+        for first in range(0, X.shape[0], _ROWS):
+            rows = slice(first, first + _ROWS)
+            some, score = X[rows], None if own_score is None else own_score[rows]
+            found = empty_sums(some.shape[0]), np.full(some.shape[0], -np.inf, dtype=self._dtype)
+            with raise_on_all(self._comm):
+                if begin < end:
+                    found = self._own.sums(some, own[rows] - np.int32(begin), shape, score)
+            sums, scores = zip(*self._comm.allgather(list(found)), strict=True)
+            parts.append((sums_of_parts(list(sums), shape), np.max(scores, axis=0)))
+        all_sums, all_scores = zip(*parts, strict=True)
+        return np.concatenate(all_sums), np.concatenate(all_scores)
+
+    def totals(self, X: Any) -> NDArray[np.float64]:
+        """The sum of all scores of each sample."""
+        with raise_on_all(self._comm):
+            mine = self._own.totals(X)
+        return np.asarray(np.sum([each for (each,) in self._comm.allgather([mine])], axis=0))
 
     def _top_of_all(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
         comm = self._comm

@@ -88,6 +88,10 @@ class Fit:
         problem = replace(problem, formulation=formulation, box=box)
         return replace(self, options=options, problem=problem)
 
+    def given(self, X: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
+        """Samples that other fits can be given: as they came in, where features are learned."""
+        return (X if self.learned else self.X), self.y, sample_weight
+
     def bar(self) -> Observer:
         options = self.options
         name = FORMULATIONS[options.formulation].title

@@ -143,3 +143,7 @@ def _check_choices(estimator: Any) -> None:
     ok = weight is None or isinstance(weight, Mapping)
     ok = ok or (isinstance(weight, str) and weight == "balanced")
     require(estimator, ok, "class_weight", "None, 'balanced' or a dict of class to weight")
+    wanted = estimator.calibration
+    ok = wanted == "cv" if isinstance(wanted, str) else wanted is None or is_number(wanted)
+    ok = ok and (wanted is None or isinstance(wanted, str) or 0 < wanted < 1)
+    require(estimator, ok, "calibration", "None, 'cv' or a share of the samples between 0 and 1")

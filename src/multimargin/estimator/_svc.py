@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from multimargin.estimator._calibrate import calibrated_by_splits, calibration_splits
 from multimargin.estimator._doc_link import DocumentedEstimator
 from multimargin.estimator._fit import Fit, take
 from multimargin.estimator._gap_plot import GapPlotMixin
@@ -18,13 +19,14 @@ from multimargin.estimator._label_sets import LabelSetsMixin
 from multimargin.estimator._names import FormulationName, LossName, SolverName, StoppingName
 from multimargin.estimator._observers import CallbackSupportMixin, FitTasks, note, with_callbacks
 from multimargin.estimator._options import checked_options
+from multimargin.estimator._probabilities import ProbabilityMixin
 from multimargin.estimator._samples import problem_of, refuse_texts
 from multimargin.estimator._warm_start import carried_over
 from multimargin.inspection._mixin import InspectionMixin
 from multimargin.io._atomic import StrPath
 from multimargin.models._coef import ClassRows, in_form
 from multimargin.models._sample_keys import Keys, Samples
-from multimargin.models._scores import ClassScores, LinearScores, best_k_labels
+from multimargin.models._scores import ClassScores, LinearScores
 from multimargin.models.file._strings import Arrays
 from multimargin.models.label_sets._sets import predictions
 from multimargin.parallel._threads import thread_count
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 
 class MulticlassSVC(
+    ProbabilityMixin,
     InspectionMixin,
     GapPlotMixin,
     DocumentedEstimator,
@@ -126,6 +129,10 @@ class MulticlassSVC(
     shrinking : bool, default=True
         Whether passes leave out, for a while, variables that seem settled, which is faster; the
         optimum is the same.
+    calibration : {"cv"}, float or None, default=None
+        Learn probabilities at fit, from held-out samples. A float: models of the other samples
+        score this share of the samples of each class. "cv": of five folds each is scored by a
+        model of the four others. The weights are those without: trained on all samples.
 
     Attributes
     ----------
@@ -156,6 +163,8 @@ class MulticlassSVC(
         Per scan: time, primal, dual, gap, violation, active (pairs), passes; and the engine.
     model_density_ : float
         Share of non-zero weights, of all classes and features.
+    calibration_ : Calibration
+        How scores become probabilities. Only after `calibrate`, or with `calibration`.
 
     Examples
     --------
@@ -214,6 +223,7 @@ class MulticlassSVC(
         time_limit: float | None = None,
         n_bundles: int | None = None,
         shrinking: bool = True,
+        calibration: float | Literal["cv"] | None = None,
     ) -> None:
         self.formulation = formulation
         self.C = C
@@ -235,6 +245,7 @@ class MulticlassSVC(
         self.time_limit = time_limit
         self.n_bundles = n_bundles
         self.shrinking = shrinking
+        self.calibration = calibration
 
     # ------------------------------------------------------------ fitting
 
@@ -261,6 +272,7 @@ class MulticlassSVC(
         threads = thread_count(options.n_jobs)
         given = X = list(X) if isinstance(X, Iterator) else X  # read again for a warm start
         fit = Fit.of(self, options, X, y, sample_weight)
+        splits = calibration_splits(self.calibration, fit)
         tasks = FitTasks(self, fit.X, fit.y, fit.linear_model)
         samples = None
         if options.warm_start:
@@ -272,6 +284,12 @@ class MulticlassSVC(
         self._keep_dual(solved.solution.alpha, samples)
         fit.warn_unless_converged(solved.solution, stacklevel=4)
         tasks.fit_ended(solved.solution.weights)
+        self.__dict__.pop("calibration_", None)
+        if splits:
+            data, spoken = fit.given(given, sample_weight), options.verbose > 0
+            self.calibration_ = calibrated_by_splits(
+                self, data, splits, MulticlassSVC.fit, spoken=spoken
+            )
         return self
 
     def _learned_features(self, X: Any) -> tuple[Any, dict[str, Any]]:
@@ -343,32 +361,6 @@ class MulticlassSVC(
         """
         X = self._checked(X)
         return predictions(self._scores(), self, X)
-
-    def predict_topk(self, X: Any, k: int = 5) -> tuple[NDArray[Any], NDArray[np.floating]]:
-        """The ``k`` best classes of each sample, best first.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        k : int, default=5
-            At most the number of classes.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples, k)
-        scores : ndarray of shape (n_samples, k)
-        """
-        X = self._checked(X)
-        return best_k_labels(self._scores(), self.classes_, X, k)
-
-    @property
-    def predict_proba(self) -> NoReturn:
-        """Not there: the scores are margins. What to use instead, the AttributeError says."""
-        raise AttributeError(
-            f"{type(self).__name__} has no predict_proba: its scores are margins, trained to be in "
-            "the right order, and not probabilities. decision_function and predict_topk give "
-            "scores; sklearn.calibration.CalibratedClassifierCV(model) learns probabilities"
-        )
 
     def sparsify(self) -> Self:
         """Turn ``coef_`` into a CSR matrix. Predictions stay the same.

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import atomic_write
 from multimargin.models._arguments import is_whole
+from multimargin.models._calibration import Calibration
 from multimargin.models._coef import ClassRows, LinearModel
 from multimargin.models._feature_major import SplitColumns, is_dense
 from multimargin.models._onnx_graph import Graph
@@ -58,7 +59,8 @@ def export_onnx(
         (n, top_k), best first. By default ``label``, of shape (n,), and ``scores``, of shape
         (n, n_classes). Labels are int64, or strings, or float64 as in `classes_`. For two classes
         the two scores are the ones of `predict_topk`. Where samples have several labels,
-        ``indicator``, int64 of shape (n, n_classes), stands in place of ``label``.
+        ``indicator``, int64 of shape (n, n_classes), stands in place of ``label``. A calibrated
+        model has one output more, ``probabilities``, of the shape of ``scores``.
 
     Raises
     ------
@@ -97,7 +99,9 @@ def export_onnx(
         own = graph.add("Mul", score, share)
         score = graph.add("Concat", graph.add("Neg", own), own, axis=1)
     several = getattr(model, "multilabel_", None) is not None
-    _outputs(graph, score, _labels(model.classes_), n_classes, top_k, several)
+    calibration = getattr(model, "calibration_", None)
+    probability = None if calibration is None else _probabilities(graph, score, calibration)
+    _outputs(graph, score, probability, _labels(model.classes_), n_classes, top_k, several)
     content = graph.serialized(opset=_OPSET, metadata=_metadata(model, inputs))
     with atomic_write(path) as file:
         file.write(content)
@@ -220,9 +224,29 @@ def _sparse_sums(graph: Graph, columns: Any, sample: str, feature: str, value: s
     return graph.add("Reshape", sums, shape)
 
 
+def _probabilities(graph: Graph, score: str, made: Calibration) -> str:
+    """Add the probabilities of all classes, as `Calibration` defines them."""
+
+    def number(name: str, value: float) -> str:
+        return graph.constant(name, np.float32(value))
+
+    if made.curvature:
+        score = graph.add("Sub", score, number("origin", made.origin))
+        bent = graph.add("Mul", graph.add("Abs", score), number("curvature", made.curvature))
+        score = graph.add("Div", score, graph.add("Add", bent, number("unit", 1)))
+    exponent = graph.add("Mul", score, number("beta", made.shape.beta))
+    share = graph.add("Softmax", exponent, axis=1)
+    if not made.floor:
+        return share
+    share = graph.add("Mul", share, number("rest", 1 - made.floor))
+    n_classes = graph.add("Cast", graph.dimension(share, 1), to=np.float32)
+    return graph.add("Add", share, graph.add("Div", number("floor", made.floor), n_classes))
+
+
 def _outputs(
     graph: Graph,
     score: str,
+    probability: str | None,
     labels: NDArray[Any],
     n_classes: int,
     top_k: int | None,
@@ -239,11 +263,16 @@ def _outputs(
         best = graph.add("ArgMax", score, axis=1, keepdims=0)
         graph.output("label", graph.add("Gather", classes, best), kind, ("n",))
         graph.output("scores", score, np.float32, ("n", n_classes))
+        if probability is not None:
+            graph.output("probabilities", probability, np.float32, ("n", n_classes))
         return
     k = graph.numbers("k", [int(top_k)])
     values, order = graph.add_two("TopK", score, k, axis=1)
     graph.output("labels", graph.add("Gather", classes, order), kind, ("n", top_k))
     graph.output("scores", values, np.float32, ("n", top_k))
+    if probability is not None:
+        best = graph.add("GatherElements", probability, order, axis=1)
+        graph.output("probabilities", best, np.float32, ("n", top_k))
 
 
 def _metadata(model: Any, inputs: str) -> dict[str, str]:
@@ -255,6 +284,8 @@ def _metadata(model: Any, inputs: str) -> dict[str, str]:
         "inputs": inputs,
         "classes": json.dumps(model.classes_.tolist()),
     }
+    if hasattr(model, "calibration_"):
+        about["calibration"] = json.dumps(model.calibration_.as_dict())
     if hasattr(model, "pruned_"):
         about["pruned"] = json.dumps(model.pruned_)
     if getattr(model, "preprocessing_", None):

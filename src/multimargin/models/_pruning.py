@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -75,7 +76,8 @@ def prune(
     Weights of all classes are compared with one threshold; intercepts stay. The copy has sparse
     coefficients, `pruned_` (a dict that says what was done, also kept in model files), and the
     classes and parameters of the model. It is not the optimum of anything, so it has no
-    `converged_`, `dual_gap_` and other results of training, and no dual variables.
+    `converged_`, `dual_gap_` and other results of training, and no dual variables. Its
+    calibration, if any, is `stale`, with a warning: ``pruned.calibrate(X, y)`` renews it.
 
     Give one of `threshold`, `keep` and `max_loss`.
 
@@ -120,14 +122,24 @@ def prune(
     if sum(each is not None for each in (threshold, keep, max_loss)) != 1:
         raise ValueError("give one of threshold=, keep= and max_loss= to say what to drop")
     if max_loss is not None:
-        return _prune_to_loss(model, max_loss, X, y, weights)
+        return _told(_prune_to_loss(model, max_loss, X, y, weights))
     if X is not None or y is not None or weights is not None:
         raise ValueError("X=, y= and weights= are for max_loss=; pruning_costs shows other costs")
     if keep is not None:
-        return _cut(model, _threshold_of(_sorted_sizes(model), keep))
+        return _told(_cut(model, _threshold_of(_sorted_sizes(model), keep)))
     if threshold is None or not is_number(threshold) or not 0 <= float(threshold) < np.inf:
         raise ValueError(f"threshold must be a number of at least 0, got {threshold!r}")
-    return _cut(model, float(threshold))
+    return _told(_cut(model, float(threshold)))
+
+
+def _told(pruned: Model) -> Model:
+    """Warn where there are probabilities, which are those of other weights."""
+    if hasattr(pruned, "calibration_"):
+        told = (
+            "the probabilities are those of the model before pruning: calibrate(X, y) renews them"
+        )
+        warnings.warn(told, stacklevel=3)
+    return pruned
 
 
 def pruning_costs(
@@ -288,6 +300,8 @@ def _cut(model: Model, threshold: float) -> Model:
         "weights_before": int(earlier.get("weights_before", np.count_nonzero(coef.data))),
         "weights": int(before[-1]),
     }
+    if hasattr(model, "calibration_"):
+        pruned.calibration_ = replace(model.calibration_, stale=True)
     cut: Model = pruned
     return cut
 

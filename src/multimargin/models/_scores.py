@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ from multimargin.io._array_file import ModelFileError
 from multimargin.models._arguments import is_whole
 from multimargin.models._coef import ClassRows, canonical
 from multimargin.models._feature_major import FeatureMajorCache
+from multimargin.models._softmax import ABOVE, COUNT, Shape, empty_sums, sums_of
 from multimargin.solvers._layout import Matrix, arrays_of, as_core_csr, as_core_rows, core_rows
 
 # Scores of all classes that are held at a time, where those above zero are looked for.
@@ -76,6 +78,43 @@ class LinearScores:
         found: sp.csr_matrix = sp.vstack([sp.csr_matrix(part, dtype=np.int8) for part in parts])
         return found.tocsr()
 
+    def top_with_sums(
+        self, X: Any, k: int, shape: Shape
+    ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
+        """The same, and what is summed over all classes (`_softmax`), in one product."""
+        best = np.empty((X.shape[0], k), dtype=np.int32)
+        score, sums = np.empty((X.shape[0], k), dtype=self._dtype), empty_sums(X.shape[0])
+        kernel = partial(_core.top_with_sums, **shape._asdict())
+        self._fill(kernel, X, 0, cls_out=best, score_out=score, sums_out=sums)
+        return best, score, sums
+
+    def sums(
+        self,
+        X: Any,
+        own: NDArray[np.int32],
+        shape: Shape,
+        own_score: NDArray[Any] | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """All sums but those of classes above the own one, whose score is found.
+
+        Given its score those of the classes above it, but none of g and h.
+        """
+        kernel = partial(_core.softmax_sums, **shape._asdict(), moments=own_score is None)
+        below = {}
+        if own_score is None:
+            own_score = np.full(X.shape[0], -np.inf, dtype=self._dtype)
+        else:
+            below = {"below_own": np.nextafter(own_score, own_score.dtype.type(-np.inf))}
+        sums = empty_sums(X.shape[0])
+        self._fill(kernel, X, 0, sums_out=sums, own=own, own_score=own_score, **below)
+        return sums, own_score
+
+    def totals(self, X: Any) -> NDArray[np.float64]:
+        """The sum of all scores of each sample."""
+        coef = np.asarray(self._given.sum(axis=0, dtype=np.float64)).ravel()
+        found: NDArray[np.float64] = X @ coef + self._intercept.sum(dtype=np.float64)
+        return found
+
     def _fill(self, kernel: Any, X: Any, first: int, **out: NDArray[Any]) -> None:
         try:
             for rows, part in self._parts(X, first):
@@ -135,6 +174,17 @@ class RowScores(Protocol):
     def scores(self, X: Any, first: int = 0) -> NDArray[Any]: ...
     def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]: ...
     def positive(self, X: Any) -> sp.csr_matrix: ...
+    def top_with_sums(
+        self, X: Any, k: int, shape: Shape
+    ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.float64]]: ...
+    def sums(
+        self,
+        X: Any,
+        own: NDArray[np.int32],
+        shape: Shape,
+        own_score: NDArray[Any] | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]: ...
+    def totals(self, X: Any) -> NDArray[np.float64]: ...
 
 
 class ClassScores:
@@ -142,6 +192,7 @@ class ClassScores:
 
     def __init__(self, of_rows: RowScores, rows: ClassRows) -> None:
         self._of_rows, self._rows = of_rows, rows
+        self.n_classes = rows.n_classes
 
     def scores(self, X: Any, first: int = 0) -> NDArray[Any]:
         """All scores, shape (n_samples, n_classes); `first` numbers samples in messages."""
@@ -155,10 +206,44 @@ class ClassScores:
         """The places of the ``k`` best classes of each sample and their scores, best first."""
         if self._rows.rows == self._rows.n_classes:
             return self._of_rows.top(X, k)
+        return _better_of_two(self.scores(X), k)
+
+    def top_with_sums(
+        self, X: Any, k: int, shape: Shape
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+        """The same, and what a softmax sums over all classes."""
+        if self._rows.n_classes != 2:
+            return self._of_rows.top_with_sums(X, k, shape)
         both = self.scores(X)
-        second = both[:, 1] > 0  # of equal scores the first class is best
-        best = np.column_stack([second, ~second]).astype(np.intp)[:, :k]
-        return best, np.take_along_axis(both, best, axis=1)
+        return *_better_of_two(both, k), sums_of(both, shape, None)
+
+    def sums(
+        self, X: Any, own: NDArray[Any], shape: Shape, *, ranks: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """What a softmax sums over all classes, and the score of a class of each sample, `own`.
+
+        With ``ranks`` also over the classes that rank above it, shape (n_samples, WIDTH).
+        """
+        if self._rows.n_classes != 2:
+            sums, own_score = self._of_rows.sums(X, own, shape)
+            if ranks:
+                above, _ = self._of_rows.sums(X, own, shape, own_score)
+                sums[:, [ABOVE, COUNT]] = above[:, [ABOVE, COUNT]]
+            return sums, own_score
+        both = self.scores(X)
+        return sums_of(both, shape, own), np.take_along_axis(both, own[:, None], axis=1)[:, 0]
+
+    def means(self, X: Any) -> NDArray[np.float64]:
+        """The mean score of each sample over all classes; that of two classes is zero."""
+        if self.n_classes == 2:
+            return np.zeros(X.shape[0])
+        return self._of_rows.totals(X) / self.n_classes
+
+
+def _better_of_two(both: NDArray[Any], k: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    second = both[:, 1] > 0  # of equal scores the first class is best
+    best = np.column_stack([second, ~second]).astype(np.intp)[:, :k]
+    return best, np.take_along_axis(both, best, axis=1)
 
 
 def best_labels(scores: ClassScores, classes: NDArray[Any], X: Any) -> NDArray[Any]:
@@ -170,8 +255,11 @@ def best_k_labels(
     scores: ClassScores, classes: NDArray[Any], X: Any, k: int
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """The ``k`` best classes of each sample and their scores, best first."""
-    n_classes = len(classes)
+    order, score = scores.top(X, checked_k(k, len(classes)))
+    return classes[order], score
+
+
+def checked_k(k: Any, n_classes: int) -> int:
     if not is_whole(k) or k > n_classes:
         raise ValueError(f"k must be an integer between 1 and the {n_classes} classes: {k!r}")
-    order, score = scores.top(X, int(k))
-    return classes[order], score
+    return int(k)

@@ -8,13 +8,13 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from multimargin.estimator._splits import checked_labels
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
 from multimargin.models._arguments import whole_number
 from multimargin.selection._grid import checked_penalties, default_penalties
 from multimargin.selection._measure import HeldOut, MeasureName, measure_named
 from multimargin.selection._regularization_path import PathPoint, RegularizationPath, best_point
-from multimargin.selection._splits import checked_labels
 from multimargin.selection._warm_fits import WarmFit, WarmFits
 
 

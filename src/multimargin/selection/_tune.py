@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 
 from multimargin.estimator._names import FormulationName
 from multimargin.estimator._observers import progress_bar
+from multimargin.estimator._splits import checked_labels, folds_of, holdout_of, rows_of, seen_once
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
 from multimargin.io import _memory
@@ -34,7 +35,6 @@ from multimargin.selection._jobs import Jobs
 from multimargin.selection._measure import HeldOut, MeasureName, measure_named
 from multimargin.selection._path import point_of
 from multimargin.selection._regularization_path import PathPoint
-from multimargin.selection._splits import checked_labels, folds_of, holdout_of, rows_of, seen_once
 from multimargin.selection._tuning import Candidate, Tuning
 from multimargin.selection._warm_fits import WarmFits, dense_bytes
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin.inspection._explanation import compare, largest
+from multimargin.models._calibration import Calibration
 from multimargin.models._coef import ClassRows
 from multimargin.models._feature_major import (
     FeatureMajorCache,
@@ -15,7 +16,7 @@ from multimargin.models._feature_major import (
     weights_by_feature,
 )
 from multimargin.models._feature_names import names_of
-from multimargin.models._scores import ClassScores, LinearScores, best_k_labels
+from multimargin.models._scores import ClassScores, LinearScores, best_k_labels, checked_k
 from multimargin.parallel._threads import thread_count
 from multimargin.serving import _schema as schema
 from multimargin.serving._errors import RequestError, shown
@@ -49,12 +50,22 @@ class Answers:
         cache = FeatureMajorCache.of(model.coef_, by_feature)
         of_rows = LinearScores(model.coef_, model.intercept_, thread_count(threads), cache)
         self._scores = ClassScores(of_rows, ClassRows.of(model))
+        self._calibration: Calibration | None = getattr(model, "calibration_", None)
         self._weighted = _weighted(model.coef_)
         self.answer(Question([kind.blank], kind.takes, 1, True))  # builds caches of the first use
 
-    def best(self, X: Any, k: int) -> tuple[Any, Any]:
-        """Return the places of the ``k`` best classes of each row of features, and their scores."""
-        return best_k_labels(self._scores, np.arange(self.n_classes), X, k)
+    def best(self, X: Any, k: int) -> tuple[NDArray[Any], ...]:
+        """Return the places of the ``k`` best classes of each row of features, and their scores.
+
+        With the probabilities of a calibrated model.
+        """
+        made = self._calibration
+        if made is None:
+            return best_k_labels(self._scores, np.arange(self.n_classes), X, k)
+        places, scores, sums = self._scores.top_with_sums(
+            X, checked_k(k, self.n_classes), made.shape
+        )
+        return places, scores, made.of_some(scores, sums, self.n_classes)
 
     def answer(self, question: Question) -> schema.Answer:
         """Answer a question; raise a RequestError for an unknown class or a value of no use."""
@@ -71,26 +82,36 @@ class Answers:
         # An explanation needs the runner-up as well.
         k = max(question.k, min(2, self.n_classes)) if question.explain else question.k
         try:
-            best, scores = self.best(X, k)
+            best, *numbers = self.best(X, k)
         except ValueError as error:  # numbers so large that scores would overflow
             raise RequestError(422, "bad_value", str(error)) from None
-        found = zip(question.samples, best.tolist(), scores.tolist(), strict=True)
         results: list[schema.Result] = []
-        for row, (sample, places, values) in enumerate(found):
-            result = self._result(X, row, places[: question.k], values)
+        for row, (sample, places) in enumerate(zip(question.samples, best.tolist(), strict=True)):
+            values = [number[row].tolist() for number in numbers]
+            result = self._result(X, row, places[: question.k], *values)
             if question.explain:
                 other = places[1] if against in (None, places[0]) else against
                 result["explanation"] = self._explanation(sample, X, row, places[0], other)
             results.append(result)
         return {"results": results}
 
-    def _result(self, X: Any, row: int, places: list[int], scores: list[float]) -> schema.Result:
+    def _result(
+        self,
+        X: Any,
+        row: int,
+        places: list[int],
+        scores: list[float],
+        probabilities: list[float] | None = None,
+    ) -> schema.Result:
         features = X.indices[X.indptr[row] : X.indptr[row + 1]]
-        listed = zip(places, scores[: len(places)], strict=True)
+        listed: list[schema.ScoredClass] = [
+            {"label": self.labels[c], "score": round(scores[k], _DIGITS)}
+            for k, c in enumerate(places)
+        ]
+        for each, probability in zip(listed, probabilities or (), strict=False):
+            each["probability"] = round(probability, _DIGITS)
         result: schema.Result = {
-            "classes": [
-                {"label": self.labels[c], "score": round(score, _DIGITS)} for c, score in listed
-            ],
+            "classes": listed,
             "known_features": int(np.count_nonzero(self._weighted[features])),
         }
         if not result["known_features"]:

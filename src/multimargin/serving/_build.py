@@ -132,6 +132,7 @@ def about_model(
         "tol": _number(model.tol),
         "gap": _number(getattr(model, "dual_gap_", None)),
         "converged": getattr(model, "converged_", None),
+        "calibrated": hasattr(model, "calibration_"),
         "version": __version__,
         "examples": (
             [given_example(text, kind, limits) for text in examples] or made_examples(answers)

@@ -55,6 +55,7 @@ class ScoredClass(TypedDict):
 
     label: Label
     score: float
+    probability: NotRequired[Annotated[float, "Of a calibrated model."]]
 
 
 class Feature(TypedDict):
@@ -166,6 +167,7 @@ class Model(TypedDict):
         "known.",
     ]
     converged: bool | None
+    calibrated: Annotated[bool, "Whether classes have probabilities."]
     version: str
     examples: list[Example]
     limits: RequestLimits

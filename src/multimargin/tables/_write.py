@@ -20,7 +20,7 @@ def write_table(
 ) -> None:
     """Write a table; Parquet needs all rows at a time."""
     if format == "parquet":
-        columns = list(zip(*rows, strict=True))
+        columns = list(zip(*rows, strict=True)) or [()] * len(header)
         write_parquet(file, dict(zip(header, columns, strict=True)))
     else:
         file.writelines(line.encode() for line in table_lines(format, header, rows))

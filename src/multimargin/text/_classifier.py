@@ -66,7 +66,7 @@ class TextClassifier(MulticlassSVC):
         Columns with categories; one that was not there in training has no feature.
     loss, solver, n_reductions, tol, stopping, max_iter, fit_intercept, intercept_scaling, \
 class_weight, label_cost, n_jobs, warm_start, sparse_coef, random_state, verbose, time_limit, \
-n_bundles, shrinking
+n_bundles, shrinking, calibration
         As of `MulticlassSVC`.
 
     Attributes
@@ -76,7 +76,7 @@ n_bundles, shrinking
     n_features_in_ : int
         Number of features: columns of `coef_`.
     classes_, coef_, intercept_, n_iter_, primal_objective_, dual_objective_, dual_gap_, \
-violation_, converged_, n_bundles_, history_, model_density_
+violation_, converged_, n_bundles_, history_, model_density_, calibration_
         As of `MulticlassSVC`.
 
     Examples
@@ -141,6 +141,7 @@ violation_, converged_, n_bundles_, history_, model_density_
         time_limit: float | None = None,
         n_bundles: int | None = None,
         shrinking: bool = True,
+        calibration: float | Literal["cv"] | None = None,
     ) -> None:
         super().__init__(
             formulation,
@@ -163,6 +164,7 @@ violation_, converged_, n_bundles_, history_, model_density_
             time_limit=time_limit,
             n_bundles=n_bundles,
             shrinking=shrinking,
+            calibration=calibration,
         )
         self.analyzer = analyzer
         self.ngram_range = ngram_range

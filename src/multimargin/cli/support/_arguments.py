@@ -70,6 +70,7 @@ def checked(
 
 positive_int = checked(int, lambda n: n >= 1, "a whole number of at least 1")
 positive_float = checked(float, lambda x: 0 < x < math.inf, "a positive number")
+share = checked(float, lambda x: 0 < x < 1, "a number between 0 and 1")
 seed = checked(int, lambda n: 0 <= n < 1 << 32, "a whole number from 0 to 4294967295")
 
 
@@ -127,6 +128,10 @@ class Parser(argparse.ArgumentParser):
 
 
 class _Help(argparse.HelpFormatter):
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._action_max_length = 13  # of commands, which argparse does not measure
+
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         return text if "\n" in text else super()._fill_text(text, width, indent)
 

@@ -15,6 +15,7 @@ from multimargin.cli.support._labels import is_table, note_skipped, read_columns
 from multimargin.cli.support._messages import note
 from multimargin.cli.support._training_data import read_libsvm
 from multimargin.distributed._fit import NORMS
+from multimargin.models._calibration import Calibration
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.tables._read import FORMATS
@@ -97,6 +98,8 @@ def model_and_data(
     """Open MODEL and read DATA for it, as `read_data_for` does. Called by all ranks."""
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
     model = distributed.load_model(args.model, verify=verify, n_jobs=n_jobs(args), comm=comm)
+    if comm.rank == 0 and getattr(model, "calibration_", Calibration(1.0)).stale:
+        note(f"note: the probabilities of {args.model} are those of its weights before pruning")
     return model, read_data_for(model, args, labelled=labelled, keep=keep)
 
 

@@ -140,20 +140,16 @@ def read_training(
     return X, y, template
 
 
-def read_validation(args: argparse.Namespace, X: Any) -> tuple[Any, NDArray[Any]] | None:
-    """Read the file of --validation as the training samples `X` were; it may have fewer labels."""
-    if args.validation is None:
-        return None
+def read_as_training(args: argparse.Namespace, path: str, X: Any) -> tuple[Any, NDArray[Any]]:
+    """Read a file as the training samples `X` were; it may have fewer labels."""
     comm = SerialCommunicator()
     if takes_table(args):
-        table, y, skipped = _read_labelled(
-            argparse.Namespace(**vars(args) | {"data": args.validation})
-        )
+        table, y, skipped = _read_labelled(argparse.Namespace(**vars(args) | {"data": path}))
         note_skipped(skipped, comm)
         return table, y
     # Features that no training sample has would have no weights.
     return read_libsvm(
-        args.validation,
+        path,
         recorded(args),
         n_features=X.shape[1],
         n_threads=args.threads,

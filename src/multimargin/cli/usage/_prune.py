@@ -7,8 +7,8 @@ _TEXT = f"""
 prune: drop small weights of a model, and show what that costs
 
 Write MODEL without its small weights as OUT. Prints what is left at several thresholds; with --data
-also the error there and how often predictions are those of the whole model. Without OUT nothing is
-written.
+also the error there and how often predictions are those of the whole model, and the probabilities
+of a calibrated MODEL are learnt anew there. Without OUT nothing is written.
 
 {arguments.MODEL}
 OUT            the file to write

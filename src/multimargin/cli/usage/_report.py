@@ -6,14 +6,15 @@ _TEXT = f"""
 report: measure each class of a model on labelled data
 
 Print precision, recall, F1 and support of the classes in DATA, and the classes that MODEL most
-often takes for each other.
+often takes for each other; of a calibrated MODEL also how far its probabilities can be relied on.
 
 {arguments.MODEL_AND_DATA}
 --per-class FILE     write all classes to this CSV file
 --sort label|precision|recall|f1|support|predicted = support  order of the classes: labels rise,
                      samples fall, the worst come first
 --confusions N = 10  pairs of classes to list
---plot FILE          draw F1 over support and the most confused classes
+--plot FILE          draw F1 over support and the most confused classes; and accuracy over
+                     probability and over coverage
 --json               print one JSON object, with all classes
 {arguments.THREADS}
 {arguments.LABELLED_TABLES}

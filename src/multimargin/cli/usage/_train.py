@@ -1,5 +1,9 @@
 """What ``multimargin train`` takes."""
 
+from __future__ import annotations
+
+import argparse
+
 from multimargin.cli.support import _arguments as arguments
 from multimargin.cli.support._choices import FORMULATIONS, SOLVERS, WEIGHTS
 from multimargin.cli.usage._data_rows import DATA_OPTIONS, KINDS, TRAINING
@@ -40,6 +44,9 @@ MODEL                   the file to write
 --checkpoint-every T    time between two states: 60, 60s, 5m, 1h (default: 60s)
 --weights {"|".join(WEIGHTS)}  type of the weights in MODEL (default: as trained); float16 is
                         smaller and has three digits: 'multimargin prune' shows what that costs
+--calibrate cv|SHARE|FILE  learn probabilities, too: from five folds of DATA (cv), from a share of
+                        it, such as 0.1, or from FILE, which is like DATA. The weights stay the
+                        same: of folds and shares, models of the rest of DATA are trained besides
 --keep-dual             keep in MODEL what a later training can start from
 --start OLD_MODEL       start from a model that was trained with --keep-dual: samples that it had
                         are not learned again, others and new classes are added. As exact as without
@@ -54,6 +61,18 @@ examples:
   multimargin train train.svm model --formulation ww --C 0.2 --time-limit 600
 """
 
+
+def _calibration(text: str) -> float | str:
+    """Parse "cv", a share, or the name of a file."""
+    try:
+        share = float(text)
+    except ValueError:
+        return text
+    if not 0 < share < 1:
+        raise argparse.ArgumentTypeError(f"{text} is no share between 0 and 1")
+    return share
+
+
 train = arguments.Command(
     _TEXT,
     work="multimargin.cli._train:train",
@@ -63,6 +82,7 @@ train = arguments.Command(
         "intercept_scaling": arguments.positive_float,
         "time_limit": arguments.positive_float,
         "checkpoint_every": arguments.duration,
+        "calibrate": _calibration,
         **KINDS,
         **arguments.SET_KINDS,
     },

@@ -10,6 +10,7 @@ import numpy as np
 from multimargin.io._array_file import damaged
 from multimargin.io._atomic import StrPath
 from multimargin.io._version import __version__
+from multimargin.models._calibration import Calibration
 from multimargin.models._coef import row_count
 from multimargin.models._feature_major import FeatureMajorCache
 from multimargin.models.file._coef import pack_coef, unpack_coef
@@ -20,6 +21,7 @@ from multimargin.models.file._params import decoded, encoded, encoded_params, se
 from multimargin.models.file._strings import Arrays, pack_labels, unpack_labels
 
 KIND = "linear-multiclass"
+_NONCONFORMITY = "calibration.nonconformity"
 
 # Results that are kept where the estimator has them; history_ holds times, which would make equal
 # models into different files.
@@ -31,7 +33,9 @@ CERTIFICATE = ("converged_", "primal_objective_", "dual_gap_", "violation_")
 # Metadata of every model, and of some.
 _DICTS = ("params", "results", "preprocessing", "coef", "classes")
 _METADATA = {"writer": str, "n_features": int, **dict.fromkeys(_DICTS, dict)}
-_OPTIONAL = dict.fromkeys(("feature_names", "label_cost", "pruned", "dual", "features"), dict)
+_OPTIONAL = dict.fromkeys(
+    ("feature_names", "label_cost", "pruned", "dual", "features", "calibration"), dict
+)
 _FORMS = (None, "dense", "sparse", "lists")  # of the labels of samples that have several
 
 
@@ -75,6 +79,8 @@ def unpack(path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays, veri
     model.preprocessing_ = dict(meta["preprocessing"])
     if "pruned" in meta:
         model.pruned_ = dict(meta["pruned"])
+    if "calibration" in meta:
+        model.calibration_ = Calibration.of(meta["calibration"], arrays.get(_NONCONFORMITY))
     if "dual" in meta:
         unpack_dual(path, model, meta["dual"], arrays)
     if "features" in meta:
@@ -102,6 +108,8 @@ def metadata(
     # As trained: where the number was left open, it was chosen by the number of ranks, and the
     # model depends on it. Training with these parameters again makes the same model.
     params["n_bundles"] = getattr(model, "n_bundles_", params.get("n_bundles"))
+    if params.get("calibration") is None:  # as in files of before there was one
+        params.pop("calibration", None)
     kept, omitted = encoded_params(params)
     return {
         "kind": KIND,
@@ -118,6 +126,7 @@ def metadata(
         "preprocessing": dict(preprocessing or {}),
         **({"pruned": dict(model.pruned_)} if hasattr(model, "pruned_") else {}),
         **({"multilabel": form} if (form := getattr(model, "multilabel_", None)) else {}),
+        **({"calibration": model.calibration_.as_dict()} if hasattr(model, "calibration_") else {}),
     }
 
 
@@ -132,6 +141,14 @@ def pack_names(path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays) 
     features = model._pack_features(arrays)
     if features is not None:
         meta["features"] = features
+    pack_nonconformity(model, arrays)
+
+
+def pack_nonconformity(model: Any, arrays: Arrays) -> None:
+    """Add what prediction sets come from, or take it from the arrays of another calibration."""
+    arrays.pop(_NONCONFORMITY, None)
+    if len(kept := getattr(model, "calibration_", Calibration(1.0)).nonconformity):
+        arrays[_NONCONFORMITY] = kept
 
 
 def _unpack_names(path: StrPath, model: Any, meta: dict[str, Any], arrays: Arrays) -> None:

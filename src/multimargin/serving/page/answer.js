@@ -1,6 +1,6 @@
 // The answer: the best classes, and what decided between two of them.
 import {
-  breakable, byId, counted, element, readable, score, setShare, showLabel, signed,
+  breakable, byId, counted, element, percent, readable, score, setShare, showLabel, signed,
 } from "./elements.js";
 
 const FEATURES_SHOWN = 10;
@@ -10,7 +10,10 @@ function classRow(entry, rank, share, against, compare) {
   const name = showLabel(element("span", { class: "name" }), entry.label);
   const gauge = element("span", { class: "gauge" });
   setShare(gauge, share);
-  const number = element("span", { class: "score" }, score(entry.score));
+  const number = "probability" in entry
+    ? element("span", { class: "score", title: `score ${score(entry.score)}` },
+      percent(entry.probability))
+    : element("span", { class: "score" }, score(entry.score));
   if (rank === 0) {
     return element("li", { class: "best" },
       element("div", {}, element("span", { class: "tick", "aria-hidden": "true" }),
@@ -28,7 +31,7 @@ function showClasses(classes, against, compare) {
   const width = Math.max(1e-9, Math.max(...scores) - low);
   const focused = document.activeElement?.name === "against";
   const rows = classes.map((entry, rank) =>
-    classRow(entry, rank, (entry.score - low) / width, against, compare));
+    classRow(entry, rank, entry.probability ?? (entry.score - low) / width, against, compare));
   if (rows.length > 2) {
     rows[1].prepend(element("p", { class: "caption" }, "Near misses — choose one to compare with"));
   }

@@ -18,6 +18,7 @@ export function element(tag, attributes = {}, ...children) {
 
 export const grouped = (number) => number.toLocaleString("en-US");
 export const score = (number) => number.toFixed(3);
+export const percent = (share) => `${(100 * share).toFixed(1)} %`;
 export const signed = (number) => (number < 0 ? "−" : "+") + Math.abs(number).toFixed(3);
 export const counted = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
 

@@ -49,7 +49,7 @@ def made_examples(answers: Answers) -> list[schema.Example]:
     if not found:
         return []
     checked = [kind.checked(sample, kind.takes, Limits()) for sample in found.values()]
-    best, scores = answers.best(kind.features(checked), 2)
+    best, scores, *_ = answers.best(kind.features(checked), 2)
     lead = np.where(best[:, 0] == list(found), scores[:, 0] - scores[:, 1], -np.inf)
     chosen = sorted(np.argsort(-lead, kind="stable")[:_EXAMPLES].tolist())
     listed = list(found.items())
