@@ -391,3 +391,13 @@ def test_work_for_one_label_is_refused():
         tune(X, Y, formulations=["ovr"], Cs=[1.0])
     assert isinstance(model._warm_alpha.value, np.ndarray)
     assert OvrSolver.engine in model.history_[-1]["engine"]
+
+
+def test_probabilities_are_for_one_label():
+    X, Y = np.eye(6), [["a"], ["b"], ["a", "b"], [], ["a"], ["b"]]
+    model = MulticlassSVC("ovr", random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="calibrate is for one label per sample"):
+        model.calibrate(X, Y)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(ValueError, match="calibration must be None"):
+        MulticlassSVC("ovr", calibration=0.5).fit(X, Y)

@@ -48,7 +48,7 @@ def opened(browser: Any, url: str, **options: Any) -> Any:
     page = browser.new_context(**options).new_page()
     page.set_default_timeout(15_000)
     page.complaints = []
-    page.on("console", lambda message: page.complaints.append(message.text))
+    page.on("console", lambda message: _note(page.complaints, message.text))
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
     page.add_init_script(
         "document.addEventListener('securitypolicyviolation',"
@@ -57,6 +57,12 @@ def opened(browser: Any, url: str, **options: Any) -> Any:
     page.goto(url)
     expect(page.locator("#name")).to_have_text(re.compile(r"\S"))
     return page
+
+
+def _note(complaints: list[str], text: str) -> None:
+    # A test that types before the browser has set the focus is faster than any person.
+    if not text.startswith("Autofocus processing was blocked"):
+        complaints.append(text)
 
 
 def _launch(path: str, env: dict[str, str] | None = None) -> dict[str, Any]:

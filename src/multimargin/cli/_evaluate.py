@@ -37,7 +37,7 @@ def evaluate(args: argparse.Namespace) -> int:
     several = model.multilabel_ is not None
     k = max(args.top_k, *PRECISIONS) if several else args.top_k
     best, _ = model.predict_topk(X, min(k, len(model.classes_)))
-    sets = model._positive(X) if several else None
+    predicted = model._positive(X) if several else None
     seconds = time.perf_counter() - started
     certificate = _certificate(model, raw, y) if args.certify else {}
     calibrated = hasattr(model, "calibration_")
@@ -48,8 +48,8 @@ def evaluate(args: argparse.Namespace) -> int:
     result = {
         **(
             measures(model.classes_, y, best, costs)
-            if sets is None
-            else set_measures(model.classes_, y, sets, best)
+            if predicted is None
+            else set_measures(model.classes_, y, predicted, best)
         ),
         # A model that was put together by hand has none.
         "density": float(getattr(model, "model_density_", math.nan)),

@@ -18,6 +18,7 @@ from multimargin.estimator._splits import Split, checked_labels, folds_of, holdo
 from multimargin.inspection._labels import places_of
 from multimargin.models._calibration import Calibration, HeldOut, fitted_calibration
 from multimargin.models._measures import known_labels
+from multimargin.models.label_sets._sets import require_one_label
 
 CV_FOLDS = 5
 
@@ -29,6 +30,8 @@ def calibration_splits(wanted: Any, fit: Fit) -> list[Split]:
     """
     if wanted is None:
         return []
+    if fit.problem.sets is not None:
+        raise ValueError("calibration must be None where samples have sets of labels")
     rows = np.arange(len(fit.y)) if fit.problem.rows is None else fit.problem.rows
     y = fit.y[rows]
     splits = folds_of(y, CV_FOLDS) if isinstance(wanted, str) else [holdout_of(y, float(wanted))]
@@ -40,6 +43,7 @@ def calibrated_on(
 ) -> Calibration:
     """Fit the calibration of a model to samples; it refuses labels that the model lacks."""
     X = model._checked(X)
+    require_one_label(model, "calibrate")
     y = checked_labels(X, y, "calibration")
     own = _own_classes(model, y)
     if (own < 0).any():
