@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from multimargin.estimator._names import FormulationName, LossName, SolverName, StoppingName
 from multimargin.estimator._svc import MulticlassSVC
@@ -16,8 +17,11 @@ from multimargin.io._array_file import damaged
 from multimargin.models._sample_keys import Keys, text_keys
 from multimargin.text._feature_file import pack_features, unpack_features
 from multimargin.text._features import TextFeatures, named_columns
-from multimargin.text._options import AccentsName, AnalyzerName, check_options
+from multimargin.text._options import AccentsName, AnalyzerName, FeaturesName, check_options
 from multimargin.text._raw_columns import names_of
+
+if TYPE_CHECKING:
+    from typing import Self
 
 # The parameters of the features, which both classes have.
 _FEATURES = tuple(TextFeatures().get_params())
@@ -26,8 +30,8 @@ _FEATURES = tuple(TextFeatures().get_params())
 class TextClassifier(MulticlassSVC):
     """Exact linear multi-class support vector machine on raw texts.
 
-    It makes the tf-idf features itself, and keeps how they are made in its model file. Everything
-    that takes samples, `fit`, `predict`, `predict_topk`, `decision_function` and `score`, takes
+    It makes the features itself, tf-idf, embeddings by an encoder, or both, and keeps how they are
+    made in its model file. Everything that takes samples, `fit`, `predict`, `predict_topk`, `decision_function` and `score`, takes
 
     - a sequence of str, or
     - where `text`, `numeric` or `categorical` name columns: a data frame, a table of
@@ -64,6 +68,16 @@ class TextClassifier(MulticlassSVC):
         Columns with numbers, which are standardised; a missing one counts as the mean.
     categorical : str or list of str, default=()
         Columns with categories; one that was not there in training has no feature.
+    encoder : str, object or callable, default=None
+        Turns texts into vectors: the name of a sentence-transformers model (of the Hugging Face
+        hub, or a folder), an object with ``.encode(texts)``, or a function from a list of texts to
+        an array of shape (n_texts, n_numbers). Vectors of a named one are kept on disk, by the
+        encoder's revision and the text: ``$MULTIMARGIN_CACHE``, or else the user's cache. The model
+        file has its name, revision and dimension; one without a name is passed again to
+        `load_model`. With ``verbose=1`` a progress bar shows long work.
+    features : {"tfidf", "embedding", "both"}, default=None
+        What texts become. By default "both" where there is an encoder, and "tfidf" else. Embeddings
+        are centred; their rows have unit length, or half of it beside tf-idf.
     loss, solver, n_reductions, tol, stopping, max_iter, fit_intercept, intercept_scaling, \
 class_weight, label_cost, n_jobs, warm_start, sparse_coef, random_state, verbose, time_limit, \
 n_bundles, shrinking
@@ -117,6 +131,8 @@ violation_, converged_, n_bundles_, history_, model_density_
         text: str | Sequence[str] | None = None,
         numeric: str | Sequence[str] = (),
         categorical: str | Sequence[str] = (),
+        encoder: Any = None,
+        features: FeaturesName | None = None,
         loss: LossName = "hinge",
         solver: SolverName = "auto",
         n_reductions: int = 10,
@@ -171,6 +187,8 @@ violation_, converged_, n_bundles_, history_, model_density_
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.encoder = encoder
+        self.features = features
 
     # ------------------------------------------------------------ hooks of MulticlassSVC
 
@@ -179,6 +197,7 @@ violation_, converged_, n_bundles_, history_, model_density_
 
     def _learned_features(self, X: Any) -> tuple[Any, dict[str, Any]]:
         features = TextFeatures(**{name: getattr(self, name) for name in _FEATURES})
+        features._shows = bool(self.verbose)
         return features.fit_transform(X), {"features_": features}
 
     def _raw_keys(self, X: Any) -> Keys | None:
@@ -205,9 +224,38 @@ violation_, converged_, n_bundles_, history_, model_density_
             damaged(path, f"{made} made for a model of {known} features")
         self.features_ = features
 
+    def set_encoder(self, encoder: Any) -> Self:
+        """Replace the encoder of a fitted model by the same one from elsewhere.
+
+        Parameters
+        ----------
+        encoder : str, object or callable
+            As of the parameter. A folder must hold the revision that the model was trained with.
+
+        Returns
+        -------
+        self : TextClassifier
+
+        Examples
+        --------
+        >>> from multimargin import TextClassifier
+        >>> def lengths(texts):
+        ...     return [[len(text), text.count("o")] for text in texts]
+        >>> texts, labels = ["dog", "a red rose", "cat", "tulips"], ["pet", "rose"] * 2
+        >>> model = TextClassifier(encoder=lengths, features="embedding").fit(texts, labels)
+        >>> model.set_encoder(lengths).predict(["hen"]).tolist()
+        ['pet']
+        """
+        check_is_fitted(self, "features_")
+        self.features_._replace_encoder(encoder)
+        self.encoder = encoder
+        return self
+
     def _validated(self, X: Any) -> Any:
-        """Return the features of raw samples; a sparse matrix is taken for features itself."""
-        if not sp.issparse(X):
+        """Return the features of raw samples; a matrix of numbers is taken for features itself."""
+        made = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
+        if not sp.issparse(X) and not made:
+            self.features_._shows = bool(self.verbose)
             return self.features_.transform(X)
         matrix: Any = X
         columns, known = matrix.shape[1], self.features_.n_features_out_

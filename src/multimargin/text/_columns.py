@@ -80,7 +80,7 @@ class TextColumn:
         """
         counter = options.counter(**limits)
         where = "" if name is None else f"column {name!r}: "
-        texts = _checked(values, name)
+        texts = checked_texts(values, name)
         try:
             counts = counter.fit_transform(texts)
         except ValueError as error:
@@ -94,7 +94,7 @@ class TextColumn:
         """Return features of texts, float32, rows of unit length; unknown words are left out."""
         if self._counter is None:
             self._counter = self.options.counter(vocabulary=self.words.places)
-        return self._weighted(self._counter.transform(_checked(values, self.name)))
+        return self._weighted(self._counter.transform(checked_texts(values, self.name)))
 
     def _weighted(self, counts: Any) -> sp.csr_matrix:
         """Replace counts by weights.
@@ -120,7 +120,7 @@ def _idf(counts: Any) -> NDArray[np.float32]:
     return idf.astype(np.float32)
 
 
-def _checked(values: Sequence[Any], name: str | None) -> list[str]:
+def checked_texts(values: Sequence[Any], name: str | None) -> list[str]:
     """Return the texts; a missing one is empty."""
     texts: list[str] = []
     for row, value in enumerate(values):
