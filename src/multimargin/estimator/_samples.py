@@ -26,7 +26,7 @@ def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any, dic
     Sets the number and the names of the estimator's features.
     """
     check_labels(y)
-    X, learned = estimator._learned_features(X)
+    X, learned = estimator._learned_features(X, y)
     kinds = [np.float64, np.float32]
     try:
         X, y = validate_data(estimator, X, y, accept_sparse="csr", dtype=kinds)

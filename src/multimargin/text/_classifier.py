@@ -77,7 +77,8 @@ class TextClassifier(MulticlassSVC):
         `load_model`. With ``verbose=1`` a progress bar shows long work.
     features : {"tfidf", "embedding", "both"}, default=None
         What texts become. By default "both" where there is an encoder, and "tfidf" else. Embeddings
-        are centred; their rows have unit length, or half of it beside tf-idf.
+        are centred. Rows of either kind have unit length; side by side, the kind that tells the
+        labels of the training texts apart less well has a shorter one.
     loss, solver, n_reductions, tol, stopping, max_iter, fit_intercept, intercept_scaling, \
 class_weight, label_cost, n_jobs, warm_start, sparse_coef, random_state, verbose, time_limit, \
 n_bundles, shrinking
@@ -195,10 +196,10 @@ violation_, converged_, n_bundles_, history_, model_density_
     def _check_more(self) -> None:
         check_options(self)
 
-    def _learned_features(self, X: Any) -> tuple[Any, dict[str, Any]]:
+    def _learned_features(self, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
         features = TextFeatures(**{name: getattr(self, name) for name in _FEATURES})
         features._shows = bool(self.verbose)
-        return features.fit_transform(X), {"features_": features}
+        return features.fit_transform(X, y), {"features_": features}
 
     def _raw_keys(self, X: Any) -> Keys | None:
         # Features change with the words and frequencies of the other samples; texts do not.

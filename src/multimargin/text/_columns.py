@@ -49,13 +49,15 @@ class TextOptions:
 class TextColumn:
     """A fitted vectorizer of one column, whose name is None for texts without columns.
 
-    `words` are the features, `idf` their inverse document frequencies, if these are used.
+    `words` are the features, `idf` their inverse document frequencies, if these are used, and
+    `length` that of their rows.
     """
 
     name: str | None
     options: TextOptions
     words: Words
     idf: NDArray[Any] | None
+    length: float = 1.0
     _counter: CountVectorizer | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -109,7 +111,12 @@ class TextColumn:
         if self.idf is not None:
             data *= self.idf[counts.indices]
         matrix: sp.csr_matrix = normalize(sp.csr_matrix(counts), norm="l2", copy=False)
-        return matrix
+        return self.scaled(matrix)
+
+    def scaled(self, rows: sp.csr_matrix) -> sp.csr_matrix:
+        """Bring rows of unit length to `length`, in place."""
+        rows.data *= np.float32(self.length)
+        return rows
 
 
 def _idf(counts: Any) -> NDArray[np.float32]:

@@ -13,22 +13,19 @@ from sklearn.preprocessing import normalize
 from multimargin.text._columns import checked_texts
 from multimargin.text._encoder import TextEncoder
 
-# The length of an embedding beside tf-idf features of length 1. MEASUREMENT
-BESIDE_TFIDF = 0.5
-
 
 @dataclass(eq=False)
 class EmbeddingColumn:
     """Embeddings of one column of texts, whose name is None for texts without columns.
 
-    Vectors of unit length, less the `mean` of those of training, which most encoders give to all
-    texts alike, and brought to the length `scale`.
+    Vectors of unit length less the `mean` of those of training, which is what most encoders give to
+    all texts alike, and then of `length`.
     """
 
     name: str | None
     encoder: TextEncoder
-    scale: float
     mean: NDArray[np.float32]
+    length: float = 1.0
 
     def __len__(self) -> int:
         return len(self.mean)
@@ -38,7 +35,6 @@ class EmbeddingColumn:
         cls,
         name: str | None,
         source: Any,
-        scale: float,
         values: Sequence[Any],
         *,
         shows: bool = False,
@@ -47,18 +43,22 @@ class EmbeddingColumn:
         encoder = TextEncoder(source)
         vectors = _embedded(encoder, name, values, shows)
         mean = vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
-        column = cls(name, encoder, scale, mean)
+        column = cls(name, encoder, mean)
         return column, column._placed(vectors)
 
     def transform(self, values: Sequence[Any], *, shows: bool = False) -> NDArray[np.float32]:
-        """Return the features of new values: rows of the length `scale`, a dense array."""
+        """Return the features of new values, a dense array."""
         return self._placed(_embedded(self.encoder, self.name, values, shows))
 
     def _placed(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         vectors -= self.mean
         normalize(vectors, copy=False)
-        vectors *= np.float32(self.scale)
-        return vectors
+        return self.scaled(vectors)
+
+    def scaled(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Bring rows of unit length to `length`, in place."""
+        rows *= np.float32(self.length)
+        return rows
 
 
 def _embedded(

@@ -138,7 +138,9 @@ class TextEncoder:
 
         made = self._computed([texts[place] for place in missing], keep, shows)
         vectors = np.empty((len(texts), made.shape[1]), dtype=np.float32)
-        vectors[found], vectors[missing] = known, made
+        vectors[missing] = made
+        if found.any():
+            vectors[found] = known
         return vectors
 
     def _identity(self) -> str | None:

@@ -28,7 +28,9 @@ def pack_features(features: TextFeatures, arrays: Arrays) -> dict[str, Any]:
         pack_strings(f"features.text{i}", column.words.pack(), arrays)
         if column.idf is not None:
             arrays[f"features.text{i}.idf"] = column.idf
-        about = {"column": column.name, "use_idf": column.idf is not None}
+        about: dict[str, Any] = {"column": column.name, "use_idf": column.idf is not None}
+        if column.length != 1:
+            about["length"] = column.length
         texts.append(about | asdict(column.options))
     numbers = features._numbers
     if numbers is not None:
@@ -39,7 +41,7 @@ def pack_features(features: TextFeatures, arrays: Arrays) -> dict[str, Any]:
     for i, embedding in enumerate(features._embeddings):
         arrays[f"features.embedding{i}.mean"] = embedding.mean
         facts = {name: getattr(embedding.encoder, name) for name in _ENCODER}
-        embeddings.append({"column": embedding.name, "scale": embedding.scale} | facts)
+        embeddings.append({"column": embedding.name, "length": embedding.length} | facts)
     return {
         "text": texts,
         "numeric": [] if numbers is None else list(numbers.names),
@@ -145,20 +147,18 @@ def _unpack_text(path: FilePath, i: int, about: Any, arrays: Arrays) -> TextColu
             damaged(path, f"features: {idf.dtype} idf of shape {idf.shape} for {len(words)} words")
         if not (np.isfinite(idf).all() and (idf > 0).all()):
             damaged(path, "features: an idf is not a positive number")
-    return TextColumn(column, TextOptions(**given), words, idf)
+    return TextColumn(column, TextOptions(**given), words, idf, _length(path, about))
 
 
 def _unpack_embedding(path: FilePath, i: int, about: Any, arrays: Arrays) -> EmbeddingColumn:
     if not isinstance(about, dict):
         damaged(path, f"features: embedding {i} is not a JSON object")
-    column, scale = about["column"], about["scale"]
+    column = about["column"]
     name, described, revision, dimension = (about[each] for each in _ENCODER)
     mean = arrays[f"features.embedding{i}.mean"]
     ok = (
         all(isinstance(each, str | None) for each in (column, name, revision))
         and isinstance(described, str)
-        and isinstance(scale, float)
-        and 0 < scale < float("inf")
         and type(dimension) is int
         and mean.dtype == np.float32
         and mean.shape == (dimension,)
@@ -167,7 +167,14 @@ def _unpack_embedding(path: FilePath, i: int, about: Any, arrays: Arrays) -> Emb
     if not ok:
         damaged(path, f"features: embedding {i} has a part of the wrong type or length")
     encoder = TextEncoder(name, described=described, revision=revision, dimension=dimension)
-    return EmbeddingColumn(column, encoder, scale, mean)
+    return EmbeddingColumn(column, encoder, mean, _length(path, about))
+
+
+def _length(path: FilePath, about: dict[str, Any]) -> float:
+    length = about.get("length", 1.0)
+    if not isinstance(length, float) or not 0 < length <= 1:
+        damaged(path, f"features: rows of the length {length!r}")
+    return length
 
 
 def _unpack_numbers(path: FilePath, names: list[str], arrays: Arrays) -> NumberColumns:

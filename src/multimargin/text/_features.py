@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from multimargin.solvers._layout import Matrix
 from multimargin.text._columns import CategoryColumn, NumberColumns, TextColumn, TextOptions
-from multimargin.text._embedding_column import BESIDE_TFIDF, EmbeddingColumn
+from multimargin.text._embedding_column import EmbeddingColumn
+from multimargin.text._lengths import lengths
 from multimargin.text._options import (
     AccentsName,
     AnalyzerName,
@@ -36,8 +37,7 @@ class TextFeatures(TransformerMixin, BaseEstimator):
 
     Words are counted by scikit-learn's vectorizer and weighted by ``1 + log(count)`` and by their
     inverse document frequency; each text's features have unit Euclidean length. The features of
-    several columns stand side by side: texts, numbers, categories, and then embeddings, which are
-    centred and have unit length, or half of it beside tf-idf features.
+    several columns stand side by side: texts, numbers, categories, and then embeddings.
 
     Parameters
     ----------
@@ -105,13 +105,14 @@ sublinear_tf, use_idf, text, numeric, categorical, encoder, features
         Parameters
         ----------
         X : sequence of str, data frame, `multimargin.tables.Table` or mapping of columns
-        y : ignored
+        y : array-like of shape (n_samples,), default=None
+            Labels, by which embeddings are weighted beside tf-idf; ignored otherwise.
 
         Returns
         -------
         self : TextFeatures
         """
-        self.fit_transform(X)
+        self.fit_transform(X, y)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Matrix:
@@ -120,7 +121,8 @@ sublinear_tf, use_idf, text, numeric, categorical, encoder, features
         Parameters
         ----------
         X : sequence of str, data frame, `multimargin.tables.Table` or mapping of columns
-        y : ignored
+        y : array-like of shape (n_samples,), default=None
+            Labels, by which embeddings are weighted beside tf-idf; ignored otherwise.
 
         Returns
         -------
@@ -128,9 +130,9 @@ sublinear_tf, use_idf, text, numeric, categorical, encoder, features
         """
         check_options(self)
         with placed(X):
-            return self._fitted(X)
+            return self._fitted(X, y)
 
-    def _fitted(self, X: Any) -> Matrix:
+    def _fitted(self, X: Any, y: Any) -> Matrix:
         texts, numeric = names_of(self.text), names_of(self.numeric)
         categorical = names_of(self.categorical)
         bare = not (texts or numeric or categorical)
@@ -142,14 +144,18 @@ sublinear_tf, use_idf, text, numeric, categorical, encoder, features
         kind, read = kind_of_features(self), (None,) if bare else texts
         fitted = [self._fit_text(name, columns) for name in read if kind != "embedding"]
         categories = [CategoryColumn.fitted(name, columns[name]) for name in categorical]
-        scale = BESIDE_TFIDF if kind == "both" else 1.0
         embedded = [
-            EmbeddingColumn.fitted(
-                name, self.encoder, scale, columns[name or ""], shows=self._shows
-            )
+            EmbeddingColumn.fitted(name, self.encoder, columns[name or ""], shows=self._shows)
             for name in read
             if kind != "tfidf"
         ]
+        if kind == "both":
+            blocks = ([block for _, block in each] for each in (fitted, embedded))
+            found = lengths(*map(_joined, blocks), y)
+            for length, each in zip(found, (fitted, embedded), strict=True):
+                for column, block in each:
+                    column.length = length
+                    column.scaled(block)
         self._set_columns(
             [text for text, _ in fitted],
             numbers,
