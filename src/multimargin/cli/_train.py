@@ -150,7 +150,7 @@ def _check_files(args: argparse.Namespace, comm: Communicator) -> None:
         raise ValueError("--checkpoint-every needs --checkpoint DIR, the folder to write to")
     with raise_on_all(comm):
         if comm.rank == 0:
-            arguments.refuse_same_file(args.model, args.data)
+            arguments.refuse_same_file(args.model, args.data, args.labels)
             if args.start is not None and not Path(args.start).exists():
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), args.start)
             check_writable(args.model)

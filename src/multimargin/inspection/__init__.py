@@ -1,7 +1,8 @@
 """Why a model decides as it does, and where it goes wrong.
 
-`MulticlassSVC.explain`, `MulticlassSVC.top_features` and `MulticlassSVC.certify` return an
-`Explanation`, `TopFeatures` and a `Certificate`. The functions here look at many samples at once.
+`MulticlassSVC.explain`, `MulticlassSVC.explain_by_samples`, `MulticlassSVC.top_features` and
+`MulticlassSVC.certify` return an `Explanation`, a `SampleExplanation`, `TopFeatures` and a
+`Certificate`. The functions here look at many samples at once.
 """
 
 from multimargin.inspection._certificate import Certificate
@@ -10,6 +11,7 @@ from multimargin.inspection._class_weights import TopFeatures
 from multimargin.inspection._confusions import ConfusedPair, Confusions, Family, confusions
 from multimargin.inspection._explanation import Contribution, Explanation, Part
 from multimargin.inspection._margins import Margins, margins
+from multimargin.inspection._sample_explanation import SampleContribution, SampleExplanation
 from multimargin.inspection._similar import similar_classes
 from multimargin.inspection._support_set import SupportSet, support_set
 
@@ -23,6 +25,8 @@ __all__ = [
     "Family",
     "Margins",
     "Part",
+    "SampleContribution",
+    "SampleExplanation",
     "SupportSet",
     "TopFeatures",
     "class_report",

@@ -45,6 +45,11 @@ class Contribution:
     contribution: float
 
     @property
+    def name(self) -> str:
+        """What tables and plots call it."""
+        return self.feature
+
+    @property
     def score(self) -> float:
         """Its part in the score of the class."""
         return self.value * self.weight
@@ -189,7 +194,7 @@ class Explanation:
         return [[name, *(f"{one:+.4f}" for one in numbers)] for name, *numbers in self._parts()]
 
     def _parts(self) -> list[tuple[str, float, float, float]]:
-        parts: list[tuple[str, Contribution | Part]] = [(c.feature, c) for c in self.contributions]
+        parts: list[tuple[str, Contribution | Part]] = [(c.name, c) for c in self.contributions]
         if self.n_rest:
             parts.append((counted(self.n_rest, f"other {self._noun}"), self.rest_part))
         whole = Part(self.score, self.runner_up_score)

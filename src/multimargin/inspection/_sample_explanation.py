@@ -49,6 +49,11 @@ class SampleContribution(Contribution):
 
     label: Any
 
+    @property
+    def name(self) -> str:
+        """What tables and plots call it: its text, or place, and its label."""
+        return f"{self.feature} ({self.label})"
+
 
 @dataclass(frozen=True)
 class SampleExplanation(Explanation):

@@ -198,7 +198,7 @@ violation_, converged_, n_bundles_, history_, model_density_
 
     def _learned_features(self, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
         features = TextFeatures(**{name: getattr(self, name) for name in _FEATURES})
-        features._shows = bool(self.verbose)
+        features.shows_progress = bool(self.verbose)
         return features.fit_transform(X, y), {"features_": features}
 
     def _raw_keys(self, X: Any) -> Keys | None:
@@ -256,7 +256,7 @@ violation_, converged_, n_bundles_, history_, model_density_
         """Return the features of raw samples; a matrix of numbers is taken for features itself."""
         made = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
         if not sp.issparse(X) and not made:
-            self.features_._shows = bool(self.verbose)
+            self.features_.shows_progress = bool(self.verbose)
             return self.features_.transform(X)
         matrix: Any = X
         columns, known = matrix.shape[1], self.features_.n_features_out_

@@ -62,7 +62,7 @@ sublinear_tf, use_idf, text, numeric, categorical, encoder, features
 
     n_features_out_: int
     # Whether embedding may show a progress bar.
-    _shows = False
+    shows_progress = False
 
     def __init__(
         self,
@@ -145,7 +145,9 @@ sublinear_tf, use_idf, text, numeric, categorical, encoder, features
         fitted = [self._fit_text(name, columns) for name in read if kind != "embedding"]
         categories = [CategoryColumn.fitted(name, columns[name]) for name in categorical]
         embedded = [
-            EmbeddingColumn.fitted(name, self.encoder, columns[name or ""], shows=self._shows)
+            EmbeddingColumn.fitted(
+                name, self.encoder, columns[name or ""], shows=self.shows_progress
+            )
             for name in read
             if kind != "tfidf"
         ]
@@ -224,7 +226,7 @@ sublinear_tf, use_idf, text, numeric, categorical, encoder, features
                 blocks.append(self._numbers.transform([columns[name] for name in numeric]))
             blocks.extend(each.transform(columns[each.name]) for each in self._categories)
             blocks.extend(
-                column.transform(columns[column.name or ""], shows=self._shows)
+                column.transform(columns[column.name or ""], shows=self.shows_progress)
                 for column in self._embeddings
             )
         return _joined(blocks)

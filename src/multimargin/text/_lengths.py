@@ -14,7 +14,7 @@ from multimargin.solvers._layout import Matrix
 
 # The ratio of lengths for kinds of features that are equally good, and how fast it follows the
 # ratio of their errors. MEASURED
-_EQUAL, _POWER = 0.7, 3.0
+_EQUAL, _POWER = 0.7, 2.0
 _TESTED = 4_000  # texts, at most
 _PRIOR = 5.0  # texts that both kinds of features are taken to get wrong
 
