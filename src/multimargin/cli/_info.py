@@ -91,6 +91,14 @@ def _raw_columns(model: Any) -> dict[str, Any]:
         "text_columns": list(texts),
         "numeric_columns": list(numeric),
         "categorical_columns": list(categorical),
+        **{
+            "encoder": {
+                "name": column.encoder.described,
+                "revision": column.encoder.revision,
+                "dimension": len(column),
+            }
+            for column in features._embeddings  # all by the same one
+        },
     }
 
 

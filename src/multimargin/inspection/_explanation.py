@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -112,7 +112,7 @@ class Explanation:
     runner_up: Any
     score: float
     runner_up_score: float
-    contributions: list[Contribution]
+    contributions: Sequence[Contribution]
     intercept_part: Part
     rest_part: Part
     n_known: int
@@ -261,9 +261,11 @@ def embeddings_as_one(model: Any, compared: Comparison) -> tuple[Comparison, dic
             names[columns.start] = name
             whole, kept = compared.part(inside), ~inside
             entry = (columns.start, 1.0, whole.score, whole.runner_up_score, whole.contribution)
-            arrays = zip(compared[:5], entry, strict=True)
-            joined = (np.append(array[kept], value) for array, value in arrays)
-            compared = Comparison(*joined, compared.intercept)
+            *columns_, intercept = compared
+            joined = (
+                np.append(column[kept], one) for column, one in zip(columns_, entry, strict=True)
+            )
+            compared = Comparison._make([*joined, intercept])
     return compared, names
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -63,6 +63,8 @@ class SampleExplanation(Explanation):
     ``n_known`` are the training samples that are in the weights of either class.
     """
 
+    contributions: Sequence[SampleContribution]
+
     _nothing_known: ClassVar[str] = "No training sample is in these weights: intercepts decide."
     _noun: ClassVar[str] = "training sample"
 
@@ -79,9 +81,9 @@ def explain_by_samples(
     own, other, best = classes_of(model, sample := one_sample(model, x), label, against, n_best)
     shares = support_set(model, tol=0).coefficients().tocsc()
     features = model._checked(X)
-    y = column_or_1d(y)
-    check_consistent_length(features, y)
-    place = _places(model, X, features, y)
+    labels: NDArray[Any] = column_or_1d(y)
+    check_consistent_length(features, labels)
+    place = _places(model, X, features, labels)
     of_own, of_other = (_share(model, shares, c)[place] for c in (own, other))
     # A sample that was left out of training has the place -1, and no part.
     of_own[place < 0] = of_other[place < 0] = 0
@@ -100,7 +102,7 @@ def explain_by_samples(
     listed = compared.ranked(k, "size")
     columns = (column[listed].tolist() for column in compared[:5])
     rows = [
-        SampleContribution(_named(model, X, row[0]), *row, native(y[row[0]]))
+        SampleContribution(_named(model, X, row[0]), *row, native(labels[row[0]]))  # type: ignore[call-arg]
         for row in zip(*columns, strict=True)
     ]
     facts = facts_of(model, compared, own, other, listed)
@@ -146,4 +148,4 @@ def _named(model: Any, X: Any, row: int) -> str:
         return f"sample {row}"
     texts = model.features_.column_names()[0]
     columns = [X[name] for name in texts] if hasattr(X, "keys") or hasattr(X, "columns") else [X]
-    return " | ".join(str(list(column[row : row + 1])[0]) for column in columns)
+    return " | ".join(str(value) for column in columns for value in column[row : row + 1])

@@ -31,7 +31,8 @@ class TextClassifier(MulticlassSVC):
     """Exact linear multi-class support vector machine on raw texts.
 
     It makes the features itself, tf-idf, embeddings by an encoder, or both, and keeps how they are
-    made in its model file. Everything that takes samples, `fit`, `predict`, `predict_topk`, `decision_function` and `score`, takes
+    made in its model file. Everything that takes samples, `fit`, `predict`, `predict_topk`,
+    `decision_function` and `score`, takes
 
     - a sequence of str, or
     - where `text`, `numeric` or `categorical` name columns: a data frame, a table of

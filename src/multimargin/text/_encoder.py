@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -71,6 +70,7 @@ class TextEncoder:
         self.name = source if isinstance(source, str) else None
         if self.name is not None and Path(self.name).is_dir():
             self.name = str(Path(self.name).resolve())
+        self._on_hub = self.name is not None and not Path(self.name).is_absolute()
         kind = source if hasattr(source, "__qualname__") else type(source)
         self.described = described or self.name or f"{kind.__module__}.{kind.__qualname__}"
 
@@ -90,7 +90,7 @@ class TextEncoder:
     def check_revision(self) -> None:
         """Raise a ValueError if the folder of this name is gone, or is of another revision."""
         assert self.name is not None
-        if not os.path.isabs(self.name):
+        if self._on_hub:
             return  # of the hub, which gives the revision that it is asked for
         if not Path(self.name).is_dir():
             raise ValueError(
@@ -154,7 +154,7 @@ class TextEncoder:
         if self.revision is None:
             return None
         # The revision of a folder is its content, wherever it is.
-        return self.revision if os.path.isabs(self.name) else f"{self.name}@{self.revision}"
+        return f"{self.name}@{self.revision}" if self._on_hub else self.revision
 
     def _computed(
         self, texts: list[str], keep: Callable[[int, NDArray[np.float32]], None], shows: bool
@@ -188,8 +188,7 @@ class TextEncoder:
             )
         if self.name is not None:
             self.check_revision()
-            on_hub = not os.path.isabs(self.name)
-            source = loaded_encoder(self.name, self.revision if on_hub else None)
+            source = loaded_encoder(self.name, self.revision if self._on_hub else None)
         encode: Callable[[list[str]], Any] = getattr(source, "encode", source)
         return encode
 

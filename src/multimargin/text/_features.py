@@ -152,12 +152,14 @@ sublinear_tf, use_idf, text, numeric, categorical, encoder, features
             if kind != "tfidf"
         ]
         if kind == "both":
-            blocks = ([block for _, block in each] for each in (fitted, embedded))
-            found = lengths(*map(_joined, blocks), y)
-            for length, each in zip(found, (fitted, embedded), strict=True):
-                for column, block in each:
-                    column.length = length
-                    column.scaled(block)
+            joined = (_joined([block for _, block in each]) for each in (fitted, embedded))
+            of_words, of_embeddings = lengths(next(joined), next(joined), y)
+            for text, rows in fitted:
+                text.length = of_words
+                text.scaled(rows)
+            for embedding, vectors in embedded:
+                embedding.length = of_embeddings
+                embedding.scaled(vectors)
         self._set_columns(
             [text for text, _ in fitted],
             numbers,

@@ -14,7 +14,7 @@ from multimargin.solvers._layout import Matrix
 
 # The ratio of lengths for kinds of features that are equally good, and how fast it follows the
 # ratio of their errors. MEASURED
-_EQUAL, _POWER = 0.7, 2.0
+_EQUAL, _POWER = 0.7, 3.0
 _TESTED = 4_000  # texts, at most
 _PRIOR = 5.0  # texts that both kinds of features are taken to get wrong
 
@@ -43,9 +43,9 @@ def _error(rows: Matrix, codes: NDArray[np.intp]) -> float:
     ones, place = np.ones(len(made), dtype=np.float32), np.arange(len(made))
     member = sp.csr_matrix((ones, (codes[made], place)), shape=(n_classes, len(made)))
     means: Any = normalize(member @ rows[made])
-    wrong = 0
+    wrong: Any = 0
     if len(tested):
         # The bits of these scores do not depend on the machine's number of threads.
         scores = LinearScores(means, np.zeros(n_classes), threads=1)
         wrong = np.count_nonzero(scores.top(rows[tested], 1)[0][:, 0] != codes[tested])
-    return (wrong + _PRIOR) / (len(tested) + 2 * _PRIOR)
+    return (int(wrong) + _PRIOR) / (len(tested) + 2 * _PRIOR)

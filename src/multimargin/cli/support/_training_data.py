@@ -112,8 +112,8 @@ def unfitted(args: argparse.Namespace) -> MulticlassSVC:
     }
     if not takes_table(args):
         return MulticlassSVC(**shared)
-    same = ("analyzer", "min_df", "max_df", "max_features", "stop_words", "numeric", "categorical")
-    same += ("encoder", "features")
+    same = ["analyzer", "min_df", "max_df", "max_features", "stop_words", "numeric", "categorical"]
+    same += ["encoder", "features"]
     given = {
         **{name: getattr(args, name) for name in same},
         "ngram_range": args.ngrams,
