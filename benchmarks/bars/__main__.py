@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.bars.encoders import encoders
 from benchmarks.bars.formulations import bits, cs, llw, ovr
 from benchmarks.bars.killed_ranks import kills
 from benchmarks.bars.many_classes import embeddings, intercept, penalties
@@ -32,6 +33,7 @@ BARS: dict[str, Callable[[Options], Outcome]] = {
     "intercept": intercept,
     "penalties": penalties,
     "embeddings": embeddings,
+    "encoders": encoders,
     "cs": cs,
     "ovr": ovr,
     "llw": llw,

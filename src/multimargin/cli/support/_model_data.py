@@ -61,7 +61,8 @@ def read_data_for(
         if labelled:
             return _read_labelled_for(model, args)
         return _read_table_for(model, args, keep)
-    args.vector = args.vector or model.preprocessing_.get("vector")
+    if not is_vectors(args):
+        args.vector = model.preprocessing_.get("vector")
     if is_vectors(args):
         return _read_vectors_for(model, args, labelled, keep)
     given = {name: getattr(args, name, None) for name in _TABLE_OPTIONS} | {"keep": keep}

@@ -106,8 +106,7 @@ def _loaded(name: str) -> Any:
         with found:
             return dict(found)
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        reason = "it holds Python objects" if "allow_pickle" in str(error) else str(error)
-        raise DataFileError(f"{name}: damaged, or no arrays of numbers: {reason}") from None
+        raise DataFileError(f"{name}: damaged, or no arrays of numbers: {error}") from None
 
 
 def _from_parquet(args: argparse.Namespace, labelled: bool, keep: Sequence[str] | None) -> Vectors:
