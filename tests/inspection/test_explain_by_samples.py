@@ -98,9 +98,9 @@ def test_others_among_the_samples_have_no_part():
 
 def test_other_samples_are_refused():
     model = fitted()
-    with pytest.raises(ValueError, match="not the training samples: 1 of the 150 .* are missing"):
+    with pytest.raises(ValueError, match=r"not the training samples: 1 of the 150 .* are missing"):
         model.explain_by_samples(X[60], X[1:], Y[1:])
-    with pytest.raises(ValueError, match="1 of the 150 .* or have another label here"):
+    with pytest.raises(ValueError, match=r"1 of the 150 .* or have another label here"):
         model.explain_by_samples(X[60], X, np.where(np.arange(150) == 3, 2, Y))
     with pytest.raises(ValueError, match="dual variables of this model were not kept"):
         fitted(warm_start=False).explain_by_samples(X[60], X, Y)

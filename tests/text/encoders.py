@@ -32,7 +32,7 @@ def vector_of(word):
 
 def encode(texts):
     """Embed texts; each is the sum of the vectors of its words."""
-    return np.array([np.sum([vector_of(word) for word in text.split()], axis=0) for text in texts])
+    return np.array([sum(map(vector_of, text.split()), np.zeros(SIZE)) for text in texts])
 
 
 class Encoder:

@@ -61,7 +61,7 @@ def test_the_same_texts_are_not_embedded_again(named, cache, tmp_path):
 
 
 def test_few_texts_are_not_kept(named, cache):
-    folder, encoder = named
+    folder, _ = named
     model_of(folder).fit(TEXTS[: LEAST_KEPT - 1], Y[: LEAST_KEPT - 1])
     assert files(cache) == []
     model_of(folder).fit(TEXTS[:LEAST_KEPT], Y[:LEAST_KEPT])

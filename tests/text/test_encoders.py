@@ -205,7 +205,7 @@ def test_nan_is_told_with_its_place():
         model.predict(["a dog", "bad dog"])
     table = Table({"t": ["a dog", "bad dog"]}, path="x.csv", lines=np.array([2, 3]))
     model = TextClassifier(encoder=with_nan, text="t").fit({"t": TEXTS}, Y)
-    with pytest.raises(ValueError, match="x.csv:3: column 't': the encoder .* returned NaN"):
+    with pytest.raises(ValueError, match=r"x\.csv:3: column 't': the encoder .* returned NaN"):
         model.predict(table)
 
 

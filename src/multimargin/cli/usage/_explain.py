@@ -24,9 +24,8 @@ SAMPLE           for models of texts; - reads it from stdin
 {arguments.LABELLED_TABLES}
 
 examples:
-  multimargin explain model "where is my parcel"
-  multimargin explain model --data test.csv --row 17 --against refund
-  multimargin explain model "where is my parcel" --samples train.csv
+  multimargin explain model "where is my parcel" --against refund
+  multimargin explain model --data test.csv --row 17 --samples train.csv
 """
 
 explain = arguments.Command(
