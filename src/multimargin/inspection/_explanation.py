@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -112,7 +112,7 @@ class Explanation:
     runner_up: Any
     score: float
     runner_up_score: float
-    contributions: Sequence[Contribution]
+    contributions: list[Contribution]
     intercept_part: Part
     rest_part: Part
     n_known: int

@@ -127,6 +127,7 @@ class InspectionMixin:
         >>> model = MulticlassSVC(warm_start=True, random_state=0, tol=1e-6).fit(X, y)
         >>> why = model.explain_by_samples(X[70], X, y, k=2)
         >>> why.label, why.runner_up, [(c.index, c.label) for c in why.contributions]
+        (2, 1, [(131, 2), (125, 2)])
         """
         check_is_fitted(self, "coef_")
         k, n_best = whole_number("k", k, 0), whole_number("n_best", n_best, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -63,7 +63,7 @@ class SampleExplanation(Explanation):
     ``n_known`` are the training samples that are in the weights of either class.
     """
 
-    contributions: Sequence[SampleContribution]
+    contributions: list[SampleContribution]  # type: ignore[assignment]
 
     _nothing_known: ClassVar[str] = "No training sample is in these weights: intercepts decide."
     _noun: ClassVar[str] = "training sample"

@@ -241,11 +241,11 @@ violation_, converged_, n_bundles_, history_, model_density_
         Examples
         --------
         >>> from multimargin import TextClassifier
-        >>> def lengths(texts):
-        ...     return [[len(text), text.count("o")] for text in texts]
-        >>> texts, labels = ["dog", "a red rose", "cat", "tulips"], ["pet", "rose"] * 2
-        >>> model = TextClassifier(encoder=lengths, features="embedding").fit(texts, labels)
-        >>> model.set_encoder(lengths).predict(["hen"]).tolist()
+        >>> def counts(texts):
+        ...     return [[len(text), text.count("r")] for text in texts]
+        >>> texts, labels = ["a dog", "a red rose", "a cat", "a rose"], ["pet", "flower"] * 2
+        >>> model = TextClassifier(encoder=counts, features="embedding").fit(texts, labels)
+        >>> model.set_encoder(counts).predict(["a hen"]).tolist()
         ['pet']
         """
         check_is_fitted(self, "features_")
