@@ -106,9 +106,10 @@ def test_another_revision_has_other_files(named, cache, tmp_path):
     (moved / "weights").write_bytes(b"2")
     with pytest.raises(ValueError, match=r"moved' is revision \w+, but the model was trained with"):
         load_model(tmp_path / "m", encoder=str(moved))
-    with pytest.raises(ValueError, match=r"moved' is revision \w+, but the model was trained with"):
-        model.predict(["a new text"])
-    model_of(moved).fit(TEXTS, Y)
+    moved.rename(folder)
+    with pytest.raises(ValueError, match=r"encoder' is revision \w+, but the model was trained"):
+        load_model(tmp_path / "m").predict(["a new text"])
+    model_of(folder).fit(TEXTS, Y)
     assert encoder.calls == [len(TEXTS)] * 2
 
 
@@ -164,3 +165,23 @@ def test_many_at_a_time(cache):
     assert found.all()
     assert np.array_equal(known, vectors[::-1])
     assert not EmbeddingCache("another").find(keys, None)[0].any()
+
+
+def test_a_model_of_the_hub_keeps_its_commit(monkeypatch, cache, tmp_path):
+    loaded, encoder = [], Encoder()
+
+    def load(name, revision):
+        loaded.append((name, revision))
+        return encoder
+
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    monkeypatch.setattr(_encoder, "loaded_encoder", load)
+    # It is on this machine once it was loaded.
+    monkeypatch.setattr(_encoder, "revision_of", lambda name: "c0ffee" if loaded else None)
+    save_model(model_of("some/model").fit(TEXTS, Y), tmp_path / "m")
+    assert loaded == [("some/model", None), ("some/model", "c0ffee")]
+    monkeypatch.setattr(_encoder, "revision_of", lambda name: "another")
+    model = load_model(tmp_path / "m")
+    assert model.predict([*TEXTS, "a new text"]).tolist()[:-1] == Y
+    assert loaded[2:] == [("some/model", "c0ffee")]
+    assert encoder.calls == [len(TEXTS), 1]

@@ -71,6 +71,7 @@ class TextEncoder:
         if self.name is not None and Path(self.name).is_dir():
             self.name = str(Path(self.name).resolve())
         self._on_hub = self.name is not None and not Path(self.name).is_absolute()
+        self._is_checked = False
         kind = source if hasattr(source, "__qualname__") else type(source)
         self.described = described or self.name or f"{kind.__module__}.{kind.__qualname__}"
 
@@ -90,8 +91,9 @@ class TextEncoder:
     def check_revision(self) -> None:
         """Raise a ValueError if the folder of this name is gone, or is of another revision."""
         assert self.name is not None
-        if self._on_hub:
-            return  # of the hub, which gives the revision that it is asked for
+        # The hub gives the revision that it is asked for. A folder is read once, not for each text.
+        if self._on_hub or self._is_checked:
+            return
         if not Path(self.name).is_dir():
             raise ValueError(
                 f"encoder {self.name!r}: there is no such folder; if it has moved, say where to: "
@@ -103,6 +105,7 @@ class TextEncoder:
                 f"encoder {self.name!r} is revision {found}, but the model was trained with "
                 f"revision {self.revision}"
             )
+        self._is_checked = True
 
     def embed(
         self, texts: Sequence[str], column: str | None = None, *, shows: bool = False
@@ -188,7 +191,7 @@ class TextEncoder:
             )
         if self.name is not None:
             self.check_revision()
-            source = loaded_encoder(self.name, self.revision if self._on_hub else None)
+            source = loaded_encoder(self.name, self.revision)
         encode: Callable[[list[str]], Any] = getattr(source, "encode", source)
         return encode
 
@@ -268,7 +271,9 @@ def _loaded(name: str, revision: str | None) -> Any:
     except ImportError:
         raise ImportError(_needs_package(name)) from None
     try:
-        return SentenceTransformer(name, revision=revision)
+        # A folder has the revision that it has.
+        of_hub = None if Path(name).is_absolute() else revision
+        return SentenceTransformer(name, revision=of_hub)
     except Exception as error:  # of many kinds, all about this name
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ValueError(f"encoder {name!r} cannot be loaded: {first}") from None

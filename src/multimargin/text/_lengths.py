@@ -12,11 +12,11 @@ from sklearn.preprocessing import normalize
 from multimargin.models._scores import LinearScores
 from multimargin.solvers._layout import Matrix
 
-# The ratio of lengths for kinds of features that are equally good, and how fast it follows the ratio
-# of their errors. With a fixed ratio of 0.5 both kinds were worse than tf-idf with a poor encoder
-# (3,000 classes: an error of 23.9 % instead of 22.7), and than a good encoder (150 classes with five
-# texts each: 19.2 % instead of 9.5). With these they were as good as the better one there, and better
-# than both on 150 and 1,000 classes of an encoder as good as words (31.8 % instead of 33.4 and 41.1).
+# The ratio of lengths for kinds of features that are equally good, and how fast it follows the
+# ratio of their errors. With a fixed ratio of 0.5 both kinds were worse than tf-idf next to a poor
+# encoder (3,000 classes: an error of 23.9 % instead of 22.7), and worse than a good encoder (150
+# classes of five texts: 19.2 % instead of 9.5). With these they were as good as the better one
+# there, and better than it where neither is poor (1,000 classes: 31.8 % instead of 33.4 and 41.1).
 _EQUAL, _POWER = 0.7, 3.0
 _TESTED = 4_000  # texts, at most
 _PRIOR = 5.0  # texts that both kinds of features are taken to get wrong
