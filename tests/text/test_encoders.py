@@ -1,15 +1,25 @@
 """TextClassifier with an encoder: embeddings, alone and beside tf-idf."""
 
+import pickle
 import re
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
-from multimargin import ModelFileError, TextClassifier, load_model, prune, save_model, tune
+from multimargin import (
+    ModelFileError,
+    TextClassifier,
+    distributed,
+    load_model,
+    prune,
+    save_model,
+    tune,
+)
 from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.tables import Table
-from multimargin.text import TextFeatures
+from multimargin.text import TextFeatures, _encoder
 from tests.text.encoders import LABELS, SIZE, Encoder, encode, labelled
 
 TEXTS, Y = labelled(60)
@@ -234,3 +244,40 @@ def test_a_missing_package(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"'multimargin\[embeddings\]'"):
         fitted("all-MiniLM-L6-v2")
+
+
+# ---------------------------------------------------------------- beside the rest of the package
+
+
+def test_copies_and_ranks():
+    model = fitted(features="embedding")
+    again = clone(model).fit(TEXTS, Y)
+    assert np.array_equal(again.coef_, model.coef_)
+    unpickled = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(unpickled.decision_function(TEXTS), model.decision_function(TEXTS))
+    divided = distributed.fit(clone(model), TEXTS, Y)
+    assert divided.predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
+    assert divided.predict(model.features_.transform(TEXTS)).tolist() == Y
+
+
+def test_a_progress_bar_shows_long_work(capsys, monkeypatch):
+    shown = []
+    monkeypatch.setattr(_encoder, "progress_bar", lambda **options: shown.append(options) or Bar())
+    fitted(verbose=1).predict(["a dog"])
+    fitted().predict(["a dog"])
+    assert [(bar["total"], bar["disable"]) for bar in shown] == [
+        (60, False),
+        (1, False),
+        (60, True),
+        (1, True),
+    ]
+
+
+class Bar:
+    """A bar that shows nothing."""
+
+    def update(self, count):
+        assert count > 0
+
+    def close(self):
+        pass
