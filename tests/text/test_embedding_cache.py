@@ -152,7 +152,7 @@ def test_many_at_a_time(cache):
         for end in range(begin + 100, 1001, 100):
             own.add(keys[begin:end], vectors[begin:end])
             found, known = own.find(keys, 3)
-            if not (found[begin:end].all() and np.array_equal(known, vectors[found])):
+            if not (found[begin:end].all() and np.array_equal(known[found], vectors[found])):
                 failed.append(begin)
 
     workers = [threading.Thread(target=work, args=(begin,)) for begin in (0, 0, 300, 500)]

@@ -49,28 +49,24 @@ class EmbeddingCache:
         self._folder = None if top is None else top / name.hexdigest()
 
     def find(self, keys: Keys, dimension: int | None) -> tuple[NDArray[np.bool_], NDArray[Any]]:
-        """Return which of the texts are known, and the vectors of these.
+        """Return which texts are known, and an array with their vectors; other rows are undefined.
 
         `dimension` is that of the vectors; None takes it from the first file.
         """
-        found, place = np.zeros(len(keys), dtype=bool), np.zeros(len(keys), dtype=np.int64)
-        pieces: list[tuple[NDArray[np.intp], NDArray[Any]]] = []
+        found, known = np.zeros(len(keys), dtype=bool), np.empty((len(keys), 0), dtype=np.float32)
         for stored, vectors in self._files():
-            if dimension not in (None, vectors.shape[1]):
+            if not known.shape[1] and dimension in (None, vectors.shape[1]):
+                known = np.empty((len(keys), vectors.shape[1]), dtype=np.float32)
+            if vectors.shape[1] != known.shape[1]:
                 continue
-            dimension = vectors.shape[1]
             left = np.flatnonzero(~found)
             at = np.searchsorted(stored[:, 0], keys[left, 0])
             at = np.minimum(at, len(stored) - 1)
             hit = (stored[at] == keys[left]).all(axis=1)
-            pieces.append((left[hit], vectors[at[hit]]))
+            known[left[hit]] = vectors[at[hit]]
             found[left[hit]] = True
             if found.all():
                 break
-        place[found] = np.arange(np.count_nonzero(found))
-        known = np.empty((np.count_nonzero(found), dimension or 0), dtype=np.float32)
-        for rows, part in pieces:
-            known[place[rows]] = part
         return found, known
 
     def add(self, keys: Keys, vectors: NDArray[Any]) -> None:
@@ -106,7 +102,7 @@ class EmbeddingCache:
                 continue  # removed, or not readable
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _opened(path: Path, changed: int, size: int, identity: str) -> tuple[Keys, NDArray[Any]]:
     """Return the keys, which rise, and the vectors of a file, read whole and checked once."""
     meta, arrays = read_arrays(path, verify=True)

@@ -130,20 +130,20 @@ class TextEncoder:
         if identity is None:
             return self._computed(texts, lambda begin, made: None, shows)
         cache, keys = EmbeddingCache(identity), keys_of(texts)
-        found, known = cache.find(keys, self.dimension)
+        found, vectors = cache.find(keys, self.dimension)
         if found.all():
-            return known
-        self.dimension = known.shape[1] or self.dimension
+            return vectors
+        if found.any():
+            self.dimension = vectors.shape[1]
         missing = np.flatnonzero(~found)
 
         def keep(begin: int, made: NDArray[np.float32]) -> None:
             cache.add(keys[missing[begin : begin + len(made)]], made)
 
         made = self._computed([texts[place] for place in missing], keep, shows)
-        vectors = np.empty((len(texts), made.shape[1]), dtype=np.float32)
+        if not found.any():
+            return made
         vectors[missing] = made
-        if found.any():
-            vectors[found] = known
         return vectors
 
     def _identity(self) -> str | None:
