@@ -30,8 +30,11 @@ def lengths(tfidf: Matrix, embedding: Matrix, y: ArrayLike | None) -> tuple[floa
     unit length. Without labels (one for each row) the kinds count as equally good.
     """
     ratio = _EQUAL
-    labels = None if y is None else np.asarray(y)
-    if labels is not None and labels.shape == (tfidf.shape[0],):
+    try:
+        labels = np.asarray(y)
+    except ValueError:  # several labels for some texts
+        labels = np.empty(0)
+    if labels.shape == (tfidf.shape[0],):
         codes = np.unique(labels, return_inverse=True)[1]
         ratio *= (_error(tfidf, codes) / _error(embedding, codes)) ** _POWER
     return min(1.0, 1 / ratio), min(1.0, ratio)
