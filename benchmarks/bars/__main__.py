@@ -68,7 +68,7 @@ def _parse() -> argparse.Namespace:
         "--quick",
         action="store_true",
         help="skip what takes minutes: the memory bar, LIBLINEAR on WordNet, LLW by alternation, "
-        "most of the killed runs",
+        "embeddings of all of WordNet, most of the killed runs",
     )
     parser.add_argument(
         "--only", action="append", choices=list(BARS), help="this bar alone; may be repeated"

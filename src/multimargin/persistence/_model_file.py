@@ -90,8 +90,8 @@ def load_model(
         Read the whole file, compare its checksums and check every sparse index. Do this once
         for a file from elsewhere.
     encoder : str, object or callable, default=None
-        For a `TextClassifier` whose encoder had no name, or is elsewhere now:
-        `TextClassifier.set_encoder`. A named one is loaded when it is first needed.
+        For a `TextClassifier` whose encoder had no name, or is elsewhere now. A folder must hold
+        the revision that the model was trained with. A named one is loaded when it is first needed.
 
     Returns
     -------
@@ -130,5 +130,5 @@ def load_model(
     if encoder is not None:
         if not isinstance(model, TextClassifier):
             raise ValueError(f"{os.fspath(path)} is no model of texts: it takes no encoder")
-        model.set_encoder(encoder)
+        model._replace_encoder(encoder)
     return model

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from multimargin.estimator._names import FormulationName, LossName, SolverName, StoppingName
 from multimargin.estimator._svc import MulticlassSVC
@@ -19,9 +18,6 @@ from multimargin.text._feature_file import pack_features, unpack_features
 from multimargin.text._features import TextFeatures, named_columns
 from multimargin.text._options import AccentsName, AnalyzerName, FeaturesName, check_options
 from multimargin.text._raw_columns import names_of
-
-if TYPE_CHECKING:
-    from typing import Self
 
 # The parameters of the features, which both classes have.
 _FEATURES = tuple(TextFeatures().get_params())
@@ -226,32 +222,9 @@ violation_, converged_, n_bundles_, history_, model_density_
             damaged(path, f"{made} made for a model of {known} features")
         self.features_ = features
 
-    def set_encoder(self, encoder: Any) -> Self:
-        """Replace the encoder of a fitted model by the same one from elsewhere.
-
-        Parameters
-        ----------
-        encoder : str, object or callable
-            As of the parameter. A folder must hold the revision that the model was trained with.
-
-        Returns
-        -------
-        self : TextClassifier
-
-        Examples
-        --------
-        >>> from multimargin import TextClassifier
-        >>> def counts(texts):
-        ...     return [[len(text), text.count("r")] for text in texts]
-        >>> texts, labels = ["a dog", "a red rose", "a cat", "a rose"], ["pet", "flower"] * 2
-        >>> model = TextClassifier(encoder=counts, features="embedding").fit(texts, labels)
-        >>> model.set_encoder(counts).predict(["a hen"]).tolist()
-        ['pet']
-        """
-        check_is_fitted(self, "features_")
-        self.features_._replace_encoder(encoder)
+    def _replace_encoder(self, encoder: Any) -> None:
+        self.features_.replace_encoder(encoder)
         self.encoder = encoder
-        return self
 
     def _validated(self, X: Any) -> Any:
         """Return the features of raw samples; a matrix of numbers is taken for features itself."""

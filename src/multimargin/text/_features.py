@@ -233,7 +233,8 @@ sublinear_tf, use_idf, text, numeric, categorical, encoder, features
             )
         return _joined(blocks)
 
-    def _replace_encoder(self, source: Any) -> None:
+    def replace_encoder(self, source: Any) -> None:
+        """Take the same encoder from elsewhere; a ValueError says that it is another one."""
         if not self._embeddings:
             raise ValueError("the model was trained without an encoder: none can be given")
         for column in self._embeddings:
