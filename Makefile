@@ -78,7 +78,14 @@ demo: $(VENV)/.installed-demo
 $(VENV)/chromium/chromium.json: tests/support/get_chromium.py | $(VENV)/.installed-test
 	@$(BIN)/python $< $(@D)
 
-test: $(VENV)/.installed-test $(VENV)/chromium/chromium.json
+# Tests make a small encoder with sentence-transformers; they are skipped where it cannot be had.
+# Then the next call tries again.
+$(VENV)/.encoders: | $(VENV)/.installed-test
+	@echo "installing sentence-transformers into $(VENV): a minute"
+	@$(PIP) install torch==2.13.0 "sentence-transformers>=3" >$(VENV)/encoders.log 2>&1 && touch $@ || \
+	  echo "it cannot be had (see $(VENV)/encoders.log): the tests with it are skipped" >&2
+
+test: $(VENV)/.installed-test $(VENV)/chromium/chromium.json $(VENV)/.encoders
 	@$(PYTEST) -n $(TEST_JOBS)
 
 # SLOW in tests/conftest.py says what is left out.

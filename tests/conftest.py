@@ -66,6 +66,7 @@ SLOW = (
     "solvers/test_optimum_runs.py",
     "solvers/test_solver_choices.py",
     "tables/test_tables.py",
+    "text/test_sentence_transformers.py",
 )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.bars.coverage import coverage
+from benchmarks.bars.encoders import encoders
 from benchmarks.bars.formulations import bits, cs, llw, ovr
 from benchmarks.bars.killed_ranks import kills
 from benchmarks.bars.many_classes import embeddings, intercept, penalties
@@ -36,6 +37,7 @@ BARS: dict[str, Callable[[Options], Outcome]] = {
     "embeddings": embeddings,
     "probabilities": probabilities,
     "coverage": coverage,
+    "encoders": encoders,
     "cs": cs,
     "ovr": ovr,
     "llw": llw,
@@ -70,7 +72,7 @@ def _parse() -> argparse.Namespace:
         "--quick",
         action="store_true",
         help="skip what takes minutes: the memory bar, LIBLINEAR on WordNet, LLW by alternation, "
-        "most of the killed runs",
+        "embeddings of all of WordNet, most of the killed runs",
     )
     parser.add_argument(
         "--only", action="append", choices=list(BARS), help="this bar alone; may be repeated"

@@ -8,6 +8,7 @@ from typing import Any
 READING_ORDER = (
     "plot_first_fit.py",
     "plot_text.py",
+    "plot_embeddings.py",
     "plot_formulations.py",
     "plot_which_formulation.py",
     "plot_path.py",

@@ -55,6 +55,8 @@ from multimargin.inspection import (
     Margins,
     Part,
     PredictionSets,
+    SampleContribution,
+    SampleExplanation,
     SupportSet,
     TopFeatures,
     calibration_report,
@@ -193,6 +195,7 @@ def texts(folder: Path) -> None:
     )
     table = read_table(folder / "texts.csv", ["text", "label"])
     assert_type(table, Table)
+    TextClassifier(encoder=np.atleast_2d, features="words")  # type: ignore[arg-type]
     model = TextClassifier("ww", C=10.0, text="text", random_state=0)
     assert_type(model.fit(table, table["label"]), TextClassifier)
     assert_type(model.predict(table), NDArray[Any])
@@ -225,6 +228,8 @@ def inspected(model: MulticlassSVC, X: csr_matrix[Any], y: NDArray[np.int64]) ->
     found = assert_type(kept.certify(X, y), Certificate)
     assert_type(found.primal - found.dual, float)
     assert_type(found.gap, float)
+    why = assert_type(kept.explain_by_samples(X[0], X, y), SampleExplanation)
+    assert_type(why.contributions, list[SampleContribution])
     assert_type(found.dual_recomputed, bool)
 
 

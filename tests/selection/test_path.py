@@ -178,7 +178,7 @@ def test_texts_are_vectorised_once(monkeypatch):
     calls = []
     learn = TextClassifier._learned_features
     monkeypatch.setattr(
-        TextClassifier, "_learned_features", lambda self, X: calls.append(1) or learn(self, X)
+        TextClassifier, "_learned_features", lambda self, X, y: calls.append(1) or learn(self, X, y)
     )
     template = TextClassifier(random_state=0, tol=1e-4)
     found = path(texts, labels, [0.1, 10], estimator=template, validation=(texts, labels))

@@ -13,6 +13,7 @@ from multimargin.serving import Limits, create_app
 from tests.support.json_schema import errors
 from tests.support.served import LABELS, TEXTS, number_model, number_rows, small_model, table_model
 from tests.support.served_client import DOCUMENT, ask, checked, client_of
+from tests.text.encoders import encode, labelled
 
 
 def best(result):
@@ -261,3 +262,24 @@ def test_given_examples():
     for bad, says in (("[1, 2]", "row has 2 numbers"), ("1 2 3", "it is not JSON")):
         with pytest.raises(ValueError, match=f"no row for this model: {says}"):
             create_app(number_model(), examples=[bad])
+
+
+@pytest.mark.parametrize("kind", ["embedding", "both"])
+@pytest.mark.parametrize("columns", [False, True])
+def test_models_with_an_encoder(kind, columns):
+    texts, labels = labelled(30)
+    options = {"encoder": encode, "features": kind, "random_state": 0}
+    if columns:
+        data = {"t": texts, "n": [1.0, 2.0, 3.0] * 10}
+        model = TextClassifier(text="t", numeric="n", **options).fit(data, labels)
+    else:
+        model = TextClassifier(**options).fit(texts, labels)
+    client = client_of(model)
+    sample = {"row": {"t": "hen word1", "n": 2}} if columns else {"text": "hen word1"}
+    (result,) = ask(client, **sample, explain=True)["results"]
+    why = result["explanation"]
+    assert best(result)[0] == "pet"
+    assert "embedding" in [f["feature"] for f in why["features"]]
+    parts = sum(f["contribution"] for f in why["features"]) + why["intercept"]
+    lead = parts + why["other_features"]["contribution"]
+    assert lead == pytest.approx(why["difference"], abs=1e-4)

@@ -23,14 +23,21 @@ def explain(args: argparse.Namespace) -> int:
     if args.plot:
         arguments.refuse_same_file(args.plot, args.model, args.data)
         check_figure(args.plot)
-    model = load_model(args.model, verify=True).set_params(n_jobs=arguments.n_jobs(args))
-    explanation = model.explain(
-        _sample(args, model),
-        args.k,
-        label=_label(vars(args)["class"], model.classes_),
-        against=_label(args.against, model.classes_),
-        rank="size" if args.by_size else "for",
+    model = load_model(args.model, verify=True, encoder=args.encoder).set_params(
+        n_jobs=arguments.n_jobs(args)
     )
+    classes = {
+        "label": _label(vars(args)["class"], model.classes_),
+        "against": _label(args.against, model.classes_),
+    }
+    explanation: Explanation
+    if args.samples is not None:
+        explanation = model.explain_by_samples(
+            _sample(args, model), *_training_samples(args), args.k, **classes
+        )
+    else:
+        rank = "size" if args.by_size else "for"
+        explanation = model.explain(_sample(args, model), args.k, **classes, rank=rank)
     if args.plot:
         _draw(explanation, args.plot)
     if args.json:
@@ -74,6 +81,12 @@ def _row_of_file(args: argparse.Namespace) -> Any:
             f"{args.data} has {counted(samples.shape[0], 'sample')}: there is no row {args.row}"
         )
     return samples[[args.row - 1]]
+
+
+def _training_samples(args: argparse.Namespace) -> tuple[Any, Any]:
+    training = argparse.Namespace(**vars(args) | {"data": args.samples})
+    _, (X, y, _) = model_and_data(training, SerialCommunicator(), labelled=True, verify=False)
+    return X, y
 
 
 def _label(given: str | None, classes: NDArray[Any]) -> Any:

@@ -98,7 +98,16 @@ def _raw_columns(model: Any) -> dict[str, Any]:
         "text_columns": list(texts),
         "numeric_columns": list(numeric),
         "categorical_columns": list(categorical),
+        **_encoder(features),
     }
+
+
+def _encoder(features: Any) -> dict[str, Any]:
+    if not features._embeddings:
+        return {}
+    used = features._embeddings[0].encoder  # of all columns
+    about = {"name": used.described, "revision": used.revision, "dimension": used.dimension}
+    return {"encoder": about}
 
 
 def _text(value: Any) -> str:

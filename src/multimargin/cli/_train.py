@@ -160,7 +160,7 @@ def _check_files(args: argparse.Namespace, comm: Communicator) -> None:
         raise ValueError("--checkpoint-every needs --checkpoint DIR, the folder to write to")
     with raise_on_all(comm):
         if comm.rank == 0:
-            arguments.refuse_same_file(args.model, args.data)
+            arguments.refuse_same_file(args.model, args.data, args.labels)
             for name in (args.start, args.calibrate if _is_file(args.calibrate) else None):
                 if name is not None and not Path(name).exists():
                     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from scipy.sparse import csr_matrix
 from multimargin.datasets._catalog import CATALOG, PARTS, CatalogEntry, Part, entry_of
 from multimargin.datasets._generator import make_hierarchical_text
 from multimargin.datasets._lshtc_format import load_lshtc
+from multimargin.io._cache_folder import cache_folder
 from multimargin.io._svmlight import load_svmlight
 
 # The definitions of WordNet are part of the installed package.
@@ -52,13 +52,7 @@ class SetParts(NamedTuple):
 def default_folder() -> Path:
     """Return the default folder of data sets: $MULTIMARGIN_DATA, or in the user's cache."""
     given = os.environ.get("MULTIMARGIN_DATA")
-    if given:
-        return Path(given)
-    if sys.platform == "darwin":
-        cache = Path.home() / "Library" / "Caches"
-    else:
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "multimargin" / "data"
+    return Path(given) if given else cache_folder("data")
 
 
 def file_of(name: str, part: Part, folder: str | os.PathLike[str] | None) -> Path | None:

@@ -28,8 +28,9 @@ from multimargin.parallel._threads import rank_thread_count
 from multimargin.solvers._problem import fingerprint
 
 NORMS = ("none", "l2")
-# How a run is carried out may differ between ranks; rank 0 draws the seed for all.
-_OWN = ("n_jobs", "verbose", "random_state")
+# How a run is carried out may differ between ranks; rank 0 draws the seed for all. An encoder may
+# be an object of each rank; what it makes of the data is compared.
+_OWN = ("n_jobs", "verbose", "random_state", "encoder")
 
 
 def load(

@@ -36,6 +36,7 @@ def load_model(
     verify: bool = False,
     n_jobs: int | None = None,
     comm: Communicator | None = None,
+    encoder: Any = None,
 ) -> DistributedModel:
     """Open a model file, each rank some of its classes; called by all ranks.
 
@@ -50,6 +51,8 @@ def load_model(
         Threads that a rank predicts with; -1 is its part of its host's processors.
     comm : Communicator, default=None
         The ranks; by default all of them.
+    encoder : str, object or callable, default=None
+        As of `multimargin.load_model`.
 
     Examples
     --------
@@ -66,7 +69,7 @@ def load_model(
         # One rank of each host looks for damage, and reports it for all.
         if comm.host.rank == 0:
             load_whole_model(path, verify=verify)
-    template = load_whole_model(path).set_params(n_jobs=n_jobs)
+    template = load_whole_model(path, encoder=encoder).set_params(n_jobs=n_jobs)
     coef, intercept = template.coef_, template.intercept_
     del template.coef_, template.intercept_
     return DistributedModel(template, take_rows(comm, coef, intercept), comm)

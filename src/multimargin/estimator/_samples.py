@@ -32,7 +32,7 @@ def checked_samples(estimator: Any, X: Any, y: ArrayLike) -> tuple[Any, Any, dic
         check_labels(y)
     else:
         refuse_sets(estimator)
-    X, learned = estimator._learned_features(X)
+    X, learned = estimator._learned_features(X, y if sets is None else None)
     learned = {**learned, "multilabel_": None if sets is None else sets.form}
     kinds = [np.float64, np.float32]
     try:

@@ -292,7 +292,7 @@ class MulticlassSVC(
             )
         return self
 
-    def _learned_features(self, X: Any) -> tuple[Any, dict[str, Any]]:
+    def _learned_features(self, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
         """For subclasses: the features of training samples, and fitted attributes to make more."""
         return X, {}
 

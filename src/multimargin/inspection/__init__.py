@@ -1,7 +1,8 @@
 """Why a model decides as it does, and where it goes wrong.
 
-`MulticlassSVC.explain`, `MulticlassSVC.top_features` and `MulticlassSVC.certify` return an
-`Explanation`, `TopFeatures` and a `Certificate`. The functions here look at many samples at once.
+`MulticlassSVC.explain`, `MulticlassSVC.explain_by_samples`, `MulticlassSVC.top_features` and
+`MulticlassSVC.certify` return an `Explanation`, a `SampleExplanation`, `TopFeatures` and a
+`Certificate`. The functions here look at many samples at once.
 """
 
 from multimargin.inspection._calibration_report import CalibrationReport, calibration_report
@@ -16,6 +17,7 @@ from multimargin.inspection._prediction_sets import (
     PredictionSets,
     coverage_report,
 )
+from multimargin.inspection._sample_explanation import SampleContribution, SampleExplanation
 from multimargin.inspection._similar import similar_classes
 from multimargin.inspection._support_set import SupportSet, support_set
 
@@ -32,6 +34,8 @@ __all__ = [
     "Margins",
     "Part",
     "PredictionSets",
+    "SampleContribution",
+    "SampleExplanation",
     "SupportSet",
     "TopFeatures",
     "calibration_report",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,11 +14,9 @@ from multimargin.inspection._class_weights import ClassWeights
 from multimargin.inspection._html_table import html_table
 from multimargin.inspection._labels import class_index, native
 from multimargin.inspection._plots import plot_bars, short
-from multimargin.io._text_table import elided, text_table
+from multimargin.io._text_table import counted, elided, text_table
 from multimargin.models._feature_names import names_of
 from multimargin.solvers._layout import as_core_csr
-
-_NOTHING_KNOWN = "No feature of this sample is known to the model: the intercepts alone decide."
 
 
 @dataclass(frozen=True)
@@ -47,6 +45,11 @@ class Contribution:
     contribution: float
 
     @property
+    def name(self) -> str:
+        """What tables and plots call it."""
+        return self.feature
+
+    @property
     def score(self) -> float:
         """Its part in the score of the class."""
         return self.value * self.weight
@@ -58,9 +61,8 @@ class Contribution:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON can hold it."""
-        scores = {"score": self.score, "runner_up_score": self.runner_up_score}
-        *given, contribution = vars(self).items()
-        return dict([*given, *scores.items(), contribution])
+        found = {**vars(self), "score": self.score, "runner_up_score": self.runner_up_score}
+        return {**found, "contribution": found.pop("contribution")}
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,11 @@ class Explanation:
     rest_part: Part
     n_known: int
     best: list[tuple[Any, float]]
+
+    _nothing_known: ClassVar[str] = (
+        "No feature of this sample is known to the model: the intercepts alone decide."
+    )
+    _noun: ClassVar[str] = "feature"
 
     @property
     def intercept(self) -> float:
@@ -171,26 +178,25 @@ class Explanation:
             f"{self.runner_up_score:+.4f} by {abs(self.difference):.4f}"
         )
         if not self.n_known:
-            head += f"\n{_NOTHING_KNOWN}"
+            head += f"\n{self._nothing_known}"
         rows = [[elided(name, 40), *numbers] for name, *numbers in self._rows()]
-        titles = ["feature", elided(str(self.label)), elided(str(self.runner_up)), "difference"]
+        titles = [self._noun, elided(str(self.label)), elided(str(self.runner_up)), "difference"]
         return f"{head}\n{text_table(titles, rows)}"
 
     def _repr_html_(self) -> str:
-        titles = ["feature", str(self.label), str(self.runner_up), "difference"]
+        titles = [self._noun, str(self.label), str(self.runner_up), "difference"]
         caption = f"{self.label}, {self.standing} {self.runner_up} by {abs(self.difference):.4f}"
         if not self.n_known:
-            caption += f". {_NOTHING_KNOWN}"
+            caption += f". {self._nothing_known}"
         return html_table(titles, self._rows(), caption)
 
     def _rows(self) -> list[list[str]]:
         return [[name, *(f"{one:+.4f}" for one in numbers)] for name, *numbers in self._parts()]
 
     def _parts(self) -> list[tuple[str, float, float, float]]:
-        parts: list[tuple[str, Contribution | Part]] = [(c.feature, c) for c in self.contributions]
+        parts: list[tuple[str, Contribution | Part]] = [(c.name, c) for c in self.contributions]
         if self.n_rest:
-            name = "1 other feature" if self.n_rest == 1 else f"{self.n_rest:,} other features"
-            parts.append((name, self.rest_part))
+            parts.append((counted(self.n_rest, f"other {self._noun}"), self.rest_part))
         whole = Part(self.score, self.runner_up_score)
         parts += [("intercept", self.intercept_part), ("sum", whole)]
         return [(name, p.score, p.runner_up_score, p.contribution) for name, p in parts]
@@ -241,6 +247,28 @@ def compare(
     return Comparison(features, values, of_own, of_other, values * (of_own - of_other), intercept)
 
 
+def embeddings_as_one(model: Any, compared: Comparison) -> tuple[Comparison, dict[int, str]]:
+    """Make one feature of each embedding, whose single numbers mean nothing.
+
+    Its value is 1, its weights are its parts in the scores, and its place is that of its first
+    number; the second result has the names of these places.
+    """
+    names: dict[int, str] = {}
+    text_features = getattr(model, "features_", None)
+    for name, columns in text_features.embedded_columns() if text_features is not None else ():
+        inside = (compared.features >= columns.start) & (compared.features < columns.stop)
+        if inside.any():
+            names[columns.start] = name
+            whole, kept = compared.part(inside), ~inside
+            entry = (columns.start, 1.0, whole.score, whole.runner_up_score, whole.contribution)
+            *columns_, intercept = compared
+            joined = (
+                np.append(column[kept], one) for column, one in zip(columns_, entry, strict=True)
+            )
+            compared = Comparison._make([*joined, intercept])
+    return compared, names
+
+
 def largest(contributions: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     """Return the places of the ``k`` largest contributions, whatever their sign."""
     return np.argsort(-np.abs(contributions), kind="stable")[:k]
@@ -250,32 +278,49 @@ def explain(
     model: Any, x: Any, k: int, label: Any, against: Any, rank: str, n_best: int
 ) -> Explanation:
     """Explain a sample: `MulticlassSVC.explain`, its arguments checked."""
+    sample = one_sample(model, x)
+    own, other, best = classes_of(model, sample, label, against, n_best)
+    compared = compare(ClassWeights(model), sample.indices, sample.data, own, other)
+    compared, embedded = embeddings_as_one(model, compared)
+    listed = compared.ranked(k, rank)
+    places = compared.features[listed]
+    names = zip(names_of(model, places), places.tolist(), strict=True)
+    columns = (column[listed].tolist() for column in compared[:5])
+    rows = zip((embedded.get(place, name) for name, place in names), *columns, strict=True)
+    facts = facts_of(model, compared, own, other, listed)
+    return Explanation(contributions=[Contribution(*row) for row in rows], best=best, **facts)
+
+
+def classes_of(
+    model: Any, sample: Any, label: Any, against: Any, n_best: int
+) -> tuple[int, int, list[tuple[Any, float]]]:
+    """Return the places of the class to explain and of its rival, and the best classes."""
     if len(model.classes_) < 2:
         raise ValueError("explain compares two labels, and this model has one: see top_features")
-    sample = _one_sample(model, x)
     classes, places, scores = model.classes_, [], []
     if label is None or against is None or n_best > 0:
         (places,), (scores,) = model._scores().top(sample, max(2, min(n_best, len(classes))))
     own, other = _two_classes(classes, places, label, against)
     ranked = zip(places[:n_best], scores[:n_best], strict=True)
-    compared = compare(ClassWeights(model), sample.indices, sample.data, own, other)
-    listed = compared.ranked(k, rank)
+    return own, other, [(native(classes[place]), float(score)) for place, score in ranked]
+
+
+def facts_of(
+    model: Any, compared: Comparison, own: int, other: int, listed: NDArray[np.intp]
+) -> dict[str, Any]:
+    """Return what an `Explanation` says of two classes besides the contributions."""
     unlisted = np.ones(len(compared.features), dtype=bool)
     unlisted[listed] = False
     whole, intercept = compared.part(slice(None)), compared.intercept
-    columns = (column[listed].tolist() for column in compared[:5])
-    names = names_of(model, compared.features[listed])
-    return Explanation(
-        label=native(classes[own]),
-        runner_up=native(classes[other]),
-        score=whole.score + intercept.score,
-        runner_up_score=whole.runner_up_score + intercept.runner_up_score,
-        contributions=[Contribution(*row) for row in zip(names, *columns, strict=True)],
-        intercept_part=intercept,
-        rest_part=compared.part(unlisted),
-        n_known=len(compared.features),
-        best=[(native(classes[place]), float(score)) for place, score in ranked],
-    )
+    return {
+        "label": native(model.classes_[own]),
+        "runner_up": native(model.classes_[other]),
+        "score": whole.score + intercept.score,
+        "runner_up_score": whole.runner_up_score + intercept.runner_up_score,
+        "intercept_part": intercept,
+        "rest_part": compared.part(unlisted),
+        "n_known": len(compared.features),
+    }
 
 
 def _two_classes(classes: NDArray[Any], best: Any, label: Any, against: Any) -> tuple[int, int]:
@@ -292,7 +337,7 @@ def _two_classes(classes: NDArray[Any], best: Any, label: Any, against: Any) -> 
     return own, other
 
 
-def _one_sample(model: Any, x: Any) -> Any:
+def one_sample(model: Any, x: Any) -> Any:
     """Return the sample as a CSR matrix of one row, its columns rising and without zeros."""
     X = model._checked(_as_rows(model, x))
     if X.shape[0] != 1:

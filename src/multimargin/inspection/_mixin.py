@@ -11,11 +11,12 @@ from multimargin.inspection._certificate import Certificate, certified
 from multimargin.inspection._class_weights import TopFeatures, top_features
 from multimargin.inspection._explanation import Explanation, explain
 from multimargin.inspection._labels import class_index
+from multimargin.inspection._sample_explanation import SampleExplanation, explain_by_samples
 from multimargin.models._arguments import whole_number
 
 
 class InspectionMixin:
-    """`explain`, `top_features` and `certify`, for estimators with weights."""
+    """`explain` and others, for estimators with weights."""
 
     classes_: NDArray[Any]
 
@@ -76,6 +77,61 @@ class InspectionMixin:
         if rank not in ("for", "size"):
             raise ValueError(f"rank must be 'for' or 'size', got {rank!r}")
         return explain(self, x, k, label, against, rank, n_best)
+
+    def explain_by_samples(
+        self,
+        x: Any,
+        X: Any,
+        y: ArrayLike,
+        k: int = 10,
+        *,
+        label: Any = None,
+        against: Any = None,
+        n_best: int = 5,
+    ) -> SampleExplanation:
+        """Say which training samples decided between the class of a sample and another.
+
+        Weights are sums of training samples, and so is a score: the part of each training sample
+        is its inner product with the sample, times its dual variables. That says something where
+        features are numbers without a meaning, such as embeddings.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or one row of what `predict` takes
+            The sample; for a text model, the text.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features), or what `fit` took
+            The training samples, in any order. Others among them have no part.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        k : int, default=10
+            How many of the largest contributions, for or against `label`, to list.
+        label, against, n_best
+            As of `explain`.
+
+        Returns
+        -------
+        SampleExplanation
+            All contributions and the intercept add up to the scores, but for rounding.
+
+        Raises
+        ------
+        ValueError
+            If the model has no dual variables, which a fit with ``warm_start=True`` or a file saved
+            with ``dual=True`` has; or if samples that it was trained on are missing.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from multimargin import MulticlassSVC
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = MulticlassSVC(warm_start=True, random_state=0, tol=1e-6).fit(X, y)
+        >>> why = model.explain_by_samples(X[70], X, y, k=2)
+        >>> why.label, why.runner_up, [(c.index, c.label) for c in why.contributions]
+        (2, 1, [(131, 2), (125, 2)])
+        """
+        check_is_fitted(self, "coef_")
+        k, n_best = whole_number("k", k, 0), whole_number("n_best", n_best, 0)
+        return explain_by_samples(self, x, X, y, k, label, against, n_best)
 
     def top_features(self, label: Any, k: int = 10) -> TopFeatures:
         """List the features with the largest and the most negative weights of a class.

@@ -206,7 +206,10 @@ def support_set(
     require_one_label(model, "support_set")
     alpha = getattr(model, "_warm_alpha", None)
     if alpha is None:
-        raise ValueError("the dual variables of this model were not kept: fit with warm_start=True")
+        raise ValueError(
+            "the dual variables of this model were not kept: fit with warm_start=True (train "
+            "--keep-dual)"
+        )
     if not 0 <= tol < 1:
         raise ValueError(f"tol must be at least 0 and below 1, got {tol!r}")
     row, own, other, value = _pairs(alpha, tol)

@@ -73,7 +73,9 @@ def save_model(
     write_arrays(path, meta, arrays)
 
 
-def load_model(path: str | os.PathLike[str], *, verify: bool = False) -> MulticlassSVC:
+def load_model(
+    path: str | os.PathLike[str], *, verify: bool = False, encoder: Any = None
+) -> MulticlassSVC:
     """Open a model written by `save_model`.
 
     The coefficients are read-only views of the memory-mapped file: opening takes milliseconds
@@ -87,6 +89,9 @@ def load_model(path: str | os.PathLike[str], *, verify: bool = False) -> Multicl
     verify : bool, default=False
         Read the whole file, compare its checksums and check every sparse index. Do this once
         for a file from elsewhere.
+    encoder : str, object or callable, default=None
+        For a `TextClassifier` whose encoder had no name, or is elsewhere now. A folder must hold
+        the revision that the model was trained with. A named one is loaded when it is first needed.
 
     Returns
     -------
@@ -122,4 +127,8 @@ def load_model(path: str | os.PathLike[str], *, verify: bool = False) -> Multicl
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         # The checksums were right, so the file is as it was written, by something else.
         damaged(path, f"{type(error).__name__}: {error}")
+    if encoder is not None:
+        if not isinstance(model, TextClassifier):
+            raise ValueError(f"{os.fspath(path)} is no model of texts: it takes no encoder")
+        model._replace_encoder(encoder)
     return model

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multimargin.inspection._explanation import compare, largest
+from multimargin.inspection._explanation import compare, embeddings_as_one, largest
 from multimargin.models._calibration import Calibration
 from multimargin.models._coef import ClassRows
 from multimargin.models._feature_major import (
@@ -131,12 +131,15 @@ class Answers:
     ) -> schema.Explanation:
         part = slice(X.indptr[row], X.indptr[row + 1])
         compared = compare(self.kind.weights, X.indices[part], X.data[part], best, other)
+        compared, embedded = embeddings_as_one(self.kind.model, compared)
         contributions = compared.contributions
         order = largest(contributions, schema.MOST_FEATURES)
         order = order[contributions[order] != 0]
         intercept = compared.intercept.contribution
         whole, rest = contributions.sum(), contributions.sum() - contributions[order].sum()
-        names = names_of(self.kind.model, compared.features[order])
+        places = compared.features[order]
+        named = zip(places.tolist(), names_of(self.kind.model, places), strict=True)
+        names = [embedded.get(place, name) for place, name in named]
         spans = self.kind.spans(sample, names)
         columns = (compared.values[order].tolist(), contributions[order].tolist())
         return {

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+from numpy.typing import NDArray
+
 from multimargin.io._compressed import DataFileError
-from multimargin.tables._selection import Selection
+from multimargin.tables._selection import Selection, require_columns
 from multimargin.tables._table import Table
 
 
@@ -24,13 +27,9 @@ def require_pyarrow(name: str) -> None:
 def read_parquet(name: str, selection: Selection) -> Table:
     require_pyarrow(name)
     import pyarrow
-    from pyarrow import parquet
 
-    with Path(name).open("rb") as file:
-        if not file.read(1):
-            raise DataFileError(f"{name}: the file is empty")
+    source = _opened(name)
     try:
-        source = parquet.ParquetFile(name)
         wanted = selection.of(name, list(source.schema_arrow.names))
         wanted = _usable(name, pyarrow.types, source.schema_arrow, wanted, selection)
         arrow = source.read(columns=wanted)
@@ -42,9 +41,61 @@ def read_parquet(name: str, selection: Selection) -> Table:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise DataFileError(f"{name}: damaged, or no Parquet file: {error}") from None
-    if not arrow.num_rows:
-        raise DataFileError(f"{name}: no rows")
     return Table(values, path=name)
+
+
+def column_names(name: str) -> list[str]:
+    require_pyarrow(name)
+    return list(_opened(name).schema_arrow.names)
+
+
+def read_vectors(name: str, column: str) -> NDArray[Any]:
+    """Return a column of lists of numbers, all of the same length, as an array of rows."""
+    require_pyarrow(name)
+    import pyarrow
+    from pyarrow import compute
+
+    require_columns(name, [column], column_names(name))
+    lists: Any = pyarrow.concat_arrays(_opened(name).read(columns=[column]).column(0).chunks)
+    types, kind = pyarrow.types, lists.type
+    lists_at_all = (
+        types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    )
+    numbers = lists_at_all and (
+        types.is_floating(kind.value_type) or types.is_integer(kind.value_type)
+    )
+    if not numbers:
+        raise DataFileError(f"{name}: column {column!r} holds {kind}, not lists of numbers")
+    lengths = np.nan_to_num(compute.list_value_length(lists).to_numpy(zero_copy_only=False))
+    other = np.flatnonzero(lengths != lengths[0])
+    if len(other) or not lengths[0]:
+        row = other[0] if len(other) else 0
+        raise DataFileError(
+            f"{name}: row {row + 1}: column {column!r} has {int(lengths[row])} numbers, and "
+            f"{int(lengths[0])} in row 1"
+        )
+    values = lists.flatten().to_numpy(zero_copy_only=False)
+    rows: NDArray[Any] = values.reshape(len(lists), -1)
+    return rows
+
+
+def _opened(name: str) -> Any:
+    import pyarrow
+    from pyarrow import parquet
+
+    with Path(name).open("rb") as file:
+        if not file.read(1):
+            raise DataFileError(f"{name}: the file is empty")
+    try:
+        source = parquet.ParquetFile(name)
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        # A disk that fails also raises OSError, but then with an errno.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise DataFileError(f"{name}: damaged, or no Parquet file: {error}") from None
+    if not source.metadata.num_rows:
+        raise DataFileError(f"{name}: no rows")
+    return source
 
 
 def _usable(

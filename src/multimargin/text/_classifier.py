@@ -16,7 +16,7 @@ from multimargin.io._array_file import damaged
 from multimargin.models._sample_keys import Keys, text_keys
 from multimargin.text._feature_file import pack_features, unpack_features
 from multimargin.text._features import TextFeatures, named_columns
-from multimargin.text._options import AccentsName, AnalyzerName, check_options
+from multimargin.text._options import AccentsName, AnalyzerName, FeaturesName, check_options
 from multimargin.text._raw_columns import names_of
 
 # The parameters of the features, which both classes have.
@@ -26,8 +26,9 @@ _FEATURES = tuple(TextFeatures().get_params())
 class TextClassifier(MulticlassSVC):
     """Exact linear multi-class support vector machine on raw texts.
 
-    It makes the tf-idf features itself, and keeps how they are made in its model file. Everything
-    that takes samples, `fit`, `predict`, `predict_topk`, `decision_function` and `score`, takes
+    It makes the features itself, tf-idf, embeddings by an encoder, or both, and keeps how they are
+    made in its model file. Everything that takes samples, `fit`, `predict`, `predict_topk`,
+    `decision_function` and `score`, takes
 
     - a sequence of str, or
     - where `text`, `numeric` or `categorical` name columns: a data frame, a table of
@@ -64,6 +65,17 @@ class TextClassifier(MulticlassSVC):
         Columns with numbers, which are standardised; a missing one counts as the mean.
     categorical : str or list of str, default=()
         Columns with categories; one that was not there in training has no feature.
+    encoder : str, object or callable, default=None
+        Turns texts into vectors: the name of a sentence-transformers model (of the Hugging Face
+        hub, or a folder), an object with ``.encode(texts)``, or a function from a list of texts to
+        an array of shape (n_texts, n_numbers). Vectors of a named one are kept on disk, by the
+        encoder's revision and the text: ``$MULTIMARGIN_CACHE``, or else the user's cache. The model
+        file has its name, revision and dimension; one without a name is passed again to
+        `load_model`. With ``verbose=1`` a progress bar shows long work.
+    features : {"tfidf", "embedding", "both"}, default=None
+        What texts become. By default "both" where there is an encoder, and "tfidf" else. Embeddings
+        are centred. Rows of either kind have unit length; side by side, the kind that tells the
+        labels of the training texts apart less well has a shorter one.
     loss, solver, n_reductions, tol, stopping, max_iter, fit_intercept, intercept_scaling, \
 class_weight, label_cost, n_jobs, warm_start, sparse_coef, random_state, verbose, time_limit, \
 n_bundles, shrinking, calibration
@@ -123,6 +135,8 @@ violation_, converged_, n_bundles_, history_, model_density_, calibration_
         text: str | Sequence[str] | None = None,
         numeric: str | Sequence[str] = (),
         categorical: str | Sequence[str] = (),
+        encoder: Any = None,
+        features: FeaturesName | None = None,
         loss: LossName = "hinge",
         solver: SolverName = "auto",
         n_reductions: int = 10,
@@ -179,15 +193,18 @@ violation_, converged_, n_bundles_, history_, model_density_, calibration_
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.encoder = encoder
+        self.features = features
 
     # ------------------------------------------------------------ hooks of MulticlassSVC
 
     def _check_more(self) -> None:
         check_options(self)
 
-    def _learned_features(self, X: Any) -> tuple[Any, dict[str, Any]]:
+    def _learned_features(self, X: Any, y: Any) -> tuple[Any, dict[str, Any]]:
         features = TextFeatures(**{name: getattr(self, name) for name in _FEATURES})
-        return features.fit_transform(X), {"features_": features}
+        features.shows_progress = bool(self.verbose)
+        return features.fit_transform(X, y), {"features_": features}
 
     def _raw_keys(self, X: Any) -> Keys | None:
         # Features change with the words and frequencies of the other samples; texts do not.
@@ -213,9 +230,15 @@ violation_, converged_, n_bundles_, history_, model_density_, calibration_
             damaged(path, f"{made} made for a model of {known} features")
         self.features_ = features
 
+    def _replace_encoder(self, encoder: Any) -> None:
+        self.features_.replace_encoder(encoder)
+        self.encoder = encoder
+
     def _validated(self, X: Any) -> Any:
-        """Return the features of raw samples; a sparse matrix is taken for features itself."""
-        if not sp.issparse(X):
+        """Return the features of raw samples; a matrix of numbers is taken for features itself."""
+        made = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "f"
+        if not sp.issparse(X) and not made:
+            self.features_.shows_progress = bool(self.verbose)
             return self.features_.transform(X)
         matrix: Any = X
         columns, known = matrix.shape[1], self.features_.n_features_out_

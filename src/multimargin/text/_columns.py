@@ -49,13 +49,15 @@ class TextOptions:
 class TextColumn:
     """A fitted vectorizer of one column, whose name is None for texts without columns.
 
-    `words` are the features, `idf` their inverse document frequencies, if these are used.
+    `words` are the features, `idf` their inverse document frequencies, if these are used, and
+    `length` that of their rows.
     """
 
     name: str | None
     options: TextOptions
     words: Words
     idf: NDArray[Any] | None
+    length: float = 1.0
     _counter: CountVectorizer | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -80,7 +82,7 @@ class TextColumn:
         """
         counter = options.counter(**limits)
         where = "" if name is None else f"column {name!r}: "
-        texts = _checked(values, name)
+        texts = checked_texts(values, name)
         try:
             counts = counter.fit_transform(texts)
         except ValueError as error:
@@ -94,7 +96,7 @@ class TextColumn:
         """Return features of texts, float32, rows of unit length; unknown words are left out."""
         if self._counter is None:
             self._counter = self.options.counter(vocabulary=self.words.places)
-        return self._weighted(self._counter.transform(_checked(values, self.name)))
+        return self._weighted(self._counter.transform(checked_texts(values, self.name)))
 
     def _weighted(self, counts: Any) -> sp.csr_matrix:
         """Replace counts by weights.
@@ -109,7 +111,12 @@ class TextColumn:
         if self.idf is not None:
             data *= self.idf[counts.indices]
         matrix: sp.csr_matrix = normalize(sp.csr_matrix(counts), norm="l2", copy=False)
-        return matrix
+        return self.scaled(matrix)
+
+    def scaled(self, rows: sp.csr_matrix) -> sp.csr_matrix:
+        """Bring rows of unit length to `length`, in place."""
+        rows.data *= np.float32(self.length)
+        return rows
 
 
 def _idf(counts: Any) -> NDArray[np.float32]:
@@ -120,7 +127,7 @@ def _idf(counts: Any) -> NDArray[np.float32]:
     return idf.astype(np.float32)
 
 
-def _checked(values: Sequence[Any], name: str | None) -> list[str]:
+def checked_texts(values: Sequence[Any], name: str | None) -> list[str]:
     """Return the texts; a missing one is empty."""
     texts: list[str] = []
     for row, value in enumerate(values):

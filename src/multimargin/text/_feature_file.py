@@ -11,10 +11,13 @@ import numpy as np
 from multimargin.io._array_file import FilePath, damaged
 from multimargin.models.file._strings import Arrays, pack_strings, unpack_strings
 from multimargin.text._columns import CategoryColumn, NumberColumns, TextColumn, TextOptions
+from multimargin.text._embedding_column import EmbeddingColumn
+from multimargin.text._encoder import TextEncoder
 from multimargin.text._features import TextFeatures
 from multimargin.text._options import check_options
 from multimargin.text._words import Words
 
+_ENCODER = ("name", "described", "revision", "dimension")
 _OPTIONS = tuple(field.name for field in fields(TextOptions))
 
 
@@ -25,17 +28,25 @@ def pack_features(features: TextFeatures, arrays: Arrays) -> dict[str, Any]:
         pack_strings(f"features.text{i}", column.words.pack(), arrays)
         if column.idf is not None:
             arrays[f"features.text{i}.idf"] = column.idf
-        about = {"column": column.name, "use_idf": column.idf is not None}
+        about: dict[str, Any] = {"column": column.name, "use_idf": column.idf is not None}
+        if column.length != 1:
+            about["length"] = column.length
         texts.append(about | asdict(column.options))
     numbers = features._numbers
     if numbers is not None:
         arrays["features.mean"], arrays["features.scale"] = numbers.mean, numbers.scale
     for i, category in enumerate(features._categories):
         pack_strings(f"features.category{i}", category.values.pack(), arrays)
+    embeddings = []
+    for i, embedding in enumerate(features._embeddings):
+        arrays[f"features.embedding{i}.mean"] = embedding.mean
+        facts = {name: getattr(embedding.encoder, name) for name in _ENCODER}
+        embeddings.append({"column": embedding.name, "length": embedding.length} | facts)
     return {
         "text": texts,
         "numeric": [] if numbers is None else list(numbers.names),
         "categorical": [category.name for category in features._categories],
+        **({"embedding": embeddings} if embeddings else {}),
     }
 
 
@@ -56,11 +67,15 @@ def unpack_features(path: FilePath, about: Any, arrays: Arrays, *, verify: bool)
         CategoryColumn(name, _words(path, f"features.category{i}", arrays))
         for i, name in enumerate(categorical)
     ]
-    names = [column.name for column in texts]
-    if None in names and (len(names) > 1 or numeric or categorical):
-        damaged(path, "a column of texts has no name")
-    features = _described(path, texts, numeric, categorical)
-    features._set_columns(texts, numbers, categories)
+    embeddings = [
+        _unpack_embedding(path, i, each, arrays)
+        for i, each in enumerate(_list(path, {"embedding": [], **about}, "embedding"))
+    ]
+    for names in ([column.name for column in texts], [column.name for column in embeddings]):
+        if None in names and (len(names) > 1 or numeric or categorical):
+            damaged(path, "a column of texts has no name")
+    features = _described(path, texts, embeddings, numeric, categorical)
+    features._set_columns(texts, numbers, categories, embeddings)
     if verify:
         for words in [*(each.words for each in texts), *(each.values for each in categories)]:
             _ = words.strings
@@ -68,11 +83,15 @@ def unpack_features(path: FilePath, about: Any, arrays: Arrays, *, verify: bool)
 
 
 def _described(
-    path: FilePath, texts: list[TextColumn], numeric: list[str], categorical: list[str]
+    path: FilePath,
+    texts: list[TextColumn],
+    embeddings: list[EmbeddingColumn],
+    numeric: list[str],
+    categorical: list[str],
 ) -> TextFeatures:
     """Return unfitted features with these columns, and with the parameters of the first text."""
     options = texts[0].options if texts else TextOptions()
-    named = [column.name for column in texts if column.name is not None]
+    named = [column.name for column in texts or embeddings if column.name is not None]
     features = TextFeatures(
         **asdict(options),
         use_idf=not texts or texts[0].idf is not None,
@@ -84,6 +103,10 @@ def _described(
         check_options(features)
     except ValueError as error:
         damaged(path, f"features: {error}")
+    # After the check: the encoder is looked for when it is needed.
+    if embeddings:
+        features.encoder = embeddings[0].encoder.source
+        features.features = "both" if texts else "embedding"
     return features
 
 
@@ -124,7 +147,34 @@ def _unpack_text(path: FilePath, i: int, about: Any, arrays: Arrays) -> TextColu
             damaged(path, f"features: {idf.dtype} idf of shape {idf.shape} for {len(words)} words")
         if not (np.isfinite(idf).all() and (idf > 0).all()):
             damaged(path, "features: an idf is not a positive number")
-    return TextColumn(column, TextOptions(**given), words, idf)
+    return TextColumn(column, TextOptions(**given), words, idf, _length(path, about))
+
+
+def _unpack_embedding(path: FilePath, i: int, about: Any, arrays: Arrays) -> EmbeddingColumn:
+    if not isinstance(about, dict):
+        damaged(path, f"features: embedding {i} is not a JSON object")
+    column = about["column"]
+    name, described, revision, dimension = (about[each] for each in _ENCODER)
+    mean = arrays[f"features.embedding{i}.mean"]
+    ok = (
+        all(isinstance(each, str | None) for each in (column, name, revision))
+        and isinstance(described, str)
+        and type(dimension) is int
+        and mean.dtype == np.float32
+        and mean.shape == (dimension,)
+        and bool(np.isfinite(mean).all())
+    )
+    if not ok:
+        damaged(path, f"features: embedding {i} has a part of the wrong type or length")
+    encoder = TextEncoder(name, described=described, revision=revision, dimension=dimension)
+    return EmbeddingColumn(column, encoder, mean, _length(path, about))
+
+
+def _length(path: FilePath, about: dict[str, Any]) -> float:
+    length = about.get("length", 1.0)
+    if not isinstance(length, float) or not 0 < length <= 1:
+        damaged(path, f"features: rows of the length {length!r}")
+    return length
 
 
 def _unpack_numbers(path: FilePath, names: list[str], arrays: Arrays) -> NumberColumns:

@@ -1,8 +1,7 @@
-"""TextFeatures: raw texts and columns as a sparse matrix."""
+"""TextFeatures: raw texts and columns as a matrix."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence, Sized
 from typing import Any
 
@@ -12,8 +11,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from multimargin.solvers._layout import Matrix
 from multimargin.text._columns import CategoryColumn, NumberColumns, TextColumn, TextOptions
-from multimargin.text._options import AccentsName, AnalyzerName, check_options
+from multimargin.text._embedding_column import EmbeddingColumn
+from multimargin.text._lengths import lengths
+from multimargin.text._options import (
+    AccentsName,
+    AnalyzerName,
+    FeaturesName,
+    check_options,
+    kind_of_features,
+)
 from multimargin.text._raw_columns import (
     column_of,
     has_columns,
@@ -25,16 +33,16 @@ from multimargin.text._raw_columns import (
 
 
 class TextFeatures(TransformerMixin, BaseEstimator):
-    """Tf-idf features of texts, next to standardised numbers and one-hot categories.
+    """Tf-idf features or embeddings of texts, next to standardised numbers and one-hot categories.
 
     Words are counted by scikit-learn's vectorizer and weighted by ``1 + log(count)`` and by their
     inverse document frequency; each text's features have unit Euclidean length. The features of
-    several columns stand side by side: texts, numbers, categories.
+    several columns stand side by side: texts, numbers, categories, and then embeddings.
 
     Parameters
     ----------
     analyzer, ngram_range, min_df, max_df, max_features, lowercase, strip_accents, stop_words, \
-sublinear_tf, use_idf, text, numeric, categorical
+sublinear_tf, use_idf, text, numeric, categorical, encoder, features
         As of `multimargin.TextClassifier`.
 
     Attributes
@@ -53,6 +61,8 @@ sublinear_tf, use_idf, text, numeric, categorical
     """
 
     n_features_out_: int
+    # Whether embedding may show a progress bar.
+    shows_progress = False
 
     def __init__(
         self,
@@ -70,6 +80,8 @@ sublinear_tf, use_idf, text, numeric, categorical
         text: str | Sequence[str] | None = None,
         numeric: str | Sequence[str] = (),
         categorical: str | Sequence[str] = (),
+        encoder: Any = None,
+        features: FeaturesName | None = None,
     ) -> None:
         self.analyzer = analyzer
         self.ngram_range = ngram_range
@@ -84,6 +96,8 @@ sublinear_tf, use_idf, text, numeric, categorical
         self.text = text
         self.numeric = numeric
         self.categorical = categorical
+        self.encoder = encoder
+        self.features = features
 
     def fit(self, X: Any, y: Any = None) -> TextFeatures:
         """Learn the features.
@@ -91,32 +105,34 @@ sublinear_tf, use_idf, text, numeric, categorical
         Parameters
         ----------
         X : sequence of str, data frame, `multimargin.tables.Table` or mapping of columns
-        y : ignored
+        y : array-like of shape (n_samples,), default=None
+            Labels, by which embeddings are weighted beside tf-idf; ignored otherwise.
 
         Returns
         -------
         self : TextFeatures
         """
-        self.fit_transform(X)
+        self.fit_transform(X, y)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> sp.csr_matrix:
+    def fit_transform(self, X: Any, y: Any = None) -> Matrix:
         """Learn the features and return the matrix of `X`: the same bits as `transform`.
 
         Parameters
         ----------
         X : sequence of str, data frame, `multimargin.tables.Table` or mapping of columns
-        y : ignored
+        y : array-like of shape (n_samples,), default=None
+            Labels, by which embeddings are weighted beside tf-idf; ignored otherwise.
 
         Returns
         -------
-        csr_matrix of float32, shape (n_samples, n_features)
+        csr_matrix of float32, shape (n_samples, n_features); an array for one embedding alone
         """
         check_options(self)
         with placed(X):
-            return self._fitted(X)
+            return self._fitted(X, y)
 
-    def _fitted(self, X: Any) -> sp.csr_matrix:
+    def _fitted(self, X: Any, y: Any) -> Matrix:
         texts, numeric = names_of(self.text), names_of(self.numeric)
         categorical = names_of(self.categorical)
         bare = not (texts or numeric or categorical)
@@ -125,11 +141,34 @@ sublinear_tf, use_idf, text, numeric, categorical
         if numeric:  # first: their errors should not wait for all words to be counted
             numbers, block = NumberColumns.fitted(numeric, [columns[name] for name in numeric])
             number_blocks = [block]
-        fitted = [self._fit_text(name, columns) for name in ((None,) if bare else texts)]
+        kind, read = kind_of_features(self), (None,) if bare else texts
+        fitted = [self._fit_text(name, columns) for name in read if kind != "embedding"]
         categories = [CategoryColumn.fitted(name, columns[name]) for name in categorical]
-        self._set_columns([text for text, _ in fitted], numbers, [one for one, _ in categories])
-        blocks = [block for _, block in fitted], number_blocks, [block for _, block in categories]
-        return _joined(list(itertools.chain(*blocks)))
+        embedded = [
+            EmbeddingColumn.fitted(
+                name, self.encoder, columns[name or ""], shows=self.shows_progress
+            )
+            for name in read
+            if kind != "tfidf"
+        ]
+        if kind == "both":
+            joined = (_joined([block for _, block in each]) for each in (fitted, embedded))
+            of_words, of_embeddings = lengths(next(joined), next(joined), y)
+            for text, rows in fitted:
+                text.length = of_words
+                text.scaled(rows)
+            for embedding, vectors in embedded:
+                embedding.length = of_embeddings
+                embedding.scaled(vectors)
+        self._set_columns(
+            [text for text, _ in fitted],
+            numbers,
+            [one for one, _ in categories],
+            [one for one, _ in embedded],
+        )
+        made = (fitted, categories, embedded)
+        texts_, categories_, embeddings_ = ([block for _, block in each] for each in made)
+        return _joined([*texts_, *number_blocks, *categories_, *embeddings_])
 
     def _fit_text(
         self, name: str | None, columns: dict[str, list[Any]]
@@ -158,12 +197,14 @@ sublinear_tf, use_idf, text, numeric, categorical
         texts: list[TextColumn],
         numbers: NumberColumns | None,
         categories: list[CategoryColumn],
+        embeddings: list[EmbeddingColumn],
     ) -> None:
         self._texts, self._numbers, self._categories = texts, numbers, categories
-        parts: list[Sized] = [*texts, *([numbers] if numbers else []), *categories]
+        self._embeddings = embeddings
+        parts: list[Sized] = [*texts, *([numbers] if numbers else []), *categories, *embeddings]
         self.n_features_out_ = sum(len(part) for part in parts)
 
-    def transform(self, X: Any) -> sp.csr_matrix:
+    def transform(self, X: Any) -> Matrix:
         """Return the features of new samples; words and values that training lacked have none.
 
         Parameters
@@ -174,26 +215,44 @@ sublinear_tf, use_idf, text, numeric, categorical
 
         Returns
         -------
-        csr_matrix of float32, shape (n_samples, n_features)
+        csr_matrix of float32, shape (n_samples, n_features); an array for one embedding alone
         """
         check_is_fitted(self, "n_features_out_")
         texts, numeric, categorical = self.column_names()
         columns = _columns(X, texts, numeric, categorical)
         with placed(X):
-            blocks = [column.transform(columns[column.name or ""]) for column in self._texts]
+            blocks: list[Matrix] = [
+                column.transform(columns[column.name or ""]) for column in self._texts
+            ]
             if self._numbers is not None:
                 blocks.append(self._numbers.transform([columns[name] for name in numeric]))
             blocks.extend(each.transform(columns[each.name]) for each in self._categories)
+            blocks.extend(
+                column.transform(columns[column.name or ""], shows=self.shows_progress)
+                for column in self._embeddings
+            )
         return _joined(blocks)
+
+    def replace_encoder(self, source: Any) -> None:
+        """Take the same encoder from elsewhere; a ValueError says that it is another one."""
+        if not self._embeddings:
+            raise ValueError("the model was trained without an encoder: none can be given")
+        for column in self._embeddings:
+            column.encoder = column.encoder.replaced_by(source)
+        self.encoder = source
 
     def column_names(self) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
         """Return the columns that `transform` needs: texts, numbers, categories; none for texts."""
-        texts = tuple(column.name for column in self._texts if column.name is not None)
+        read = self._texts or self._embeddings
+        texts = tuple(column.name for column in read if column.name is not None)
         numeric = () if self._numbers is None else self._numbers.names
         return texts, numeric, tuple(category.name for category in self._categories)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return words, ``column:word`` (several columns), numeric columns and ``column=value``.
+        """Return the names of the features.
+
+        Words, ``column:word`` (several columns), numeric columns, ``column=value`` and
+        ``embedding 0``, ``embedding 1``, ...
 
         Parameters
         ----------
@@ -212,7 +271,18 @@ sublinear_tf, use_idf, text, numeric, categorical
             names.extend(self._numbers.names)
         for category in self._categories:
             names.extend(f"{category.name}={value}" for value in category.values.strings)
+        for name, columns in self.embedded_columns():
+            names.extend(f"{name} {place}" for place in range(len(columns)))
         return np.array(names, dtype=object)
+
+    def embedded_columns(self) -> list[tuple[str, range]]:
+        """Return the name of each embedding, and which features it is."""
+        found, end = [], self.n_features_out_
+        for column in reversed(self._embeddings):
+            prefix = f"{column.name}:" if len(self._embeddings) > 1 else ""
+            found.append((f"{prefix}embedding", range(end - len(column), end)))
+            end -= len(column)
+        return found[::-1]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -246,9 +316,10 @@ def named_columns(X: Any, texts: tuple[str, ...], names: tuple[str, ...]) -> dic
     return {name: column_of(X, name) for name in names}
 
 
-def _joined(blocks: list[sp.csr_matrix]) -> sp.csr_matrix:
+def _joined(blocks: Sequence[Matrix]) -> Matrix:
     if len(blocks) == 1:
         return blocks[0]
-    matrix = sp.csr_matrix(sp.hstack(blocks, format="csr", dtype=np.float32))
+    sparse = [sp.csr_matrix(block) for block in blocks]
+    matrix = sp.csr_matrix(sp.hstack(sparse, format="csr", dtype=np.float32))
     matrix.sort_indices()
     return matrix

@@ -7,10 +7,12 @@ from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 from multimargin.models._arguments import is_whole, require, require_flags, require_one_of
+from multimargin.text._encoder import check_encoder
 from multimargin.text._raw_columns import names_of
 
 AnalyzerName = Literal["word", "char", "char_wb"]
 AccentsName = Literal["ascii", "unicode"]
+FeaturesName = Literal["tfidf", "embedding", "both"]
 ANALYZERS: tuple[str, ...] = get_args(AnalyzerName)
 ACCENTS = (None, *get_args(AccentsName))
 MOST_NGRAMS = 100
@@ -28,6 +30,27 @@ def check_options(given: Any) -> None:
     ok = stop is None or stop == "english" or (isinstance(stop, list | tuple) and _are_names(stop))
     require(given, ok, "stop_words", "None, 'english' or a list of words")
     _check_columns(given)
+    _check_features(given)
+
+
+def kind_of_features(given: Any) -> FeaturesName:
+    """Return which features texts get: with an encoder both kinds, unless told otherwise."""
+    if given.features is not None:
+        kind: FeaturesName = given.features
+        return kind
+    return "tfidf" if given.encoder is None else "both"
+
+
+def _check_features(given: Any) -> None:
+    require_one_of(given, "features", (None, *get_args(FeaturesName)))
+    kind, has_encoder = kind_of_features(given), given.encoder is not None
+    if kind != "tfidf" and not has_encoder:
+        raise ValueError(f"features={kind!r} needs an encoder, such as encoder='all-MiniLM-L6-v2'")
+    columns = names_of(given.numeric) or names_of(given.categorical)
+    if has_encoder:
+        ok = names_of(given.text) or not columns
+        require(given, ok, "encoder", "None where there is no column of texts (text=)")
+        check_encoder(given.encoder)
 
 
 def _is_range(value: Any) -> bool:

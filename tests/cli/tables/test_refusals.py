@@ -35,6 +35,15 @@ COLUMNS = ["--text", "text", "--label", "label"]
             ["train.csv", "m", "--numeric", "price", "--label", "label", "--no-idf"],
             "--no-idf is for texts",
         ),
+        (["train.csv", "m", *COLUMNS, "--features", "9"], "--features 9 is for LIBSVM text; for"),
+        (["train.csv", "m", *COLUMNS, "--features", "both"], "features='both' needs an encoder"),
+        (["data.svm", "m", "--features", "both"], "--features both is for tables: --text COLUMN"),
+        (["data.svm", "m", "--encoder", "x"], "--encoder is for tables"),
+        (
+            ["train.csv", "m", "--numeric", "price", "--label", "label", "--encoder", "x"],
+            "--encoder is for texts",
+        ),
+        (["train.csv", "m", *COLUMNS, "--encoder", "./none"], "encoder './none': there is no such"),
     ],
 )
 def test_train_refuses(folder, capsys, arguments, message):
@@ -46,7 +55,14 @@ def test_train_refuses(folder, capsys, arguments, message):
 
 
 @pytest.mark.parametrize(
-    "option", [["--ngrams", "2-1"], ["--min-df", "-1"], ["--max-df", "x"], ["--numeric", "a,,b"]]
+    "option",
+    [
+        ["--ngrams", "2-1"],
+        ["--min-df", "-1"],
+        ["--max-df", "x"],
+        ["--numeric", "a,,b"],
+        ["--features", "all"],
+    ],
 )
 def test_options_that_cannot_be(folder, capsys, option):
     assert main([*TRAIN, *option]) == 2

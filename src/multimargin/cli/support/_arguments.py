@@ -34,10 +34,14 @@ LABEL_SEPARATOR = """\
 _TEXT = """\
 [tables (CSV, TSV, JSON lines, Parquet)]
 --text COLUMN      the column with the texts, or several: A,B
+--encoder NAME     a sentence-transformers model, of the Hugging Face hub or a folder, that turns
+                   texts into vectors. A trained model knows its own: only if the folder has moved
+--vector COLUMN    the column of a Parquet file with lists of numbers, in place of texts
 """
 _LABEL = """\
 --label COLUMN     the column with the labels
 --skip-unlabelled  leave out rows without a label, which are an error otherwise
+--labels FILE      the labels of vectors: .npy, or a table with --label COLUMN
 """
 _FORMAT = f"""\
 --format {"|".join(FORMATS)}  of DATA (default: what its name ends in)

@@ -19,6 +19,7 @@ TRIED = ("ww", "cs", "ovr")  # by `tune`, where no formulations are asked for
 SOLVERS = ("auto", "passes", "block", "alternating", "extrapolated")
 NORMS = ("none", "l2")
 ANALYZERS = ("word", "char", "char_wb")
+FEATURES = ("tfidf", "embedding", "both")
 FORMATS = ("csv", "tsv", "jsonl", "parquet")
 WEIGHTS = ("float16", "float32")
 MEASURES = ("error", "mean-cost", "micro-f1", "macro-f1", "top-k")

@@ -93,9 +93,10 @@ def _typed(labels: Sequence[str]) -> NDArray[Any]:
     return np.array(labels, dtype=object if longest > 64 else None)
 
 
-def check_two_classes(path: str, column: str, y: NDArray[Any]) -> None:
+def check_two_classes(path: str, column: str | None, y: NDArray[Any]) -> None:
     if (y == y[0]).all():
+        where = "" if column is None else f" in column {column!r}"
         raise DataFileError(
-            f"{path}: all {len(y):,} rows have the label {y[0]!s:.60} in column {column!r}; "
+            f"{path}: all {len(y):,} rows have the label {y[0]!s:.60}{where}; "
             "training needs at least two different labels"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,10 +15,12 @@ from multimargin.cli.support._arguments import n_jobs
 from multimargin.cli.support._labels import is_table, note_skipped, read_columns, read_labelled
 from multimargin.cli.support._messages import note
 from multimargin.cli.support._training_data import read_libsvm
+from multimargin.cli.support._vectors import is_vectors, read_vector_data
 from multimargin.distributed._fit import NORMS
 from multimargin.models._calibration import Calibration
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator
+from multimargin.solvers._layout import filled_rows
 from multimargin.tables._read import FORMATS
 from multimargin.tables._selection import Selection
 
@@ -62,6 +65,10 @@ def read_data_for(
         if labelled:
             return _read_labelled_for(model, args, separator)
         return _read_table_for(model, args, keep)
+    if not is_vectors(args):
+        args.vector = model.preprocessing_.get("vector")
+    if is_vectors(args):
+        return _read_vectors_for(model, args, labelled, keep)
     given = {name: getattr(args, name, None) for name in _TABLE_OPTIONS} | {"keep": keep}
     for name, value in given.items():
         if value:
@@ -71,8 +78,8 @@ def read_data_for(
             )
     if is_table(args):
         raise ValueError(
-            f"{args.data} is a table, but {args.model} was trained on LIBSVM text and knows no "
-            "words"
+            f"{args.data} is a table, but {args.model} was trained on LIBSVM text or vectors and "
+            "knows no words; --vector COLUMN names a column of vectors"
         )
     _check_recorded(model.preprocessing_, _ALLOWED, args.model)
     several = {} if model.multilabel_ is None else {"label_separator": ","}
@@ -87,6 +94,29 @@ def read_data_for(
     return Samples(X, y, {})
 
 
+def _read_vectors_for(
+    model: distributed.DistributedModel,
+    args: argparse.Namespace,
+    labelled: bool,
+    keep: Sequence[str] | None,
+) -> Samples:
+    recorded = dict(model.preprocessing_)
+    columns = {name: recorded.pop(name, None) for name in ("vector", "label")}
+    _check_recorded(recorded, {**_ALLOWED, "zero_based": (False,)}, args.model)
+    if labelled and args.vector is not None:
+        args.label = args.label or columns["label"]
+    with raise_on_all(model.comm):
+        norm = recorded.get("normalize", "none")
+        found = read_vector_data(args, labelled=labelled, norm=norm, keep=keep)
+        numbers, known = found.X.shape[1], model.n_features_in_
+        if numbers != known:
+            raise ValueError(
+                f"{args.data} has vectors of {numbers:,} numbers, but {args.model} takes {known:,}"
+            )
+    note_skipped(found.skipped, model.comm)
+    return Samples(found.X, found.y, found.kept)
+
+
 def model_and_data(
     args: argparse.Namespace,
     comm: Communicator,
@@ -97,7 +127,9 @@ def model_and_data(
 ) -> tuple[distributed.DistributedModel, Samples]:
     """Open MODEL and read DATA for it, as `read_data_for` does. Called by all ranks."""
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
-    model = distributed.load_model(args.model, verify=verify, n_jobs=n_jobs(args), comm=comm)
+    model = distributed.load_model(
+        args.model, verify=verify, n_jobs=n_jobs(args), comm=comm, encoder=args.encoder
+    )
     if comm.rank == 0 and getattr(model, "calibration_", Calibration(1.0)).stale:
         note(f"note: the probabilities of {args.model} are those of its weights before pruning")
     return model, read_data_for(model, args, labelled=labelled, keep=keep)
@@ -108,8 +140,9 @@ def features_of(model: distributed.DistributedModel, X: Any) -> Any:
     if not hasattr(model, "features_"):
         return X
     with raise_on_all(model.comm):
+        model.features_.shows_progress = model.comm.rank == 0 and sys.stderr.isatty()
         matrix: Any = model.features_.transform(X)
-    empty = int((np.diff(matrix.indptr) == 0).sum())
+    empty = int(np.count_nonzero(~filled_rows(matrix)))
     if empty and model.comm.rank == 0:
         have = "row has" if matrix.shape[0] == 1 else "rows have"
         note(

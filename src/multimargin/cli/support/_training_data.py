@@ -1,4 +1,4 @@
-"""Data to train on: LIBSVM files or columns of tables, and the options that describe them."""
+"""Data to train on: LIBSVM files, columns of tables or vectors, and options that describe them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from multimargin import distributed
 from multimargin.cli.support import _arguments as arguments
+from multimargin.cli.support._choices import FEATURES
 from multimargin.cli.support._label_costs import label_cost_of, tree_of
 from multimargin.cli.support._labels import (
     check_two_classes,
@@ -18,6 +19,7 @@ from multimargin.cli.support._labels import (
     note_skipped,
     read_labelled,
 )
+from multimargin.cli.support._vectors import is_vectors, read_vector_data
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
@@ -32,9 +34,13 @@ _TABLE: dict[str, Any] = {
 }
 _VECTORIZER: dict[str, Any] = {
     **dict.fromkeys(("analyzer", "ngrams", "min_df", "max_df", "max_features", "stop_words")),
+    "encoder": None,
     "no_idf": False,
 }
-_LIBSVM = {"normalize": "none", "features": None, "zero_based": False, "dtype": "float32"}
+_LIBSVM = {"zero_based": False, "dtype": "float32"}
+_NORM = {"normalize": "none"}
+# What says nothing of vectors.
+_COLUMNS = dict.fromkeys(("text", "numeric", "categorical"))
 
 
 def _given(args: argparse.Namespace, options: dict[str, Any]) -> list[str]:
@@ -47,9 +53,16 @@ def _given(args: argparse.Namespace, options: dict[str, Any]) -> list[str]:
 
 def takes_table(args: argparse.Namespace) -> bool:
     """Tell whether DATA is a table, before it is read; refuse options that do not go together."""
+    if is_vectors(args):
+        _check_vectors(args)
+        return False
+    if args.labels is not None:
+        raise ValueError("--labels is for vectors, DATA.npy: tables have --label COLUMN")
     table = _given(args, _TABLE)
     if not table and not _given(args, _VECTORIZER):
         if not is_table(args):
+            if isinstance(args.features, str):
+                raise ValueError(f"--features {args.features} is for tables: --text COLUMN")
             return False
         raise ValueError(
             f"{args.data} is a table: say which column holds the texts and which the labels, "
@@ -68,11 +81,22 @@ def takes_table(args: argparse.Namespace) -> bool:
             f"{args.data}: the name does not tell which table this is: give --format "
             f"{'|'.join(FORMATS)}. LIBSVM text has no columns: leave --text and --label out"
         )
-    if _given(args, _LIBSVM):
-        raise ValueError(f"{_given(args, _LIBSVM)[0]} is for LIBSVM text, not for tables")
+    if given_here := _given(args, _LIBSVM | _NORM):
+        raise ValueError(f"{given_here[0]} is for LIBSVM text, not for tables")
+    if isinstance(args.features, int):
+        allowed = ", ".join(FEATURES)
+        raise ValueError(f"--features {args.features} is for LIBSVM text; for tables: {allowed}")
     if not args.text and _given(args, _VECTORIZER):
         raise ValueError(f"{_given(args, _VECTORIZER)[0]} is for texts: --text COLUMN")
     return True
+
+
+def _check_vectors(args: argparse.Namespace) -> None:
+    given = _given(args, _COLUMNS | _VECTORIZER | _LIBSVM | {"features": None})
+    if given:
+        raise ValueError(f"{given[0]} says nothing of vectors, which {args.data} holds")
+    if args.vector is not None and args.labels is not None:
+        raise ValueError("--labels is for .npy files: with --vector, labels are in --label COLUMN")
 
 
 def unfitted(args: argparse.Namespace) -> MulticlassSVC:
@@ -89,7 +113,8 @@ def unfitted(args: argparse.Namespace) -> MulticlassSVC:
     }
     if not takes_table(args):
         return MulticlassSVC(**shared)
-    same = ("analyzer", "min_df", "max_df", "max_features", "stop_words", "numeric", "categorical")
+    same = ["analyzer", "min_df", "max_df", "max_features", "stop_words", "numeric", "categorical"]
+    same += ["encoder", "features"]
     given = {
         **{name: getattr(args, name) for name in same},
         "ngram_range": args.ngrams,
@@ -105,6 +130,11 @@ def recorded(args: argparse.Namespace) -> dict[str, Any]:
     several = {} if separator is None else {"label_separator": separator}
     if takes_table(args):
         return {"label": args.label, **several}
+    if is_vectors(args):
+        if several:
+            raise ValueError("--label-separator is for tables of texts and for LIBSVM text")
+        columns = {} if args.vector is None else {"vector": args.vector, "label": args.label}
+        return {"normalize": args.normalize} | columns
     if separator not in (None, ","):
         raise ValueError("LIBSVM text has commas between labels: --label-separator comma")
     return {name: getattr(args, name) for name in ("normalize", "zero_based", "dtype")} | several
@@ -124,8 +154,13 @@ def read_training(
     Called by all ranks.
     """
     template = unfitted(args)
-    if not isinstance(template, TextClassifier):
-        X: Any
+    X: Any
+    if is_vectors(args):
+        with raise_on_all(comm):
+            X, y, _, skipped = read_vector_data(args, labelled=True, norm=args.normalize)
+            check_two_classes(args.data, args.label, y)
+        note_skipped(skipped, comm)
+    elif not isinstance(template, TextClassifier):
         X, y = read_libsvm(
             args.data, recorded(args), n_features=args.features, n_threads=args.threads, comm=comm
         )
@@ -143,10 +178,17 @@ def read_training(
 def read_as_training(args: argparse.Namespace, path: str, X: Any) -> tuple[Any, NDArray[Any]]:
     """Read a file as the training samples `X` were; it may have fewer labels."""
     comm = SerialCommunicator()
+    other = argparse.Namespace(**vars(args) | {"data": path})
     if takes_table(args):
-        table, y, skipped = _read_labelled(argparse.Namespace(**vars(args) | {"data": path}))
+        table, y, skipped = _read_labelled(other)
         note_skipped(skipped, comm)
         return table, y
+    if is_vectors(args):
+        if args.labels is not None:
+            raise ValueError(f"{path}: vectors need their labels in the file: .npz or Parquet")
+        found = read_vector_data(other, labelled=True, norm=args.normalize)
+        note_skipped(found.skipped, comm)
+        return found.X, found.y
     # Features that no training sample has would have no weights.
     return read_libsvm(
         path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from multimargin.cli.support import _arguments as arguments
-from multimargin.cli.support._choices import ANALYZERS, NORMS
+from multimargin.cli.support._choices import ANALYZERS, FEATURES, NORMS
 
 LABEL_COSTS = """\
 --hierarchy FILE        labels in a tree: the cost of taking one for another is their distance in
@@ -17,7 +17,8 @@ LABEL_COSTS = """\
 # Rows that begin and that end the options of a command which trains.
 TRAINING = f"""\
 DATA                     LIBSVM text; or, with --text and --label, a table: CSV, TSV or JSON lines,
-                         all of these plain or compressed, or Parquet
+                         all of these plain or compressed, or Parquet; or vectors: .npy with
+                         --labels, .npz with arrays X and y, or Parquet with --vector and --label
 --tol T = 0.01           tolerance
 --no-intercept           scores without a constant term
 --free-intercept         a constant term that is not regularised (ww and cs)
@@ -28,6 +29,8 @@ DATA_OPTIONS = f"""\
 --numeric A,B       columns with numbers, as further features
 --categorical A,B   columns with categories, likewise
 [features of texts]
+--features WHICH    tfidf, embedding or both (default: both with --encoder, else tfidf). For LIBSVM
+                    text: how many there are (default: as found)
 --analyzer {"|".join(ANALYZERS)}  what features are made of: words, characters, or characters within
                     words (default: word)
 --ngrams N-M        from N to M of them (default: 1-1)
@@ -36,12 +39,11 @@ DATA_OPTIONS = f"""\
 --max-features N    keep the N most frequent
 --stop-words english  leave out frequent words of a language
 --no-idf            do not give rare words more weight
-[LIBSVM text]
+[LIBSVM text and vectors]
 --normalize {"|".join(NORMS)} = none  l2: scale each sample to unit length, here and in predict and
                     evaluate
---features N        number of features (default: as found)
---zero-based        feature numbers start at 0, not at 1
---dtype float32|float64 = float32  type of the feature values"""
+--zero-based        feature numbers of LIBSVM text start at 0, not at 1
+--dtype float32|float64 = float32  type of the feature values of LIBSVM text"""
 
 
 def _bounds(text: str) -> tuple[int, int]:
@@ -51,6 +53,10 @@ def _bounds(text: str) -> tuple[int, int]:
 
 def _count_or_share(text: str) -> int | float:
     return int(text) if text.strip().isdigit() else float(text)
+
+
+def _features(text: str) -> int | str:
+    return text if text in FEATURES else int(text)
 
 
 _frequency = arguments.checked(
@@ -65,4 +71,9 @@ KINDS: dict[str, Any] = {
     **dict.fromkeys(("numeric", "categorical"), arguments.names),
     "ngrams": arguments.checked(_bounds, lambda n: 1 <= n[0] <= n[1], "a range such as 1-2"),
     **dict.fromkeys(("min_df", "max_df"), _frequency),
+    "features": arguments.checked(
+        _features,
+        lambda value: isinstance(value, str) or value >= 1,
+        f"{', '.join(FEATURES)} or a whole number of at least 1",
+    ),
 }

@@ -14,6 +14,7 @@ from multimargin.serving._limits import Limits
 from multimargin.serving.samples._kind import SampleKind, checked_text, wrong
 from multimargin.serving.samples._spans import Spans
 from multimargin.serving.samples._texts import strongest_text
+from multimargin.solvers._layout import as_core_csr
 from multimargin.text._raw_columns import value_text
 
 Row = dict[str, Any]
@@ -36,7 +37,7 @@ class Rows(SampleKind):
         if self._texts:
             self.analyzer = self._texts[0].options.analyzer
             self._spans = Spans(self._texts[0].options.counter())
-        for text in self._texts:
+        for text in self._texts or features._embeddings:
             self.columns.append(_column(text.name, "text"))
         if self._numbers is not None:
             for name, mean in zip(self._numbers.names, self._numbers.mean.tolist(), strict=True):
@@ -65,7 +66,7 @@ class Rows(SampleKind):
 
     def features(self, samples: Sequence[Row]) -> sp.csr_matrix:
         columns = {name: [sample.get(name) for sample in samples] for name in self._kinds}
-        matrix: sp.csr_matrix = self.model._checked(columns)
+        matrix = as_core_csr(self.model._checked(columns))
         # A number that is the mean is a zero: no part of any score.
         matrix.eliminate_zeros()
         return matrix

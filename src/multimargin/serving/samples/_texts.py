@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from multimargin.serving._limits import Limits
 from multimargin.serving.samples._kind import SampleKind, checked_text
 from multimargin.serving.samples._spans import Span, Spans
+from multimargin.solvers._layout import as_core_csr
 
 # Of an example: words, characters, and features to take them from, the largest weights first.
 _WORDS = 4
@@ -32,26 +33,35 @@ class Texts(SampleKind):
 
     def __init__(self, model: Any) -> None:
         super().__init__(model)
-        self._column = model.features_._texts[0]
-        self.analyzer = self._column.options.analyzer
-        self._spans = Spans(self._column.options.counter())
+        self._column = next(iter(model.features_._texts), None)  # none: embeddings alone
+        if self._column is not None:
+            self.analyzer = self._column.options.analyzer
+            self._spans = Spans(self._column.options.counter())
 
     def checked(self, value: Any, field: str, limits: Limits) -> str:
         return checked_text(value, field, limits)
 
     def features(self, samples: Sequence[str]) -> sp.csr_matrix:
-        matrix: sp.csr_matrix = self.model._checked(list(samples))
-        return matrix
+        return as_core_csr(self.model._checked(list(samples)))
 
     def spans(self, sample: str, names: Sequence[str]) -> dict[str, list[Span]]:
-        return self._spans.find(sample, names)
+        return (
+            super().spans(sample, names)
+            if self._column is None
+            else self._spans.find(sample, names)
+        )
 
     def unknown(self, sample: str) -> list[str]:
+        if self._column is None:
+            return []
         return self._spans.unknown(sample, self._column.words.places)
 
     def typical(self, place: int) -> str | None:
+        if self._column is None:
+            return None
         features, weights = self.weights.row(place)
-        return strongest_text(self._column, features, weights) or None
+        words = features < len(self._column)
+        return strongest_text(self._column, features[words], weights[words]) or None
 
 
 def strongest_text(column: Any, features: NDArray[Any], weights: NDArray[np.float64]) -> str:
