@@ -38,7 +38,7 @@ def encoders(options: Options) -> Outcome:
     for name, load in sets.items():
         try:
             _compare(outcome, name, load())
-        except SetUnavailableError as error:
+        except (SetUnavailableError, FileNotFoundError) as error:
             outcome.rows.append(without_figure(name, f"skipped: {error}"))
     _train_generated(outcome)
     return outcome
