@@ -38,7 +38,7 @@ def problem(n_classes, dtype, n=150, d=40):
 
 def all_sums(scorer, X, own, shape):
     # Two classes, of which the core knows nothing, have a path of their own.
-    return ClassScores(scorer, ClassRows(3, 1.0)).sums(X, own, shape, ranks=True)
+    return ClassScores(scorer, ClassRows(3, 3, 1.0)).sums(X, own, shape, ranks=True)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

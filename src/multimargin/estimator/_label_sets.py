@@ -41,5 +41,6 @@ class LabelSetsMixin:
         base: Any = super()
         tags = base.__sklearn_tags__()
         facts = FORMULATIONS.get(str(self.formulation))
-        tags.classifier_tags.multi_label = facts is not None and facts.independent
+        able = facts is not None and facts.independent and self.calibration is None
+        tags.classifier_tags.multi_label = able
         return tags

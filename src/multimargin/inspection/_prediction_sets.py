@@ -25,7 +25,7 @@ from multimargin.models._measures import known_labels
 
 # Best classes that are looked at first, and how many times more where all of them are in a set.
 _FIRST, _MORE = 16, 8
-_AT_ONCE = 2**21  # candidates of some samples
+_AT_ONCE = 2**22  # candidates of some samples
 _SHOWN = 5
 
 
@@ -131,16 +131,17 @@ def _parts(model: Any, X: Any, coverage: float, room: float = math.inf) -> Itera
     """Yield the sets of some samples at a time, those with few labels first."""
     made, scores, n_classes = model.calibration_, model._scores(), len(model.classes_)
     limit = _limit(made, n_classes, coverage)
-    k = min(_FIRST, n_classes)
+    k = first = min(_FIRST, n_classes)
     if math.isinf(limit):
         _check_room(X.shape[0] * n_classes, room, coverage)
-        k = n_classes
+        k = first = n_classes
     rows = np.arange(X.shape[0])
     while len(rows):
         step, left = max(1, _AT_ONCE // k), []
         for begin in range(0, len(rows), step):
             some = rows[begin : begin + step]
-            best, score, sums = scores.top_with_sums(X[some], k, made.shape)
+            taken = X[begin : begin + step] if k == first else X[some]  # a view, if dense
+            best, score, sums = scores.top_with_sums(taken, k, made.shape)
             size = (made.nonconformity_of(score[:, :1], score) <= limit).sum(axis=1)
             done = (size < k) | (k == n_classes)
             probability = made.of_some(score[done], sums[done], n_classes).astype(score.dtype)

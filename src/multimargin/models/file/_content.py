@@ -108,8 +108,9 @@ def metadata(
     # As trained: where the number was left open, it was chosen by the number of ranks, and the
     # model depends on it. Training with these parameters again makes the same model.
     params["n_bundles"] = getattr(model, "n_bundles_", params.get("n_bundles"))
-    if params.get("calibration") is None:  # as in files of before there was one
-        params.pop("calibration", None)
+    for name in ("calibration", "encoder", "features"):  # as in files of before there were any
+        if params.get(name) is None:
+            params.pop(name, None)
     kept, omitted = encoded_params(params)
     return {
         "kind": KIND,
