@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.bars.outcome import Facts, Options, Outcome, Row, without_figure
 from benchmarks.common.data import DMOZ, WORDNET, DataSet, DataUnavailableError, load
 from multimargin import MulticlassSVC
-from multimargin.models._softmax import Shape
+from multimargin.models.probabilities._softmax import Shape
 
 _COVERAGE, _WITHIN = 0.9, 0.005
 _SPLITS = 200

@@ -8,11 +8,11 @@ from multimargin.io._version import __version__
 if TYPE_CHECKING:
     from multimargin.estimator._svc import MulticlassSVC
     from multimargin.io._svmlight import DataFileError, dump_svmlight, load_svmlight
-    from multimargin.models._calibration import Calibration
     from multimargin.models._label_tree import LabelTree
     from multimargin.models._measures import mean_label_cost
     from multimargin.models._onnx_export import export_onnx
     from multimargin.models._pruning import PruningCost, prune, pruning_costs
+    from multimargin.models.probabilities._calibration import Calibration
     from multimargin.persistence import ModelFileError, load_model, save_model
     from multimargin.selection import path, tune
     from multimargin.solvers.active_set._round_robin import match_class, rounds
@@ -47,7 +47,7 @@ __all__ = [
 # answer to Ctrl-C while NumPy, SciPy and scikit-learn are still being loaded.
 _HOMES = {
     "estimator._svc": ("MulticlassSVC",),
-    "models._calibration": ("Calibration",),
+    "models.probabilities._calibration": ("Calibration",),
     "models._label_tree": ("LabelTree",),
     "models._measures": ("mean_label_cost",),
     "models._onnx_export": ("export_onnx",),

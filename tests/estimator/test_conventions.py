@@ -203,6 +203,8 @@ TEXT_VALUES = {
     "text": st.none() | NAMES,
     "numeric": NAMES,
     "categorical": NAMES,
+    "encoder": st.none() | st.text(),
+    "features": st.sampled_from([None, "tfidf", "embedding", "both"]),
 }
 
 

@@ -18,11 +18,11 @@ from multimargin import (
     save_model,
 )
 from multimargin.io._array_file import read_arrays, write_arrays
-from multimargin.models._calibration import HeldOut, fitted_calibration
 from multimargin.models._coef import ClassRows
 from multimargin.models._feature_major import FeatureMajorCache, weights_by_feature
 from multimargin.models._scores import ClassScores, LinearScores
-from multimargin.models._softmax import COUNT, SUM, G, Shape, sums_of, sums_of_parts
+from multimargin.models.probabilities._calibration import HeldOut, fitted_calibration
+from multimargin.models.probabilities._softmax import COUNT, SUM, G, Shape, sums_of, sums_of_parts
 
 ISAS = [isa for isa in range(3) if _core.isa_available(isa)]
 SHAPES = [Shape(3.0, 0.0, 0.0), Shape(30.0, 2.0, -0.1), Shape(400.0, 0.5, 0.3)]
@@ -38,7 +38,7 @@ def problem(n_classes, dtype, n=150, d=40):
 
 def all_sums(scorer, X, own, shape):
     # Two classes, of which the core knows nothing, have a path of their own.
-    return ClassScores(scorer, ClassRows(3, 3, 1.0)).sums(X, own, shape, ranks=True)
+    return ClassScores(scorer, ClassRows(3, 1.0, 3)).sums(X, own, shape, ranks=True)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

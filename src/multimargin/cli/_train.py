@@ -36,7 +36,7 @@ from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import check_writable
 from multimargin.io._interrupts import interrupts_ask
 from multimargin.io._text_table import counted
-from multimargin.models._calibration import Calibration
+from multimargin.models.probabilities._calibration import Calibration
 from multimargin.parallel._collectives import allgather_value, raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._mpi import world

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from multimargin.distributed._rows import OwnedRows
 from multimargin.models._scores import LinearScores
-from multimargin.models._softmax import Shape, empty_sums, sums_of_parts
+from multimargin.models.probabilities._softmax import Shape, empty_sums, sums_of_parts
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._partition import divided

@@ -16,9 +16,9 @@ from multimargin.estimator._fit import Fit
 from multimargin.estimator._observers import note
 from multimargin.estimator._splits import Split, checked_labels, folds_of, holdout_of, rows_of
 from multimargin.inspection._labels import places_of
-from multimargin.models._calibration import Calibration, HeldOut, fitted_calibration
 from multimargin.models._measures import known_labels
 from multimargin.models.label_sets._sets import require_one_label
+from multimargin.models.probabilities._calibration import Calibration, HeldOut, fitted_calibration
 
 CV_FOLDS = 5
 

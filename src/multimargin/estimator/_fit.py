@@ -90,7 +90,7 @@ class Fit:
 
     def given(self, X: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Samples that other fits can be given: as they came in, where features are learned."""
-        return (X if self.learned else self.X), self.y, sample_weight
+        return (X if "features_" in self.learned else self.X), self.y, sample_weight
 
     def bar(self) -> Observer:
         options = self.options

@@ -14,6 +14,7 @@ class LabelSetsMixin:
     """`score` and scikit-learn's tags, for estimators that may have sets of labels."""
 
     formulation: str
+    calibration: Any
     classes_: NDArray[Any]
     multilabel_: str | None = None
 

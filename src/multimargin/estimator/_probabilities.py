@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from multimargin.estimator._calibrate import calibrated_on
-from multimargin.inspection._prediction_sets import PredictionSets, prediction_sets
+from multimargin.inspection.probabilities._prediction_sets import PredictionSets, prediction_sets
 from multimargin.io._memory import available
-from multimargin.models._calibration import Calibration
 from multimargin.models._scores import ClassScores, best_k_labels, checked_k
+from multimargin.models.probabilities._calibration import Calibration
 
 if TYPE_CHECKING:
     from typing import Self

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from multimargin.formulations import FORMULATIONS
 from multimargin.io._atomic import atomic_write
 from multimargin.models._arguments import is_whole
-from multimargin.models._calibration import Calibration
 from multimargin.models._coef import ClassRows, LinearModel
 from multimargin.models._feature_major import SplitColumns, is_dense
 from multimargin.models._onnx_graph import Graph
+from multimargin.models.probabilities._calibration import Calibration
 
 __all__ = ["export_onnx"]
 

@@ -15,7 +15,7 @@ from multimargin.io._array_file import ModelFileError
 from multimargin.models._arguments import is_whole
 from multimargin.models._coef import ClassRows, canonical
 from multimargin.models._feature_major import FeatureMajorCache
-from multimargin.models._softmax import ABOVE, COUNT, Shape, empty_sums, sums_of
+from multimargin.models.probabilities._softmax import ABOVE, COUNT, Shape, empty_sums, sums_of
 from multimargin.solvers._layout import Matrix, arrays_of, as_core_csr, as_core_rows, core_rows
 
 # Scores of all classes that are held at a time, where those above zero are looked for.

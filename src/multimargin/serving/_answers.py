@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin.inspection._explanation import compare, embeddings_as_one, largest
-from multimargin.models._calibration import Calibration
 from multimargin.models._coef import ClassRows
 from multimargin.models._feature_major import (
     FeatureMajorCache,
@@ -17,6 +16,7 @@ from multimargin.models._feature_major import (
 )
 from multimargin.models._feature_names import names_of
 from multimargin.models._scores import ClassScores, LinearScores, best_k_labels, checked_k
+from multimargin.models.probabilities._calibration import Calibration
 from multimargin.parallel._threads import thread_count
 from multimargin.serving import _schema as schema
 from multimargin.serving._errors import RequestError, shown

@@ -14,8 +14,8 @@ from multimargin.estimator._splits import rows_of
 from multimargin.inspection._labels import places_of
 from multimargin.io._compressed import DataFileError
 from multimargin.io._text_table import counted
-from multimargin.models._calibration import Calibration
 from multimargin.models._measures import known_labels
+from multimargin.models.probabilities._calibration import Calibration
 
 
 def known_only(

@@ -17,7 +17,7 @@ from multimargin.cli.support._messages import note
 from multimargin.cli.support._training_data import read_libsvm
 from multimargin.cli.support._vectors import is_vectors, read_vector_data
 from multimargin.distributed._fit import NORMS
-from multimargin.models._calibration import Calibration
+from multimargin.models.probabilities._calibration import Calibration
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator
 from multimargin.solvers._layout import filled_rows

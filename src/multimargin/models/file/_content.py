@@ -10,7 +10,6 @@ import numpy as np
 from multimargin.io._array_file import damaged
 from multimargin.io._atomic import StrPath
 from multimargin.io._version import __version__
-from multimargin.models._calibration import Calibration
 from multimargin.models._coef import row_count
 from multimargin.models._feature_major import FeatureMajorCache
 from multimargin.models.file._coef import pack_coef, unpack_coef
@@ -19,6 +18,7 @@ from multimargin.models.file._dual import pack_dual, unpack_dual
 from multimargin.models.file._label_cost import pack_label_cost, unpack_label_cost
 from multimargin.models.file._params import decoded, encoded, encoded_params, set_params
 from multimargin.models.file._strings import Arrays, pack_labels, unpack_labels
+from multimargin.models.probabilities._calibration import Calibration
 
 KIND = "linear-multiclass"
 _NONCONFORMITY = "calibration.nonconformity"

@@ -21,7 +21,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from multimargin.models._scores import ClassScores
-from multimargin.models._softmax import ABOVE, COUNT, GG, GH, HH, LARGEST, SUM, G, H, Shape, sums_of
+from multimargin.models.probabilities._softmax import (
+    ABOVE,
+    COUNT,
+    GG,
+    GH,
+    HH,
+    LARGEST,
+    SUM,
+    G,
+    H,
+    Shape,
+    sums_of,
+)
 
 _BOUND = 20.0  # of the logarithm of the inverse temperature
 _MOST_STEPS = 60

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from multimargin.inspection._calibration_report import table_rows
 from multimargin.inspection._labels import places_of
+from multimargin.inspection.probabilities._calibration_report import table_rows
 from multimargin.io._memory import available
 from multimargin.io._text_table import text_table
 from multimargin.models._measures import known_labels

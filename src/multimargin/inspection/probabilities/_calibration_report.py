@@ -13,7 +13,7 @@ from multimargin.inspection._plots import AGAINST, FOR
 from multimargin.io._figure_file import axes_or_new
 from multimargin.io._text_table import text_table
 from multimargin.models._measures import known_labels
-from multimargin.models._softmax import SUM
+from multimargin.models.probabilities._softmax import SUM
 
 _BINS = 15
 _SHARES = (1.0, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
