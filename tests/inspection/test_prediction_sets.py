@@ -22,9 +22,10 @@ from multimargin import (
     save_model,
 )
 from multimargin.formulations import FORMULATIONS
-from multimargin.inspection.probabilities import _prediction_sets, coverage_report
+from multimargin.inspection import coverage_report
+from multimargin.inspection.probabilities import _prediction_sets
 from multimargin.io._array_file import read_arrays, write_arrays
-from multimargin.models import _calibration
+from multimargin.models.probabilities import _calibration
 from tests.support.rank_threads import run_ranks
 
 
