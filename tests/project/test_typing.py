@@ -24,7 +24,7 @@ from multimargin import MulticlassSVC, distributed, load_model, rounds
 
 MulticlassSVC(C="1")  # arg-type
 MulticlassSVC(gamma=1.0)  # call-arg
-MulticlassSVC().predict_topk([[1.0]], k="5")  # arg-type
+MulticlassSVC().predict_topk([[1.0]], k="5")  # call-overload
 MulticlassSVC().fit([[1.0]])  # call-arg
 number: int = MulticlassSVC().fit([[1.0]], [1]).dual_gap_  # assignment
 text: str = MulticlassSVC().score([[1.0]], [1])  # assignment

@@ -41,7 +41,8 @@ class Case:
 
     def model(self, **options):
         """An estimator of this case, to a tight tolerance unless another is given."""
-        given = {"tol": self.tol, "max_iter": 10**6, "random_state": 0, "n_bundles": self.bundles}
+        given = {"C": 1.0, "tol": self.tol, "max_iter": 10**6, "random_state": 0}
+        given |= {"n_bundles": self.bundles}
         given |= options
         return MulticlassSVC(self.formulation, loss=self.loss, solver=self.solver, **given)
 
