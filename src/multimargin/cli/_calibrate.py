@@ -11,6 +11,7 @@ from multimargin.cli.support._model_data import features_of, model_and_data
 from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.io._atomic import check_writable
 from multimargin.models.file._content import pack_nonconformity
+from multimargin.models.label_sets._sets import require_one_label
 from multimargin.parallel._communicator import SerialCommunicator
 
 
@@ -19,6 +20,7 @@ def calibrate(args: argparse.Namespace) -> int:
     arguments.refuse_same_file(args.out, args.data)
     check_writable(args.out)
     model, (X, y, _) = model_and_data(args, SerialCommunicator(), labelled=True)
+    require_one_label(model, "calibrate")
     X, y = known_only(model.classes_, features_of(model, X), y, args.data)
     made = model.calibrate(X, y, method=args.method).calibration_
     meta, arrays = read_arrays(args.model)
