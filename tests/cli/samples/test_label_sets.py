@@ -125,6 +125,7 @@ def test_checkpoints_and_starts(trained, capsys):
         (["train", "t.svm", "x", "--formulation", "ovr"], "the line has several labels"),
         (["train", "no.csv", "x", *TAGS, *TRAIN, "--class-weight", "balanced"], "class_weight is"),
         (["report", "m", "t.csv"], "report is for one label per sample"),
+        (["calibrate", "m", "t.csv", "n"], "calibrate is for one label per sample"),
         (["predict", "m", "t.csv", "-o", "-", "--label-separator", "e"], "'flower' holds 'e'"),
         (["serve", "one"], "the model has one label"),
     ],
