@@ -38,11 +38,15 @@ def hard(tmp_path, monkeypatch):
     return tmp_path
 
 
-def interrupted(*options, after=1.5, times=1):
+def interrupted(*options, after=1.0, times=1):
     """Start a training, interrupt it, and return its status and what it said."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
     with subprocess.Popen([*TRAIN, *ENDLESS, *options], text=True, **pipes) as process:
         assert "read 4,000 samples" in process.stderr.readline()
+        said = ""
+        while "pass" not in said:  # of the progress bar: on a busy machine it may take a while
+            said += (read := process.stderr.read(1))
+            assert read, f"the training ended: {said}"
         time.sleep(after)
         assert process.poll() is None
         for _ in range(times):
