@@ -38,13 +38,16 @@ def hard(tmp_path, monkeypatch):
     return tmp_path
 
 
-def interrupted(*options, after=1.0, times=1):
-    """Start a training, interrupt it, and return its status and what it said."""
+def interrupted(*options, after=1.0, times=1, until="pass"):
+    """Interrupt a training some time after its progress bar said `until`.
+
+    Return its status and what it said.
+    """
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL}
     with subprocess.Popen([*TRAIN, *ENDLESS, *options], text=True, **pipes) as process:
         assert "read 4,000 samples" in process.stderr.readline()
         said = ""
-        while "pass" not in said:  # of the progress bar: on a busy machine it may take a while
+        while not re.search(until, said):  # on a busy machine it may take a while
             said += (read := process.stderr.read(1))
             assert read, f"the training ended: {said}"
         time.sleep(after)
@@ -80,8 +83,11 @@ def test_without_a_terminal_the_model_is_discarded(hard):
     ids=" ".join,
 )
 def test_the_model_so_far_is_kept(hard, options):
-    status, out, err = interrupted(*options, "--on-interrupt", "keep", "--json")
-    assert status == 130
+    # The first certificate of bundles may come late, and zero weights have a gap of 74 %.
+    until = r"gap [1-4]?\d\.\d+%" if "--checkpoint" in options else "pass"
+    kept = "--on-interrupt", "keep", "--json"
+    status, out, err = interrupted(*options, *kept, until=until)
+    assert (status, out != "") == (130, True), err
     result = json.loads(out)
     assert result["converged"] is False
     model = load_model("m", verify=True)
