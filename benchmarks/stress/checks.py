@@ -79,9 +79,8 @@ def _not_finite(model: MulticlassSVC) -> Iterator[Finding]:
         "violation_": model.violation_,
         "history_": [[r["dual"], r["gap"], r["violation"]] for r in model.history_],
     }
-    if model.C is None or np.isfinite(
-        model.C
-    ):  # a hard margin that is not met yet has an infinite primal
+    # A hard margin that is not met yet has an infinite primal.
+    if model.C is None or np.isfinite(model.C):
         numbers["primal_objective_"] = model.primal_objective_
         numbers["primals of history_"] = [r["primal"] for r in model.history_]
     wrong = [name for name, value in numbers.items() if not np.isfinite(value).all()]

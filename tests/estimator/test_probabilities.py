@@ -155,7 +155,7 @@ def test_refused(data, monkeypatch):
     with pytest.raises(AttributeError, match=r"calibrate\(X, y\)"):
         model.predict_topk(X, 2, proba=True)
     for args, words in (
-        ((X, y), r"1 label\(s\) that the model does not know, such as 5, in 40 of 240"),
+        ((X, y), r"1 label that the model does not know, such as 5, in 40 of 240"),
         ((X[y == 1], y[y == 1]), "at least 2 classes, but y has one class"),
         ((X[:0], y[:0]), "0 sample"),
         ((X[:9], y[:8]), "9 calibration samples but 8 labels"),

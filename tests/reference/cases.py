@@ -42,8 +42,7 @@ class Case:
     def model(self, **options):
         """An estimator of this case, to a tight tolerance unless another is given."""
         given = {"C": 1.0, "tol": self.tol, "max_iter": 10**6, "random_state": 0}
-        given |= {"n_bundles": self.bundles}
-        given |= options
+        given |= {"n_bundles": self.bundles} | options
         return MulticlassSVC(self.formulation, loss=self.loss, solver=self.solver, **given)
 
     def primal(self, model, X, y, box, scaling=1.0):

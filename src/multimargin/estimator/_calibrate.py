@@ -16,6 +16,7 @@ from multimargin.estimator._fit import Fit
 from multimargin.estimator._observers import note
 from multimargin.estimator._splits import Split, checked_labels, folds_of, holdout_of, rows_of
 from multimargin.inspection._labels import places_of
+from multimargin.io._text_table import counted
 from multimargin.models._measures import known_labels
 from multimargin.models.label_sets._sets import require_one_label
 from multimargin.models.probabilities._calibration import Calibration, HeldOut, fitted_calibration
@@ -49,8 +50,8 @@ def calibrated_on(
     if (own < 0).any():
         labels = list(dict.fromkeys(y[own < 0].tolist()))
         raise ValueError(
-            f"y has {len(labels):,} label(s) that the model does not know, such as {labels[0]!r}, "
-            f"in {int((own < 0).sum()):,} of {len(y):,} samples: leave these samples out"
+            f"y has {counted(len(labels), 'label')} that the model does not know, such as "
+            f"{labels[0]!r}, in {int((own < 0).sum()):,} of {len(y):,} samples: leave these out"
         )
     part = _held_out(model, X, own, sample_weight)
     return _fitted([part], plain=plain)
