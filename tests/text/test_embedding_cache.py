@@ -17,7 +17,7 @@ TEXTS, Y = labelled(150)
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """A folder of embeddings for these tests alone."""
-    monkeypatch.setenv("MULTIMARGIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("MULTIMARGIN_EMBEDDINGS", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
@@ -132,10 +132,10 @@ def test_an_interruption_keeps_what_was_done(named, cache):
 
 def test_no_folder_and_no_room(named, monkeypatch, tmp_path):
     folder, encoder = named
-    monkeypatch.setenv("MULTIMARGIN_CACHE", "")
+    monkeypatch.setenv("MULTIMARGIN_EMBEDDINGS", "")
     model_of(folder).fit(TEXTS, Y)
     (tmp_path / "file").write_text("no folder")
-    monkeypatch.setenv("MULTIMARGIN_CACHE", str(tmp_path / "file"))
+    monkeypatch.setenv("MULTIMARGIN_EMBEDDINGS", str(tmp_path / "file"))
     with pytest.warns(UserWarning, match="embeddings are not kept for the next time: "):
         model_of(folder).fit(TEXTS, Y)
     assert encoder.calls == [len(TEXTS)] * 2

@@ -39,7 +39,7 @@ def encoder():
 
 @pytest.fixture
 def folder(encoder, tmp_path, monkeypatch):
-    monkeypatch.setenv("MULTIMARGIN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("MULTIMARGIN_EMBEDDINGS", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     encoder.save(str(tmp_path / "static"))
     _loaded.cache_clear()

@@ -69,8 +69,8 @@ class TextClassifier(MulticlassSVC):
         Turns texts into vectors: the name of a sentence-transformers model (of the Hugging Face
         hub, or a folder), an object with ``.encode(texts)``, or a function from a list of texts to
         an array of shape (n_texts, n_numbers). Vectors of a named one are kept on disk, by the
-        encoder's revision and the text: ``$MULTIMARGIN_CACHE``, or else the user's cache. The model
-        file has its name, revision and dimension; one without a name is passed again to
+        encoder's revision and the text: ``$MULTIMARGIN_EMBEDDINGS``, or else the user's cache. The
+        model file has its name, revision and dimension; one without a name is passed again to
         `load_model`. With ``verbose=1`` a progress bar shows long work.
     features : {"tfidf", "embedding", "both"}, default=None
         What texts become. By default "both" where there is an encoder, and "tfidf" else. Embeddings

@@ -36,13 +36,13 @@ def keys_of(texts: Iterable[str]) -> Keys:
 class EmbeddingCache:
     """The vectors of one encoder, which `identity` says: its name and revision.
 
-    They lie in ``$MULTIMARGIN_CACHE``, or else in the user's cache; an empty variable keeps
+    They lie in ``$MULTIMARGIN_EMBEDDINGS``, or else in the user's cache; an empty variable keeps
     nothing. A file is written once, under a name of its own, and never changed, so that processes
     cannot disturb each other; one that is damaged is removed.
     """
 
     def __init__(self, identity: str) -> None:
-        given = os.environ.get("MULTIMARGIN_CACHE")
+        given = os.environ.get("MULTIMARGIN_EMBEDDINGS")
         top = cache_folder("embeddings") if given is None else Path(given) if given else None
         name = hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=16)
         self._identity = identity
