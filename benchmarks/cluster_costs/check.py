@@ -67,10 +67,10 @@ def sizes(result: dict[str, Any], formulation: str, hosts: int) -> Sizes:
 
 
 def compared(result: dict[str, Any], formulation: str, hosts: int) -> list[Compared]:
-    """Compare memory and, of several hosts, what one sends; of hosts the one that does most."""
+    """Compare memory and, of several hosts, what one sends: means over the hosts."""
     s = sizes(result, formulation, hosts)
     ranks = result["details"].get("ranks", [])
-    rise = max((rank["rise_mb"] for rank in ranks), default=result.get("rise_mb", 0.0))
+    rise = fmean(each["rise_mb"] for each in ranks or [result])
     found = [Compared("memory", sum(memory(s).values()), rise * 1e6)]
     if not ranks:
         return found

@@ -36,6 +36,10 @@ _MOVED = 0.85
 # would be enough for the frequent ones to have no more than that.
 _GROUP, _RARE, _LIST_BYTES, _FREQUENT, _ENTRIES_EACH = 512, 0.6, 28, 1 / 48, 10
 _FOUND_PER_SCAN, _FOUND_BYTES = 32, 2**29  # violators of a sample: see `ActiveSetSolver`
+# In one process a sample whose list is full gets room for all classes in the next scan, up to an
+# eighth of the samples and so many numbers. Nearly none of that to nearly all was used in the
+# check; this share of it is counted.
+_FULL_LISTS, _FULL_NUMBERS, _FULL_USED = 1 / 8, 2**25, 0.4
 _FIXED = 8e6  # bytes of modules and small arrays
 
 
@@ -154,9 +158,9 @@ def memory(s: Sizes) -> dict[str, float]:
     return _of_one_process(s) if s.hosts == 1 else _of_a_host(s)
 
 
-def _found(s: Sizes, samples: float) -> float:
+def _found(s: Sizes) -> float:
     """Return room for the violators of a scan: a class and a margin each."""
-    return min((_INDEX + _NUMBER) * _FOUND_PER_SCAN * samples, _FOUND_BYTES)
+    return min((_INDEX + _NUMBER) * _FOUND_PER_SCAN * s.samples, _FOUND_BYTES)
 
 
 def _scratch(s: Sizes) -> float:
@@ -174,10 +178,11 @@ def _scan(s: Sizes) -> float:
 
 def _of_one_process(s: Sizes) -> dict[str, float]:
     slots = s.samples * (s.pairs + 1)
+    full = min(_FULL_LISTS * s.samples * s.classes, _FULL_NUMBERS)
     passes = {
         "rows for scans": (_NUMBER + _INDEX) * s.entries,
         "positions": _INDEX * s.words * slots,
-        "violators found": _found(s, s.samples),
+        "violators found": _found(s) + _FULL_USED * (_INDEX + _NUMBER) * full,
         "classes being scanned": _scan(s),
     }
     # The positions are given back before the model is handed over.
@@ -205,7 +210,7 @@ def _of_a_host(s: Sizes) -> dict[str, float]:
     return {
         "rows for scans": (_NUMBER + _INDEX) * s.entries,
         "samples": 250.0 * s.samples,
-        "violators found": _found(s, s.samples),
+        "violators found": _found(s),
         "classes being scanned": _scan(s),
         "columns of the bundles": (columns + _INDEX * s.placed_weights) / s.hosts,
         "weights and bundle states": state / s.hosts,
