@@ -36,7 +36,14 @@ from multimargin.parallel._mpi import world
 from multimargin.solvers.active_set._rank_workspace import RankWorkspace
 from multimargin.solvers.active_set._workspace import LocalWorkspace
 from reproduction.interface._cell import UNLIKE
-from reproduction.measuring._ranks import ONE_THREAD, command, descendants, environment, kill
+from reproduction.measuring._ranks import (
+    ONE_THREAD,
+    POOL,
+    command,
+    descendants,
+    environment,
+    kill,
+)
 from reproduction.measuring._samples import training_samples
 from reproduction.measuring._training import MOST_PASSES
 
@@ -69,6 +76,8 @@ class Job:
         Let Weston-Watkins and Crammer-Singer with many classes make all passes before the first
         scan, and none after it: the same work on any number of ranks. When a scan comes otherwise
         depends on what passes have reached.
+    pooled : bool, default=False
+        Whether the ranks, which are on one host, solve as one; otherwise as on a host each.
     """
 
     dataset: str
@@ -77,6 +86,7 @@ class Job:
     threads: int = 1
     ranks: int | None = None
     one_scan: bool = False
+    pooled: bool = False
 
     def estimator(self) -> MulticlassSVC:
         settings = {"fit_intercept": False, "max_iter": MOST_PASSES, **self.parameters}
@@ -122,7 +132,7 @@ def measured_apart(job: Job, give_up_after: float | None = None) -> dict[str, An
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
-            env=environment() | ONE_THREAD,
+            env=environment() | ONE_THREAD | ({POOL: "1"} if job.pooled else {}),
         )
         try:
             status = process.wait(give_up_after)

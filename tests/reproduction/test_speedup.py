@@ -33,12 +33,13 @@ def options(tmp_path, **given):
     return Options(data=tmp_path, threads=given.pop("threads", 64), **given)
 
 
-def arrangements(plan, formulation, dataset=None):
+def arrangements(plan, formulation, dataset=None, pooled=True):
     """Ranks and threads in the order of the plan."""
     return [
         (cell.options["ranks"], cell.options["threads"])
         for cell in plan.cells
         if cell.formulation == formulation and dataset in (None, cell.dataset)
+        if cell.options.get("pooled", pooled) == pooled
     ]
 
 
@@ -96,9 +97,10 @@ def test_speedup_on_sixteen_cores(tmp_path, machine):
     }
     for formulation, both in sets.items():
         for name in both:
-            assert arrangements(plan, formulation, name) == [*one, *more]
+            for pooled in (True, False):
+                assert arrangements(plan, formulation, name, pooled) == [*one, *more]
     # The quick ones first, and more than once where nobody says how often.
-    assert [cell.dataset in LARGE for cell in plan.cells] == [False] * 24 + [True] * 24
+    assert [cell.dataset in LARGE for cell in plan.cells] == [False] * 38 + [True] * 38
     seeds = {(c.dataset in LARGE, c.seed) for c in Speedup().plan(options(tmp_path)).cells}
     assert seeds == {(False, 0), (False, 1), (False, 2), (True, 0)}
     assert all("MPI" not in missing.name for missing in plan.missing)
@@ -241,10 +243,10 @@ def test_bits_are_compared(tmp_path, machine):
     plan = Speedup().plan(options(tmp_path))
     good = records(plan, {(1, 1): 6.0, (1, 2): 4.0, (2, 1): 3.0})
     table = Speedup().section(good, plan).tables[-1]
-    # WW on ranks has one arrangement on two cores: nothing to compare it with.
+    # WW on ranks apart has one arrangement on two cores: nothing to compare it with.
     assert [[e.text for e in row.entries] for row in table.rows] == [
-        ["LLW-MC, LLW-MPI-2", "generator-small", "9", "yes"],
-        ["WW-MC", "wordnet-hypernym", "6", "yes"],
+        ["LLW-MC, LLW-MPI-2, LLW-MPI-2 apart", "generator-small", "12", "yes"],
+        ["WW-MC, WW-MPI-2", "wordnet-hypernym", "9", "yes"],
     ]
     place = next(i for i, r in enumerate(good) if r.cell.options["threads"] == 2)
     bad = list(good)
