@@ -16,7 +16,7 @@ from reproduction.measuring._weighting import weighted
 GENERATED_SMALL = "generator-small"
 """4,000 samples, 20,000 features and 1,000 classes of `make_hierarchical_text`."""
 GENERATED_MEDIUM = "generator-medium"
-"""20,000 samples, 60,000 features and 5,000 classes."""
+"""10,000 samples, 40,000 features and 4,000 classes."""
 
 
 def _generated(name: str, n_train: int, n_features: int, n_classes: int) -> CatalogEntry:
@@ -26,7 +26,7 @@ def _generated(name: str, n_train: int, n_features: int, n_classes: int) -> Cata
 
 _GENERATED = {
     GENERATED_SMALL: _generated(GENERATED_SMALL, 4_000, 20_000, 1_000),
-    GENERATED_MEDIUM: _generated(GENERATED_MEDIUM, 20_000, 60_000, 5_000),
+    GENERATED_MEDIUM: _generated(GENERATED_MEDIUM, 10_000, 40_000, 4_000),
 }
 
 

@@ -2,8 +2,8 @@
 //
 // A batch is known before the pass begins, so members lay batches out independently. Which batch a
 // sample gets and in which order it is applied there do not depend on the number of members; who
-// does what does. The shares of members are equal by work: at the two barriers of a batch all wait
-// for the last.
+// does what does. At the two barriers of a batch all wait for the last: what takes long comes
+// first.
 #pragma once
 
 #include <algorithm>
@@ -33,31 +33,19 @@ class Batches {
   std::int64_t count() const { return static_cast<std::int64_t>(begin_.size()) - 1; }
   std::int64_t begin(std::int64_t b) const { return begin_[b].sample; }
   std::int32_t sample(std::int64_t k) const { return sample_[k]; }
-  T gap(std::int64_t k) const { return gap_[k]; }
-  T violation(std::int64_t k) const { return violation_[k]; }
+  const Found<T>& found(std::int64_t k) const { return found_[k]; }
 
-  // What a member sees of batch b.
-  BatchView<T> view(std::int64_t b, int member, T* work) {
-    const Range turns = range(turn_end_, b, member), shared = range(shared_end_, b, member);
-    return {sample_.data(),
-            slot_at_.data(),
-            begin_[b].slot,
-            touch_.data(),
-            turn_.data() + begin(b) + turns.first,
-            turns.count,
-            shared_[b].data() + shared.first,
-            shared.count,
-            step_.data(),
-            gap_.data(),
-            violation_.data(),
-            work};
+  BatchView<T> view(std::int64_t b, T* work) {
+    return {sample_.data(),          slot_at_.data(),
+            begin_[b].slot,          touch_.data(),
+            turn_.data() + begin(b), static_cast<std::int32_t>(begin(b + 1) - begin(b)),
+            next_turn_.data() + b,   shared_[b].data(),
+            piece_end_[b].data(),    static_cast<std::int32_t>(piece_end_[b].size()),
+            next_piece_.data() + b,  step_.data(),
+            found_.data(),           work};
   }
 
  private:
-  struct Range {
-    std::int64_t first, count;
-  };
-
   // In the samples of a pass, and in their slots.
   struct Place {
     std::int64_t sample, slot;
@@ -76,20 +64,12 @@ class Batches {
   struct Scratch {
     std::vector<Touched> touched;     // [K]
     std::vector<std::int64_t> work;   // of each sample
-    std::vector<std::int32_t> order;  // of samples
     std::vector<std::int32_t> group;  // where the shared slots of a class begin
-    std::vector<std::int64_t> load;   // of each member
-    std::vector<std::int32_t> owner;  // of each sample
-    std::vector<std::int32_t> next;   // of each member, where its next turn goes
   };
 
   // What a sample takes for itself, in features of a slot, and what a slot takes beside its own.
   static constexpr std::int64_t kSampleWork = 64, kSlotWork = 12;
-
-  Range range(const std::vector<std::int32_t>& end, std::int64_t b, int member) const {
-    const std::int64_t first = member == 0 ? 0 : end[b * members_ + member - 1];
-    return {first, end[b * members_ + member] - first};
-  }
+  static constexpr std::int64_t kPieces = 4;  // of shared slots, for each member
 
   // A lot for every sample: in which batch it is does not depend on the others.
   void share_out(const WorkView<T>& v, Visits& visits, const VisitRule<T>& rule, Random random,
@@ -144,12 +124,12 @@ class Batches {
     const std::int64_t batches = count(), samples = begin(batches);
     members_ = team.size();
     turn_.reset(samples);
-    gap_.reset(samples);
-    violation_.reset(samples);
+    found_.reset(samples);
     touch_.reset(begin_[batches].slot);
     shared_.resize(batches);
-    turn_end_.resize(batches * members_);
-    shared_end_.resize(batches * members_);
+    piece_end_.resize(batches);
+    next_turn_.assign(batches, 0);
+    next_piece_.assign(batches, 0);
     scratch_.resize(members_);
     std::int64_t most = 0;
     for (std::int64_t b = 0; b < batches; ++b)
@@ -217,61 +197,41 @@ class Batches {
       shared[touched.place++] = {static_cast<std::int32_t>(k), slot};
       if (--touched.samples == 0) touched = {};
     });
-    share_samples(b, s);
-    share_classes(b, s, length);
+    order_samples(b, s);
+    cut_pieces(b, s, length);
   }
 
-  // The longest first, each to the member that has least.
-  void share_samples(std::int64_t b, Scratch& s) {
+  // The longest first, where there are others to wait for.
+  void order_samples(std::int64_t b, const Scratch& s) {
     const std::int64_t begin = this->begin(b);
-    const auto count = static_cast<std::int32_t>(this->begin(b + 1) - begin);
-    s.order.resize(count);
-    std::iota(s.order.begin(), s.order.end(), 0);
-    s.owner.assign(count, 0);
-    std::int32_t* ends = turn_end_.data() + b * members_;
-    std::fill(ends, ends + members_, 0);
-    if (members_ > 1) {
-      std::sort(s.order.begin(), s.order.end(), [&](std::int32_t i, std::int32_t j) {
-        return s.work[i] != s.work[j] ? s.work[i] > s.work[j] : i < j;
-      });
-      s.load.assign(members_, 0);
-    }
-    for (const std::int32_t k : s.order) {
-      if (members_ > 1) {
-        const auto least = std::min_element(s.load.begin(), s.load.end());
-        *least += s.work[k];
-        s.owner[k] = static_cast<std::int32_t>(least - s.load.begin());
-      }
-      ++ends[s.owner[k]];
-    }
-    s.next.assign(members_, 0);
-    for (std::int32_t m = 1; m < members_; ++m) {
-      s.next[m] = ends[m - 1];
-      ends[m] += ends[m - 1];
-    }
-    for (std::int32_t k = 0; k < count; ++k)
-      turn_[begin + s.next[s.owner[k]]++] = static_cast<std::int32_t>(begin + k);
+    std::int32_t* turn = turn_.data() + begin;
+    std::int32_t* end = turn_.data() + this->begin(b + 1);
+    std::iota(turn, end, static_cast<std::int32_t>(begin));
+    if (members_ == 1) return;
+    std::sort(turn, end, [&](std::int32_t i, std::int32_t j) {
+      const std::int64_t here = s.work[i - begin], there = s.work[j - begin];
+      return here != there ? here > there : i < j;
+    });
   }
 
   // Whole classes that follow each other.
   template <class Length>
-  void share_classes(std::int64_t b, Scratch& s, const Length& length) {
+  void cut_pieces(std::int64_t b, const Scratch& s, const Length& length) {
     const std::vector<SharedSlot>& shared = shared_[b];
-    std::int32_t* ends = shared_end_.data() + b * members_;
-    std::fill(ends, ends + members_, static_cast<std::int32_t>(shared.size()));
-    if (members_ == 1) return;
+    std::vector<std::int32_t>& ends = piece_end_[b];
+    ends.clear();
+    if (shared.empty()) return;
     std::int64_t whole = 0, sum = 0;
-    for (const SharedSlot& slot : shared) whole += length(slot.k);
-    std::size_t group = 0;
-    std::int32_t m = 0;
-    for (std::size_t e = 0; e < shared.size(); ++e) {
-      if (group < s.group.size() && s.group[group] == static_cast<std::int32_t>(e)) {
-        ++group;
-        while (m < members_ - 1 && sum * members_ >= whole * (m + 1))
-          ends[m++] = static_cast<std::int32_t>(e);
-      }
-      sum += length(shared[e].k);
+    if (members_ > 1)
+      for (const SharedSlot& slot : shared) whole += length(slot.k);
+    const std::int64_t least = whole / (kPieces * members_);
+    for (std::size_t group = 1; group < s.group.size() && members_ > 1; ++group) {
+      for (std::int32_t e = s.group[group - 1]; e < s.group[group]; ++e) sum += length(shared[e].k);
+      if (sum < least) continue;
+      ends.push_back(s.group[group]);
+      sum = 0;
     }
+    ends.push_back(static_cast<std::int32_t>(shared.size()));
   }
 
   int members_ = 1;
@@ -280,13 +240,13 @@ class Batches {
   std::vector<Place> begin_{{0, 0}};            // [batches+1]
   Buffer<std::int32_t> sample_;                 // batch by batch
   Buffer<std::int64_t> slot_at_;                // where a sample's slots begin in touch
-  Buffer<T> gap_, violation_;                   // of each sample, as its visit found it
+  Buffer<Found<T>> found_;                      // of each sample
   Buffer<T> touch_;                             // per slot of the pass, see BatchView
-  Buffer<std::int32_t> turn_;                   // samples of a batch, member by member
-  std::vector<std::int32_t> turn_end_;          // [batches][members]
+  Buffer<std::int32_t> turn_;                   // samples of a batch, the longest first
   std::vector<std::vector<SharedSlot>> shared_;
-  std::vector<std::int32_t> shared_end_;  // [batches][members]
-  Buffer<T> step_;                        // of the batch at hand
+  std::vector<std::vector<std::int32_t>> piece_end_;
+  std::vector<std::int32_t> next_turn_, next_piece_;  // [batches] that nobody has taken
+  Buffer<T> step_;                                    // of the batch at hand
   std::vector<Scratch> scratch_;
 };
 

@@ -71,7 +71,14 @@ struct VisitRule {
   T spare = T(-1);
 };
 
-// One batch of a pass, whose samples are solved at the same weights, and a member's share of it.
+// What a visit found. In a cache line of its own: members write at the same time.
+template <class T>
+struct alignas(64) Found {
+  T gap, violation;
+};
+
+// One batch of a pass, whose samples are solved at the same weights. Members take its samples, and
+// then the pieces of its shared slots, as they get on.
 template <class T>
 struct BatchView {
   const std::int32_t* sample;   // samples of the pass, batch by batch
@@ -80,14 +87,16 @@ struct BatchView {
   // Per slot of the pass: sum of |x_j| over the batch's samples j that touch its class; negative if
   // there are others than the sample itself.
   const T* touch;
-  const std::int32_t* turn;  // the member's samples: their indices in the pass
-  std::int64_t turns;
-  const SharedSlot* shared;  // all shared slots of the member's classes, in the order of samples
-  std::int64_t shared_slots;
-  T* step;       // per slot of the batch: coefficient of x_i still to be added
-  T* gap;        // of each sample of the pass
-  T* violation;  // of each sample of the pass
-  T* work;       // scratch of the calling thread
+  const std::int32_t* turn;  // the samples, the longest first: their indices in the pass
+  std::int32_t turns;
+  std::int32_t* next_turn;        // that nobody has taken
+  const SharedSlot* shared;       // shared slots, class by class and in the order of samples
+  const std::int32_t* piece_end;  // [pieces] of whole classes
+  std::int32_t pieces;
+  std::int32_t* next_piece;
+  T* step;          // per slot of the batch: coefficient of x_i still to be added
+  Found<T>* found;  // of each sample of the pass
+  T* work;          // scratch of the calling thread
 
   T* steps_of(std::int64_t k) const { return step + (slot_at[k] - first_slot); }
 };
@@ -95,11 +104,11 @@ struct BatchView {
 template <class T>
 struct SolverKernels {
   bool separable;  // every variable has its own bounds
-  // The member's samples: scores and exact block solves at fixed weights. Writes alpha, the weights
+  // Samples of a batch: scores and exact block solves at fixed weights. Writes alpha, the weights
   // of classes that no other sample of the batch touches (nobody else reads those), and the steps
   // of the shared classes.
   void (*solve_batch)(const WorkView<T>&, const BatchView<T>&, const VisitRule<T>&);
-  // Adds the steps of the member's shared classes.
+  // Adds the steps of shared classes.
   void (*apply_batch)(const WorkView<T>&, const BatchView<T>&);
   // Visits samples one after the other, weights included. gap and violation: [n] by sample.
   void (*visit_samples)(const WorkView<T>&, const std::int32_t* samples, std::int64_t count,

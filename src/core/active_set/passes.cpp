@@ -53,7 +53,7 @@ PassReport Pass<T>::together(const WorkView<T>& v, Visits& visits, const VisitRu
   std::int64_t reached = count;
   team.run([&](int member) {
     for (std::int64_t k = 0; k < count; ++k) {
-      const BatchView<T> batch = batches.view(k, member, work[member].data());
+      const BatchView<T> batch = batches.view(k, work[member].data());
       kernels_.solve_batch(v, batch, rule);
       if (member == 0 && stop()) {
         reached = k + 1;
@@ -70,9 +70,10 @@ PassReport Pass<T>::together(const WorkView<T>& v, Visits& visits, const VisitRu
     for (std::int64_t k = member; k < reached; k += members) {
       PassReport& report = reports[k];
       for (std::int64_t at = batches.begin(k); at < batches.begin(k + 1); ++at) {
-        report.gap += static_cast<double>(batches.gap(at));
-        report.violation = std::max(report.violation, static_cast<double>(batches.violation(at)));
-        visits.seen(batches.sample(at), is_quiet(rule, batches.gap(at), batches.violation(at)));
+        const Found<T>& found = batches.found(at);
+        report.gap += static_cast<double>(found.gap);
+        report.violation = std::max(report.violation, static_cast<double>(found.violation));
+        visits.seen(batches.sample(at), is_quiet(rule, found.gap, found.violation));
       }
     }
   });

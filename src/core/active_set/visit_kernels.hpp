@@ -46,6 +46,7 @@ struct Visit : VisitedSample<T> {
            coefficient * lone[slot];
   }
 
+  static constexpr bool kFetchesAhead = false;
   static void prefetch(const WorkView<T>&, std::int64_t) {}
   static void prefetch_slots(const WorkView<T>&, std::int64_t) {}
 
@@ -209,13 +210,24 @@ inline bool solve_slots(const WorkView<T>& v, std::int64_t i, const T* touch,
   return true;
 }
 
+// The next of something that members share out among each other.
+inline std::int32_t take(std::int32_t* next) {
+  return __atomic_fetch_add(next, 1, __ATOMIC_RELAXED);
+}
+
 template <class F, template <class> class V, class T>
 void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>& rule) {
-  for (std::int64_t e = 0; e < b.turns; ++e) {
-    const std::int32_t k = b.turn[e];
+  // What is fetched ahead has to be taken before. The last samples are short.
+  constexpr bool ahead = V<T>::kFetchesAhead;
+  std::int32_t next = take(b.next_turn);
+  while (next < b.turns) {
+    const std::int32_t k = b.turn[next];
     const std::int64_t i = b.sample[k];
-    if (e + 2 < b.turns) V<T>::prefetch_slots(v, b.sample[b.turn[e + 2]]);
-    if (e + 1 < b.turns) V<T>::prefetch(v, b.sample[b.turn[e + 1]]);
+    if constexpr (ahead) {
+      next = take(b.next_turn);
+      if (next < b.turns) V<T>::prefetch(v, b.sample[b.turn[next]]);
+      if (next + 1 < b.turns) V<T>::prefetch_slots(v, b.sample[b.turn[next + 1]]);
+    }
     const V<T> s(v, i);
     const T* touch = b.touch + b.slot_at[k];
     T* step = b.steps_of(k);
@@ -223,18 +235,20 @@ void solve_batch(const WorkView<T>& v, const BatchView<T>& b, const VisitRule<T>
     if (solve_slots<F, V, T>(v, i, touch, rule, step, b.work, &report))
       for (std::int32_t slot = 0; slot < s.slots; ++slot)
         if (step[slot] != 0 && touch[slot] > 0) s.add(v, slot, step[slot]);
-    b.gap[k] = report.gap;
-    b.violation[k] = report.violation;
+    b.found[k] = {report.gap, report.violation};
+    if constexpr (!ahead) next = take(b.next_turn);
   }
 }
 
 template <template <class> class V, class T>
 void apply_batch(const WorkView<T>& v, const BatchView<T>& b) {
-  for (std::int64_t e = 0; e < b.shared_slots; ++e) {
-    const SharedSlot& slot = b.shared[e];
-    const T step = b.steps_of(slot.k)[slot.slot];
-    if (step != 0) V<T>(v, b.sample[slot.k]).add(v, slot.slot, step);
-  }
+  std::int32_t piece = take(b.next_piece);
+  for (; piece < b.pieces; piece = take(b.next_piece))
+    for (std::int32_t e = piece == 0 ? 0 : b.piece_end[piece - 1]; e < b.piece_end[piece]; ++e) {
+      const SharedSlot& slot = b.shared[e];
+      const T step = b.steps_of(slot.k)[slot.slot];
+      if (step != 0) V<T>(v, b.sample[slot.k]).add(v, slot.slot, step);
+    }
 }
 
 template <class F, template <class> class V, class T>

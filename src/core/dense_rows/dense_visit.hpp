@@ -67,6 +67,7 @@ struct DenseVisit : VisitedSample<T> {
   }
 
   // Samples come in random order: what visits to them need is fetched while others are solved.
+  static constexpr bool kFetchesAhead = true;
   static void prefetch(const WorkView<T>& v, std::int64_t i) {
     constexpr int line = 64 / sizeof(T);
     const std::int64_t first = v.slot_begin[i], last = v.slot_begin[i + 1];

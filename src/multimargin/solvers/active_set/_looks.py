@@ -17,7 +17,7 @@ _SHARE = 12  # of the classes, one of so many
 _LEAST, _LEAST_DENSE = 128, 64
 # Three looks save three scans of nine (93,805 samples, 12,294 classes that are hard to tell), six
 # one more, and cost more. One saves one of five on 12,582 classes, a second one none.
-_MOST_LOOKS = 4
+_MOST_LOOKS = 3
 _FAR = 0.005  # the dual, over the primal of the last look, up to which another one is worth it
 
 

@@ -389,7 +389,7 @@ class ActiveSetSolver(RowStart):
         # where hardly any sample has violators left, these have many: 7 scans, not 12 (C = 10).
         few_have = self._found is not None and self._found <= n // 8
         needed = problem.n_classes if few_have else self._classes_needed
-        early = self._scans + self._looks.done < 2 and not self._dense
+        early = self._scans < 2 and not self._dense
         usual = _FOUND_AT_FIRST if early else _FOUND_PER_SCAN
         wanted = min(max(usual, needed), _MOST_FOUND, problem.n_classes - 1)
         lists = max(_FOUND_AT_LEAST, _FOUND_BYTES // (8 * n))
