@@ -26,6 +26,9 @@ namespace multimargin::bindings {
 
 namespace {
 
+template <class I>
+using IndexOf = std::conditional_t<is_dense<I>, std::int32_t, I>;  // dense rows have none
+
 template <class T, class I>
 class PyRankWorkspace {
  public:
@@ -147,21 +150,111 @@ class PyRankWorkspace {
                                         from.data(), loss.data());
     return nb::make_tuple(to_numpy(std::move(from)), to_numpy(std::move(loss)), largest);
   }
-  // Loss of each sample and its bound, largest violation of a class that is not active, violators.
-  Tuple<Out<double>, Out<double>, double, View<std::int64_t>, View<T>, bool> scan(
-      std::int32_t bundle, In<double> own, In<T> least, In<T> loss, In<double> norm,
-      std::int32_t capacity, double idle, bool exact) {
+  // Of all samples; or of some, after those before them.
+  void scan(std::int32_t bundle, In<double> own, In<T> least, In<T> loss, In<double> norm,
+            std::int32_t capacity, double idle, bool exact,
+            const std::optional<SampleRange>& samples) {
     for (std::size_t size : {own.size(), least.size(), loss.size()}) check_samples(size);
     if (capacity < 1) throw nb::value_error("scan: capacity must be at least 1");
     if (static_cast<std::int32_t>(norm.size()) != workspace_->problem().n_classes)
       throw nb::value_error("scan: one norm per class is needed");
     const ScanRequest<T> request{own.data(), least.data(),         loss.data(), norm.data(),
                                  capacity,   static_cast<T>(idle), exact};
-    unlocked(interrupt_, [&] { workspace_->scan(bundle, request); });
+    const SampleRange some = samples.value_or(SampleRange{0, rows()});
+    check_range(some);
+    unlocked(interrupt_, [&] { workspace_->scan(bundle, request, some); });
+  }
+  // Loss of each sample and its bound, largest violation of a class that is not active, violators.
+  Tuple<Out<double>, Out<double>, double, View<std::int64_t>, View<T>, bool> found(
+      std::int32_t bundle) {
     const BundleScan<T>& found = workspace_->found(bundle);
     return nb::make_tuple(to_numpy(found.loss), to_numpy(found.bound), found.violation,
                           view(found.begin), view(found.margin), found.complete);
   }
+
+  // --- rows that come and go
+
+  Tuple<Out<T>, Out<T>> norms() {
+    auto norms = workspace_->norms();
+    return nb::make_tuple(to_numpy(std::move(norms.all)), to_numpy(std::move(norms.featured)));
+  }
+  void let_rows_come(In<std::int64_t> lengths, In<T> norms, In<T> featured,
+                     In<std::int64_t> feature_rows) {
+    for (std::size_t size : {lengths.size(), norms.size(), featured.size()}) check_samples(size);
+    workspace_->let_rows_come(copy(lengths), {copy(norms), copy(featured)}, copy(feature_rows));
+  }
+  // A row for each sample, without entries where it is not there. Without indices: for passes.
+  void set_rows(In<T> data, std::optional<In<IndexOf<I>>> indices, In<IndexOf<I>> indptr) {
+    check_samples(indptr.size() - 1);
+    const auto entries = static_cast<std::size_t>(indptr.data()[rows()]);
+    if (data.size() < entries || (indices && indices->size() < entries))
+      throw nb::value_error("set_rows: the arrays do not fit each other");
+    data_ = std::move(data);
+    indices_ = std::move(indices);
+    indptr_ = std::move(indptr);
+    Csr<T, I> X = workspace_->problem().X;
+    X.data = data_.data();
+    if constexpr (!is_dense<I>) {
+      X.indices = indices_ ? indices_->data() : nullptr;
+      X.indptr = indptr_.data();
+    }
+    workspace_->set_rows(X);
+  }
+  Out<std::int64_t> make_centroids(In<std::int32_t> samples) {
+    std::vector<std::int64_t> lengths;
+    unlocked(interrupt_, [&] { lengths = workspace_->make_centroids(copy(samples)); });
+    return to_numpy(std::move(lengths));
+  }
+  Tuple<Out<std::int64_t>, Out<std::int32_t>, Out<T>> near_centroids(In<std::int64_t> lengths,
+                                                                     std::int32_t count,
+                                                                     std::int64_t budget,
+                                                                     const SampleRange& samples) {
+    check_range(samples);
+    SlotLists lists;
+    std::vector<T> score;
+    unlocked(interrupt_, [&] {
+      lists = workspace_->near_centroids(copy(lengths), count, budget, samples, score);
+    });
+    return nb::make_tuple(to_numpy(std::move(lists.slot_begin)), to_numpy(std::move(lists.cls)),
+                          to_numpy(std::move(score)));
+  }
+  void number(std::int32_t bundle, const SampleRange& samples, bool own) {
+    check_range(samples);
+    unlocked(interrupt_,
+             [&] { workspace_->owned(bundle).number(samples, own, workspace_->team()); });
+  }
+  void end_layout(std::int32_t bundle) { workspace_->owned(bundle).end_layout(); }
+  void add(std::int32_t bundle, const SampleRange& samples, bool own, In<double> sums) {
+    check_range(samples);
+    check_samples(sums.size());
+    unlocked(interrupt_, [&] {
+      workspace_->owned(bundle).add(samples, own, sums.data(), workspace_->team());
+    });
+  }
+  Tuple<Out<double>, Out<double>> end_weights(std::int32_t bundle, In<double> sums) {
+    check_samples(sums.size());
+    MadeWeights made = workspace_->end_weights(bundle, sums.data());
+    return nb::make_tuple(to_numpy(std::move(made.norm2)), to_numpy(std::move(made.constant)));
+  }
+  void score(std::int32_t bundle, const SampleRange& samples, InOut<double> own) {
+    check_range(samples);
+    check_samples(own.size());
+    unlocked(interrupt_, [&] {
+      workspace_->owned(bundle).score(workspace_->bundle_state(bundle), samples, own.data(),
+                                      workspace_->team());
+    });
+  }
+  void forget_lone(std::int32_t bundle) { workspace_->owned(bundle).forget_lone(); }
+  View<std::int32_t> meeting_samples(std::int32_t a, std::int32_t b) {
+    return view(workspace_->meeting({a, b}).samples());
+  }
+  void place(std::int32_t a, std::int32_t b, const std::vector<nb::object>& of_a,
+             const std::vector<nb::object>& of_b) {
+    const SideArrays left(of_a), right(of_b);
+    const Side<T> one = side(a, left), two = side(b, right);
+    unlocked(interrupt_, [&] { workspace_->place(one, two); });
+  }
+
   void merge(std::int32_t bundle, In<T> least, In<T> threshold, std::int32_t drawn,
              std::uint64_t seed) {
     check_samples(least.size());
@@ -357,12 +450,19 @@ class PyRankWorkspace {
     if (static_cast<std::int64_t>(size) != rows())
       throw nb::value_error("an array with one number per sample is needed");
   }
+  void check_range(const SampleRange& samples) const {
+    if (samples.first < 0 || samples.second < samples.first || samples.second > rows())
+      throw nb::value_error("there are no such samples");
+  }
   void check_bundle(std::int32_t bundle) const {
     if (bundle < 0 || bundle >= static_cast<std::int32_t>(workspace_->problem().classes.size()))
       throw nb::value_error("no such bundle");
   }
 
   PySamples<T, I> samples_;
+  In<T> data_;  // rows that come and go
+  std::optional<In<IndexOf<I>>> indices_;
+  In<IndexOf<I>> indptr_;
   Interrupt interrupt_;
   std::unique_ptr<RankWorkspace<T, I>> workspace_;
 };
@@ -394,7 +494,25 @@ void bind_one(nb::module_& m) {
       .def("judge", &L::judge, "most"_a.noconvert(), "least"_a.noconvert(),
            "violation"_a.noconvert(), "sums"_a.noconvert())
       .def("scan", &L::scan, "bundle"_a, "own"_a.noconvert(), "least"_a.noconvert(),
-           "loss"_a.noconvert(), "norm"_a.noconvert(), "capacity"_a, "idle"_a, "exact"_a)
+           "loss"_a.noconvert(), "norm"_a.noconvert(), "capacity"_a, "idle"_a, "exact"_a,
+           "samples"_a = nb::none())
+      .def("found", &L::found, "bundle"_a)
+      .def("norms", &L::norms)
+      .def("let_rows_come", &L::let_rows_come, "lengths"_a.noconvert(), "norms"_a.noconvert(),
+           "featured"_a.noconvert(), "feature_rows"_a.noconvert())
+      .def("set_rows", &L::set_rows, "data"_a.noconvert(), "indices"_a.noconvert().none(),
+           "indptr"_a.noconvert())
+      .def("make_centroids", &L::make_centroids, "samples"_a.noconvert())
+      .def("near_centroids", &L::near_centroids, "lengths"_a.noconvert(), "count"_a, "budget"_a,
+           "samples"_a)
+      .def("number", &L::number, "bundle"_a, "samples"_a, "own"_a)
+      .def("end_layout", &L::end_layout, "bundle"_a)
+      .def("add", &L::add, "bundle"_a, "samples"_a, "own"_a, "sums"_a.noconvert())
+      .def("end_weights", &L::end_weights, "bundle"_a, "sums"_a.noconvert())
+      .def("score", &L::score, "bundle"_a, "samples"_a, "own"_a.noconvert())
+      .def("forget_lone", &L::forget_lone, "bundle"_a)
+      .def("meeting_samples", &L::meeting_samples, "a"_a, "b"_a)
+      .def("place", &L::place, "a"_a, "b"_a, "of_a"_a, "of_b"_a)
       .def("merge", &L::merge, "bundle"_a, "least"_a.noconvert(), "threshold"_a.noconvert(),
            "drawn"_a, "seed"_a)
       .def("weights", &L::weights, "bundle"_a)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
 from multimargin.distributed._data_cache import shared
+from multimargin.distributed._divided_file import load_divided
 from multimargin.distributed._host_pool import solve_by_hosts
 from multimargin.distributed._model import DistributedModel
 from multimargin.distributed._rows import divide_trained
@@ -20,13 +22,17 @@ from multimargin.estimator._calibrate import calibrated_by_splits, calibration_s
 from multimargin.estimator._fit import CheckpointFolder, Fit, take
 from multimargin.estimator._options import checked_options
 from multimargin.estimator._svc import MulticlassSVC
+from multimargin.formulations import FORMULATIONS
 from multimargin.io._svmlight import load_svmlight
-from multimargin.parallel._collectives import require_same
+from multimargin.parallel._collectives import raise_on_all, require_same
 from multimargin.parallel._communicator import Communicator
+from multimargin.parallel._divided_rows import DividedRows
 from multimargin.parallel._mpi import world
 from multimargin.parallel._threads import rank_thread_count
+from multimargin.solvers._layout import FULL_SHARE, entries
 from multimargin.solvers._problem import fingerprint
 
+DIVISIONS = ("classes", "samples")
 NORMS = ("none", "l2")
 # How a run is carried out may differ between ranks; rank 0 draws the seed for all. An encoder may
 # be an object of each rank; what it makes of the data is compared.
@@ -43,6 +49,7 @@ def load(
     n_threads: int | None = None,
     ignore_extra_features: bool = False,
     multilabel: bool = False,
+    divide: str = "classes",
     comm: Communicator | None = None,
 ) -> tuple[csr_matrix[Any], NDArray[Any]]:
     """Read a LIBSVM / SVMlight file once per host; the other ranks of the host map its memory.
@@ -57,13 +64,18 @@ def load(
         "l2" scales each sample to unit length.
     n_threads : int, default=None
         Of the rank that reads; by default one per processor.
+    divide : {"classes", "samples"}, default="classes"
+        With "samples" each host reads and keeps only its part of the rows. `fit` takes them for
+        Weston-Watkins and Crammer-Singer, and the model is the same, byte for byte. The file must
+        not be compressed. On a single host nothing is divided.
     comm : Communicator, default=None
         The ranks; by default all of them.
 
     Returns
     -------
     X : csr_matrix of shape (n_samples, n_features)
-        Read-only where several ranks share it.
+        Read-only where several ranks share it. Where samples are divided, the rows of other
+        hosts have no entries.
     y : ndarray of shape (n_samples,)
 
     Examples
@@ -78,6 +90,27 @@ def load(
         allowed = " or ".join(repr(name) for name in NORMS)
         raise ValueError(f"normalize must be {allowed}, got {normalize!r}")
 
+    comm = comm or world()
+    if divide not in DIVISIONS:
+        allowed = " or ".join(repr(name) for name in DIVISIONS)
+        raise ValueError(f"divide must be {allowed}, got {divide!r}")
+    if divide == "samples":
+        if multilabel or ignore_extra_features:
+            raise ValueError(
+                "divide='samples' is for training with one label per sample: multilabel=True and "
+                "ignore_extra_features=True are not"
+            )
+        options = {"n_features": n_features, "dtype": dtype, "zero_based": zero_based}
+        parts = load_divided(
+            os.fspath(path),
+            comm,
+            lambda X: X if normalize == "none" else _of_unit_length(os.fspath(path), X),
+            n_threads=n_threads,
+            **options,
+        )
+        if parts is not None:
+            return parts
+
     def read() -> tuple[csr_matrix[Any], NDArray[Any]]:
         X, y = load_svmlight(
             path,
@@ -90,7 +123,7 @@ def load(
         )
         return (X if normalize == "none" else _of_unit_length(os.fspath(path), X)), y
 
-    return shared(comm or world(), read)
+    return shared(comm, read)
 
 
 def _of_unit_length(name: str, X: csr_matrix[Any]) -> csr_matrix[Any]:
@@ -165,7 +198,13 @@ def fit(
     named = "None" if checkpoint is None else os.fsdecode(checkpoint)
     require_same(comm, {**_parameters(template), "checkpoint": named})
     threads = rank_thread_count(options.n_jobs, comm)
-    fit = Fit.of(template, options, X, y, sample_weight)
+    divided = isinstance(X, DividedRows)
+    if divided:
+        _check_divided(template, X, checkpoint)
+    with raise_on_all(comm) if divided else contextlib.nullcontext():
+        fit = Fit.of(template, options, X, y, sample_weight)
+        if divided and fit.problem.X is not X:
+            raise ValueError("divided samples must all have a positive weight")
     if comm.size > 1:
         require_same(comm, {"data with the fingerprint": fingerprint(fit.problem)})
     splits = calibration_splits(template.calibration, fit)
@@ -187,6 +226,24 @@ def fit(
         solved.checkpoints.close()  # they stay, to go on from with other limits
         return DistributedModel(template, owned, comm)
     return DistributedModel(template, owned, comm, solved.checkpoints)
+
+
+def _check_divided(model: MulticlassSVC, X: DividedRows, checkpoint: Any) -> None:
+    facts = FORMULATIONS[model.formulation]
+    if not facts.sparse_dual:
+        names = " or ".join(repr(n) for n, each in FORMULATIONS.items() if each.sparse_dual)
+        raise ValueError(
+            f"divided samples need formulation={names}, got {model.formulation!r}: others have "
+            "all samples on every host"
+        )
+    for name, given in (("checkpoint", checkpoint), ("calibration", model.calibration)):
+        if given is not None:
+            raise ValueError(f"{name} does not work with divided samples: leave it out")
+    if entries(X) > FULL_SHARE * X.shape[0] * X.shape[1]:
+        raise ValueError(
+            f"divided samples are for sparse rows, and {entries(X) / X.shape[0]:.3g} of "
+            f"{X.shape[1]} features of a sample are given: load them with divide='classes'"
+        )
 
 
 def _trained(model: MulticlassSVC, *data: Any, comm: Communicator) -> DistributedModel:

@@ -6,7 +6,7 @@ import io
 import mmap
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +25,10 @@ __all__ = ["DataFileError", "dump_svmlight", "load_svmlight"]
 
 _MAX_LABEL_BYTES = 1024
 _CHUNK = 1 << 22
+NO_EXAMPLES = (
+    "{}: no examples; expected lines like '3 1:0.5 7:1.25', found nothing but blank lines and "
+    "comments"
+)
 
 
 def load_svmlight(
@@ -95,31 +99,60 @@ def load_svmlight(
     threads = check_n_threads(n_threads)
     name = os.fspath(path)
     with open_bytes(name) as source:
-        try:
-            data, indices, indptr, width, begin, labels = _core.parse_svmlight(
-                source,
-                n_features=columns,
-                double_precision=double,
-                zero_based=zero_based,
-                ignore_extra_features=ignore_extra_features,
-                multilabel=multilabel,
-                n_threads=threads,
-            )
-        except _core.SvmlightParseError as error:
-            line, column, message = error.args
-            hint = _suffix_hint(name, source)
-            raise DataFileError(f"{name}:{line}: column {column}: {message}{hint}") from None
-    if len(indptr) == 1:
-        raise DataFileError(
-            f"{name}: no examples; expected lines like '3 1:0.5 7:1.25', found nothing but blank "
-            "lines and comments"
+        X, labels, begin = _parsed(
+            name,
+            source,
+            n_features=columns,
+            double_precision=double,
+            zero_based=zero_based,
+            ignore_extra_features=ignore_extra_features,
+            multilabel=multilabel,
+            n_threads=threads,
         )
+    if X.shape[0] == 0:
+        raise DataFileError(NO_EXAMPLES.format(name))
+    return X, split_labels(labels, begin) if multilabel else labels
+
+
+def parse_part(
+    name: str,
+    source: memoryview,
+    lines_before: Callable[[], int],
+    *,
+    n_features: int | None,
+    dtype: DTypeLike,
+    zero_based: bool,
+    n_threads: int | None,
+) -> tuple[sp.csr_matrix[Any], NDArray[Any]]:
+    """Read a part of a file, which may have no examples, as `load_svmlight` reads all of it."""
+    X, labels, _ = _parsed(
+        name,
+        source,
+        lines_before,
+        n_features=_check_n_features(n_features, False),
+        double_precision=float_type(dtype) == np.float64,
+        zero_based=zero_based,
+        n_threads=check_n_threads(n_threads),
+    )
+    return X, labels
+
+
+def _parsed(
+    name: str, source: Any, lines_before: Callable[[], int] = int, **options: Any
+) -> tuple[sp.csr_matrix[Any], NDArray[Any], NDArray[Any]]:
+    try:
+        data, indices, indptr, width, begin, labels = _core.parse_svmlight(source, **options)
+    except _core.SvmlightParseError as error:
+        line, column, message = error.args
+        hint = _suffix_hint(name, source)
+        place = f"{name}:{line + lines_before()}: column {column}"
+        raise DataFileError(f"{place}: {message}{hint}") from None
     if labels.ndim == 2:
         labels = labels.view(f"U{labels.shape[1]}").ravel()
     else:  # NumPy has two types of 64 bits: hand out the one that users get elsewhere
         labels = labels.view(np.int64)
-    X = canonical_csr(data, indices, indptr, width if columns < 0 else columns)
-    return X, split_labels(labels, begin) if multilabel else labels
+    columns = options["n_features"]
+    return canonical_csr(data, indices, indptr, width if columns < 0 else columns), labels, begin
 
 
 def split_labels(labels: NDArray[Any], begin: NDArray[Any]) -> NDArray[np.object_]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from multimargin import _core
+from multimargin.parallel._divided_rows import DividedRows
 from multimargin.parallel._partition import default_bundles
 from multimargin.solvers._best_so_far import ZERO
 from multimargin.solvers._engine_choice import classes_needed
@@ -23,6 +24,7 @@ from multimargin.solvers._layout import entries, pair_bytes, row_entries
 from multimargin.solvers._records import packed, unpacked
 from multimargin.solvers._solution import Alpha, Solution, Start, Weights
 from multimargin.solvers._stopping import PassResult
+from multimargin.solvers.active_set._divided_workspace import DividedWorkspace
 from multimargin.solvers.active_set._large_boxes import LargeBoxes
 from multimargin.solvers.active_set._pass_plan import Plan, make_plan, mean_cosine
 from multimargin.solvers.active_set._phase import Phase
@@ -113,7 +115,14 @@ class ActiveSetSolver(RowStart):
         if bundles is None:
             return LocalWorkspace(self._problem, *options)
         limited = self._limits.time_limit is not None or self._request is not None
-        return RankWorkspace(self._problem, self._comm, bundles, *options, limited=limited)
+        divided = isinstance(self._problem.X, DividedRows)
+        if divided and self._may_start_anew():
+            raise ValueError(
+                f"divided samples need solver='passes' with up to {_FEW_CLASSES} classes: the "
+                "solver that 'auto' may go on with has all samples in one process"
+            )
+        kind = DividedWorkspace if divided else RankWorkspace
+        return kind(self._problem, self._comm, bundles, *options, limited=limited)
 
     def _cosine(self) -> float:
         if self._mean_cosine is None:

@@ -1,0 +1,137 @@
+"""A rank's part of the active set where samples are divided over ranks, too.
+
+Each step is that of `RankWorkspace`, in the same order of sums, with rows that are there only while
+it needs them. Where a bundle is laid out, computed, looked at or scanned, all rows go by, some at a
+time. The meetings of a round have the rows of their own samples, and give them back after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multimargin.parallel._divided_rows import DividedRows
+from multimargin.solvers._records import Weights
+from multimargin.solvers.active_set._rank_scan import RankScanner
+from multimargin.solvers.active_set._rank_workspace import RankWorkspace
+from multimargin.solvers.active_set._workspace import Lists
+
+
+class DividedWorkspace(RankWorkspace):
+    """The workspace of a rank that keeps some of the rows, which are `DividedRows`."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        X: Any = self._problem.X
+        self._rows: DividedRows = X
+        own = slice(*X.cuts[self._comm.rank : self._comm.rank + 2])
+        gathered = self._comm.allgather([np.array(norms[own]) for norms in self._core.norms()])
+        norms = [np.concatenate(parts) for parts in zip(*gathered, strict=True)]
+        having = np.bincount(X.indices, minlength=X.shape[1])
+        self._core.let_rows_come(X.lengths, *norms, self._comm.allreduce(having, "sum"))
+        self._scanner = _Scanner(
+            self._problem, self._comm, self._core, self.owned, self._timed, self._parts
+        )
+
+    def _parts(self) -> Iterator[tuple[int, int]]:
+        """Bring all rows, some at a time."""
+        for samples, arrays in self._rows.parts():
+            self._core.set_rows(*arrays)
+            yield samples
+
+    def nearest_centroids(self, candidates: int, budget: int) -> None:
+        """Begin with the classes of the nearest centroids; each rank has those of some classes."""
+        core, comm, y = self._core, self._comm, self._problem.y
+        work = np.cumsum(np.bincount(y, self._rows.lengths + 1.0, self._problem.n_classes))
+        rank_of = (work / work[-1] * comm.size - 1e-9).astype(np.int64).clip(0, comm.size - 1)
+        order = np.argsort(y, kind="stable").astype(np.int32)
+        mine = order[rank_of[y[order]] == comm.rank]
+        core.set_rows(*self._rows.fetched(np.sort(mine)))
+        lengths = comm.allreduce(self._timed(core.make_centroids, mine), "sum")
+        counts, classes = [], []
+        for a, b in self._parts():
+            found = self._timed(core.near_centroids, lengths, candidates, budget, (a, b))
+            count, cls = _best(y[a:b], comm.allgather(found), candidates)
+            counts.append(count)
+            classes.append(cls)
+        core.make_centroids(mine[:0])
+        slot_begin = np.concatenate([[0], *counts], dtype=np.int64).cumsum()
+        cls = np.concatenate(classes)
+        self.begin(Lists(slot_begin, cls, np.zeros(len(cls), dtype=self._rows.dtype)))
+
+    def _make_weights(self, constant: NDArray[Any] | None) -> None:
+        self._core.drop_meetings()  # they are built anew: room for the layout
+        for own in (True, False):
+            for samples in self._parts():
+                for bundle in self.owned:
+                    self._timed(self._core.number, bundle, samples, own)
+        for bundle in self.owned:
+            self._core.end_layout(bundle)
+        self._make_bundle_states(constant)
+
+    def _made_weights(self) -> dict[int, Any]:
+        for bundle in self.owned:
+            self._core.forget_lone(bundle)
+        for own in (True, False):
+            for samples in self._parts():
+                for bundle in self.owned:
+                    self._timed(self._core.add, bundle, samples, own, self._sums)
+        return {b: self._timed(self._core.end_weights, b, self._sums) for b in self.owned}
+
+    def _build(self, meetings: list[tuple[int, int]], here: dict[int, Any], r: int) -> None:
+        super()._build(meetings, here, r)
+        self._core.set_rows(*self._rows.fetched(self._samples_of(meetings)))
+        for a, b in meetings:
+            self._timed(self._core.place, a, b, list(here[a]), list(here[b]))
+
+    def _bring_rows(self, r: int) -> None:
+        meetings = [self._placement.rounds[r][match] for match in self._placement.mine]
+        rows = self._rows.fetched(self._samples_of(meetings), features=False)
+        self._core.set_rows(*rows)
+
+    def _samples_of(self, meetings: list[tuple[int, int]]) -> NDArray[np.int32]:
+        there = np.zeros(len(self._problem.y), dtype=np.bool_)
+        for a, b in meetings:
+            there[self._core.meeting_samples(a, b)] = True
+        return np.flatnonzero(there).astype(np.int32)
+
+    def weights(self) -> Weights:
+        self._scanner.add_own_scores(np.zeros(len(self._problem.y)))  # lists all weights
+        return super().weights()
+
+
+class _Scanner(RankScanner):
+    """Scans samples that come in `parts`."""
+
+    def __init__(self, *args: Any) -> None:
+        *given, self._come = args
+        super().__init__(*given)
+
+    def _parts(self) -> Iterable[tuple[int, int]]:
+        return self._come()  # type: ignore[no-any-return]
+
+    def add_own_scores(self, own: NDArray[np.float64]) -> None:
+        for bundle in self._owned:
+            self._core.forget_lone(bundle)
+        for samples in self._parts():
+            for bundle in self._owned:
+                self._timed(self._core.score, bundle, samples, own)
+
+
+def _best(
+    y: NDArray[np.int32], found: list[list[NDArray[Any]]], most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return slots, the own class first, from what ranks have found: begins, classes, scores."""
+    n = len(y)
+    sample = np.concatenate([np.repeat(np.arange(n), np.diff(begin)) for begin, *_ in found])
+    cls = np.concatenate([classes for _, classes, _ in found])
+    score = np.concatenate([scores for *_, scores in found])
+    order = np.lexsort((cls, -score, sample))
+    sample, cls = sample[order], cls[order]
+    kept = np.arange(len(sample)) - np.searchsorted(sample, sample) < most
+    sample, cls = np.append(np.arange(n), sample[kept]), np.append(y, cls[kept])
+    order = np.argsort(sample, kind="stable")
+    return np.bincount(sample, minlength=n), cls[order].astype(np.int32)
