@@ -156,8 +156,7 @@ void Bundle<T, I>::score(const BundleState<T>& state, const SampleRange& samples
         if (coefficient == 0) return;
         for (std::int64_t t = X.begin(i); t < X.end(i); ++t)
           if (places[X.indices[t]] == 0)
-            lone_[k].push_back(
-                {static_cast<std::int32_t>(X.indices[t]), coefficient * X.data[t]});
+            lone_[k].push_back({static_cast<std::int32_t>(X.indices[t]), coefficient * X.data[t]});
       };
       each_between(samples, k, true, [&](std::int32_t i, std::int64_t e) {
         own[i] = score(state, k, places, i, state.sum[e]);
@@ -172,11 +171,11 @@ void Bundle<T, I>::score(const BundleState<T>& state, const SampleRange& samples
   }
 }
 
-#define MM_MEMBERS(T, I)                                                                       \
-  template void Bundle<T, I>::number(const SampleRange&, bool, Team&);                         \
-  template void Bundle<T, I>::end_layout();                                                    \
-  template void Bundle<T, I>::add(const SampleRange&, bool, const double*, Team&);             \
-  template MadeWeights Bundle<T, I>::end_weights(const double*, BundleState<T>&);              \
+#define MM_MEMBERS(T, I)                                                           \
+  template void Bundle<T, I>::number(const SampleRange&, bool, Team&);             \
+  template void Bundle<T, I>::end_layout();                                        \
+  template void Bundle<T, I>::add(const SampleRange&, bool, const double*, Team&); \
+  template MadeWeights Bundle<T, I>::end_weights(const double*, BundleState<T>&);  \
   template void Bundle<T, I>::score(const BundleState<T>&, const SampleRange&, double*, Team&);
 MM_FOR_TYPES(MM_MEMBERS)
 #undef MM_MEMBERS

@@ -81,7 +81,13 @@ class Meeting {
     }
   }
   const Slots<T>& slots() const { return slots_; }
-  const std::vector<std::int32_t>& samples() const { return sample_; }
+  // Those whose rows the next pass needs; place() needs them as a pass over everything does.
+  std::vector<std::int32_t> due_samples(bool everything) const {
+    std::vector<std::int32_t> due;
+    for (std::size_t e = 0; e < sample_.size(); ++e)
+      if (everything || visits_.waits()[e] == 0) due.push_back(sample_[e]);
+    return due;
+  }
   // Samples that are due at the next pass: one byte for each sample.
   void wake(const std::uint8_t* samples);
 

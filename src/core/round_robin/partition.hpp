@@ -20,8 +20,8 @@ struct PartitionedProblem : Samples<T, I> {
   using Samples<T, I>::y;
   using Samples<T, I>::n_classes;
   std::vector<T> norm2;
-  bool holds_bias;            // the intercept stays while samples move, see intercept.hpp
-  std::vector<T> curvatures;  // of visits then
+  bool holds_bias;                    // the intercept stays while samples move, see intercept.hpp
+  std::vector<T> curvatures;          // of visits then
   std::vector<std::int64_t> lengths;  // [n] of rows that come and go; empty: X has all of them
 
   std::vector<std::int32_t> bundle_of;              // [K]

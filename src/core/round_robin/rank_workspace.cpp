@@ -39,9 +39,9 @@ SlotLists RankWorkspace<T, I>::near_centroids(const std::vector<std::int64_t>& l
   const std::int64_t rows = samples.second - samples.first;
   std::vector<std::int32_t> found(static_cast<std::size_t>(rows) * count);
   std::vector<T> scored(found.size());
-  const std::vector<std::int32_t> each = rank_samples(
-      problem_.X, problem_.y, problem_.n_classes, centroids_, lengths, count, budget, samples.first,
-      samples.second, team_, found.data(), scored.data());
+  const std::vector<std::int32_t> each =
+      rank_samples(problem_.X, problem_.y, problem_.n_classes, centroids_, lengths, count, budget,
+                   samples.first, samples.second, team_, found.data(), scored.data());
   SlotLists lists{{0}, {}};
   for (std::int64_t k = 0; k < rows; ++k) {
     for (std::int64_t b = k * count; b < k * count + each[k]; ++b) {

@@ -34,7 +34,9 @@ class RankWorkspace {
   struct Norms {
     std::vector<T> all, featured;  // squared; `featured`: without the constant feature
   };
-  Norms norms() const { return {row_norms(problem_.X, problem_.bias), row_norms(problem_.X, T(0))}; }
+  Norms norms() const {
+    return {row_norms(problem_.X, problem_.bias), row_norms(problem_.X, T(0))};
+  }
   // Of all rows; feature_rows: how many have each feature.
   void let_rows_come(std::vector<std::int64_t> lengths, Norms norms,
                      const std::vector<std::int64_t>& feature_rows) {

@@ -20,6 +20,7 @@ from multimargin.distributed._model import DistributedModel
 from multimargin.distributed._rows import divide_trained
 from multimargin.estimator._calibrate import calibrated_by_splits, calibration_splits
 from multimargin.estimator._fit import CheckpointFolder, Fit, take
+from multimargin.estimator._observers import note
 from multimargin.estimator._options import checked_options
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
@@ -31,6 +32,7 @@ from multimargin.parallel._mpi import world
 from multimargin.parallel._threads import rank_thread_count
 from multimargin.solvers._layout import FULL_SHARE, entries
 from multimargin.solvers._problem import fingerprint
+from multimargin.solvers.active_set._memory import memory_of_host
 
 DIVISIONS = ("classes", "samples")
 NORMS = ("none", "l2")
@@ -198,13 +200,11 @@ def fit(
     named = "None" if checkpoint is None else os.fsdecode(checkpoint)
     require_same(comm, {**_parameters(template), "checkpoint": named})
     threads = rank_thread_count(options.n_jobs, comm)
-    divided = isinstance(X, DividedRows)
-    if divided:
-        _check_divided(template, X, checkpoint)
-    with raise_on_all(comm) if divided else contextlib.nullcontext():
+    if isinstance(X, DividedRows):
+        check_divisible(template, checkpoint)
+        _check_rows(X, template.class_weight, sample_weight)
+    with raise_on_all(comm) if isinstance(X, DividedRows) else contextlib.nullcontext():
         fit = Fit.of(template, options, X, y, sample_weight)
-        if divided and fit.problem.X is not X:
-            raise ValueError("divided samples must all have a positive weight")
     if comm.size > 1:
         require_same(comm, {"data with the fingerprint": fingerprint(fit.problem)})
     splits = calibration_splits(template.calibration, fit)
@@ -212,6 +212,8 @@ def fit(
     folder = None
     if checkpoint is not None:
         folder = CheckpointFolder(checkpoint, checkpoint_every, spoken)
+    if spoken and isinstance(X, DividedRows):
+        note(str(memory_of_host(fit.problem, X, X.comm.size)))
     watching = [fit.bar()] if spoken else []
     solved = solve_by_hosts(fit, watching, threads=threads, comm=comm, folder=folder)
     solution = solved.solution
@@ -228,7 +230,8 @@ def fit(
     return DistributedModel(template, owned, comm, solved.checkpoints)
 
 
-def _check_divided(model: MulticlassSVC, X: DividedRows, checkpoint: Any) -> None:
+def check_divisible(model: MulticlassSVC, checkpoint: Any) -> None:
+    """Refuse what does not work with divided samples."""
     facts = FORMULATIONS[model.formulation]
     if not facts.sparse_dual:
         names = " or ".join(repr(n) for n, each in FORMULATIONS.items() if each.sparse_dual)
@@ -239,6 +242,13 @@ def _check_divided(model: MulticlassSVC, X: DividedRows, checkpoint: Any) -> Non
     for name, given in (("checkpoint", checkpoint), ("calibration", model.calibration)):
         if given is not None:
             raise ValueError(f"{name} does not work with divided samples: leave it out")
+
+
+def _check_rows(X: DividedRows, class_weight: Any, sample_weight: Any) -> None:
+    of_classes = [*class_weight.values()] if isinstance(class_weight, dict) else []
+    of_samples = [] if sample_weight is None else np.asarray(sample_weight)
+    if not (np.all(np.array(of_classes) > 0) and np.all(np.array(of_samples) > 0)):
+        raise ValueError("divided samples must all have a positive weight")
     if entries(X) > FULL_SHARE * X.shape[0] * X.shape[1]:
         raise ValueError(
             f"divided samples are for sparse rows, and {entries(X) / X.shape[0]:.3g} of "

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from multimargin.parallel._communicator import Communicator
 
 _PARTS, _MOST_PARTS = 8, 64  # of a rank's rows, and of all rows where ranks are few
-_PIECES, _PIECE = 8, 1 << 20  # rows are fetched in pieces of so many entries, if not too many
+_PIECES, _PIECE = 8, 1 << 18  # rows are fetched in pieces of so many entries, if not too many
 
 
 class RowArrays(NamedTuple):

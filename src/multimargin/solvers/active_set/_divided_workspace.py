@@ -83,20 +83,24 @@ class DividedWorkspace(RankWorkspace):
 
     def _build(self, meetings: list[tuple[int, int]], here: dict[int, Any], r: int) -> None:
         super()._build(meetings, here, r)
-        self._core.set_rows(*self._rows.fetched(self._samples_of(meetings)))
+        self._fetch(meetings, everything=True, features=True)
         for a, b in meetings:
             self._timed(self._core.place, a, b, list(here[a]), list(here[b]))
 
-    def _bring_rows(self, r: int) -> None:
+    def _bring_rows(self, r: int, *, everything: bool) -> None:
         meetings = [self._placement.rounds[r][match] for match in self._placement.mine]
-        rows = self._rows.fetched(self._samples_of(meetings), features=False)
-        self._core.set_rows(*rows)
+        self._fetch(meetings, everything=everything, features=False)
 
-    def _samples_of(self, meetings: list[tuple[int, int]]) -> NDArray[np.int32]:
+    def _fetch(
+        self, meetings: list[tuple[int, int]], *, everything: bool, features: bool
+    ) -> None:
         there = np.zeros(len(self._problem.y), dtype=np.bool_)
         for a, b in meetings:
-            there[self._core.meeting_samples(a, b)] = True
-        return np.flatnonzero(there).astype(np.int32)
+            there[self._core.due_samples(a, b, everything)] = True
+        none = np.zeros(len(there) + 1, self._rows.indices.dtype)
+        self._core.set_rows(self._rows.data[:0], None, none)  # room for those that come
+        rows = np.flatnonzero(there).astype(np.int32)
+        self._core.set_rows(*self._rows.fetched(rows, features=features))
 
     def weights(self) -> Weights:
         self._scanner.add_own_scores(np.zeros(len(self._problem.y)))  # lists all weights

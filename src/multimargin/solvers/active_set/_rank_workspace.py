@@ -270,7 +270,7 @@ class RankWorkspace:
             if r > 0 and self._limited and self._time_is_up():
                 complete = False
                 break
-            self._bring_rows(r)
+            self._bring_rows(r, everything=rule.everything)
             moves = self._placement.moves(r, min(r + 1, last))
             matches = self._placement.mine
             # One thread for each match, or all threads for one match after the other: then bundles
@@ -286,7 +286,7 @@ class RankWorkspace:
             self._round = min(r + 1, last)
         return summary_of(self._comm, seen, complete)
 
-    def _bring_rows(self, r: int) -> None:
+    def _bring_rows(self, r: int, *, everything: bool) -> None:
         """Bring the samples of a round's meetings: all of them are here."""
 
     def _run_meetings(self, r: int, matches: list[int], rule: _core.VisitRule) -> Any:

@@ -21,6 +21,7 @@ from multimargin.parallel._partition import default_bundles
 from multimargin.solvers._best_so_far import ZERO
 from multimargin.solvers._engine_choice import classes_needed
 from multimargin.solvers._layout import entries, pair_bytes, row_entries
+from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import packed, unpacked
 from multimargin.solvers._solution import Alpha, Solution, Start, Weights
 from multimargin.solvers._stopping import PassResult
@@ -73,6 +74,17 @@ _LAYOUT_SECONDS = 4e-8  # for one feature of an active pair
 # The attributes that a checkpoint holds, without their underscores, by their names there.
 _KEPT = {name: name for name in ("passes", "scans", "found", "stalled", "exact", "least_coupling")}
 _KEPT["tried_interior_point"] = "tried_rows"
+
+
+def _all_active(problem: Problem) -> bool:
+    k = problem.n_classes
+    return k <= _FEW_CLASSES and k * pair_bytes(problem.X) <= _ALL_ACTIVE_BYTES
+
+
+def first_classes(problem: Problem) -> int:
+    """Return how many classes a sample with sparse rows begins with, its own aside."""
+    least = max(_CANDIDATES, min(classes_needed(problem, 0.0), 4 * _CANDIDATES))
+    return min(problem.n_classes if _all_active(problem) else least, problem.n_classes - 1)
 
 
 class ActiveSetSolver(RowStart):
@@ -206,7 +218,7 @@ class ActiveSetSolver(RowStart):
             # four rising C took 8.3 s instead of 5.7, and cs 3.8 instead of 1.9 (1,139 classes).
             scaled = start.scaled_to(problem)
             self._workspace.begin(Lists(start.slot_begin, start.cls, scaled, start.constant))
-        elif k <= _FEW_CLASSES and k * pair_bytes(problem.X) <= _ALL_ACTIVE_BYTES:
+        elif _all_active(problem):
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
             others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
             slot_begin = np.arange(0, n * k + 1, k, dtype=np.int64)

@@ -1,48 +1,31 @@
-// rank_workspace(): one Python class per value and index type.
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
+// The workspace of a rank as Python sees it.
+#pragma once
 
 #include <memory>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
-#include "arrays.hpp"
-#include "bindings.hpp"
-#include "choices.hpp"
-#include "interrupt.hpp"
-#include "round_robin/rank_workspace.hpp"
-#include "samples.hpp"
-#include "thresholds.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
+#include "rank_workspace/rank_rows.hpp"
 
 namespace multimargin::bindings {
 
-namespace {
-
-template <class I>
-using IndexOf = std::conditional_t<is_dense<I>, std::int32_t, I>;  // dense rows have none
-
 template <class T, class I>
-class PyRankWorkspace {
- public:
-  PyRankWorkspace(const PySamples<T, I>& samples, Formulation formulation, Isa isa, int threads,
-                  bool hold_intercept)
-      : samples_(samples) {
-    nb::gil_scoped_release unlock;
-    workspace_ = std::make_unique<RankWorkspace<T, I>>(samples_.view(), formulation, isa, threads,
-                                                       hold_intercept);
-    workspace_->set_stop([this] { return interrupt_.stop(); });
-    workspace_->set_abort([this] { return interrupt_.interrupted(); });
-  }
+class PyRankWorkspace : public PyRankRows<T, I> {
+  using Base = PyRankRows<T, I>;
+  using Base::check_bundle;
+  using Base::check_range;
+  using Base::check_samples;
+  using Base::interrupt_;
+  using Base::rows;
+  using Base::side;
+  using Base::workspace_;
+  using typename Base::SideArrays;
 
-  void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
+ public:
+  using Base::Base;
 
   Tuple<Out<std::int64_t>, Out<std::int32_t>> candidates(std::int32_t count, std::int64_t budget,
                                                          std::int64_t from, std::int64_t to) {
@@ -170,89 +153,6 @@ class PyRankWorkspace {
     const BundleScan<T>& found = workspace_->found(bundle);
     return nb::make_tuple(to_numpy(found.loss), to_numpy(found.bound), found.violation,
                           view(found.begin), view(found.margin), found.complete);
-  }
-
-  // --- rows that come and go
-
-  Tuple<Out<T>, Out<T>> norms() {
-    auto norms = workspace_->norms();
-    return nb::make_tuple(to_numpy(std::move(norms.all)), to_numpy(std::move(norms.featured)));
-  }
-  void let_rows_come(In<std::int64_t> lengths, In<T> norms, In<T> featured,
-                     In<std::int64_t> feature_rows) {
-    for (std::size_t size : {lengths.size(), norms.size(), featured.size()}) check_samples(size);
-    workspace_->let_rows_come(copy(lengths), {copy(norms), copy(featured)}, copy(feature_rows));
-  }
-  // A row for each sample, without entries where it is not there. Without indices: for passes.
-  void set_rows(In<T> data, std::optional<In<IndexOf<I>>> indices, In<IndexOf<I>> indptr) {
-    check_samples(indptr.size() - 1);
-    const auto entries = static_cast<std::size_t>(indptr.data()[rows()]);
-    if (data.size() < entries || (indices && indices->size() < entries))
-      throw nb::value_error("set_rows: the arrays do not fit each other");
-    data_ = std::move(data);
-    indices_ = std::move(indices);
-    indptr_ = std::move(indptr);
-    Csr<T, I> X = workspace_->problem().X;
-    X.data = data_.data();
-    if constexpr (!is_dense<I>) {
-      X.indices = indices_ ? indices_->data() : nullptr;
-      X.indptr = indptr_.data();
-    }
-    workspace_->set_rows(X);
-  }
-  Out<std::int64_t> make_centroids(In<std::int32_t> samples) {
-    std::vector<std::int64_t> lengths;
-    unlocked(interrupt_, [&] { lengths = workspace_->make_centroids(copy(samples)); });
-    return to_numpy(std::move(lengths));
-  }
-  Tuple<Out<std::int64_t>, Out<std::int32_t>, Out<T>> near_centroids(In<std::int64_t> lengths,
-                                                                     std::int32_t count,
-                                                                     std::int64_t budget,
-                                                                     const SampleRange& samples) {
-    check_range(samples);
-    SlotLists lists;
-    std::vector<T> score;
-    unlocked(interrupt_, [&] {
-      lists = workspace_->near_centroids(copy(lengths), count, budget, samples, score);
-    });
-    return nb::make_tuple(to_numpy(std::move(lists.slot_begin)), to_numpy(std::move(lists.cls)),
-                          to_numpy(std::move(score)));
-  }
-  void number(std::int32_t bundle, const SampleRange& samples, bool own) {
-    check_range(samples);
-    unlocked(interrupt_,
-             [&] { workspace_->owned(bundle).number(samples, own, workspace_->team()); });
-  }
-  void end_layout(std::int32_t bundle) { workspace_->owned(bundle).end_layout(); }
-  void add(std::int32_t bundle, const SampleRange& samples, bool own, In<double> sums) {
-    check_range(samples);
-    check_samples(sums.size());
-    unlocked(interrupt_, [&] {
-      workspace_->owned(bundle).add(samples, own, sums.data(), workspace_->team());
-    });
-  }
-  Tuple<Out<double>, Out<double>> end_weights(std::int32_t bundle, In<double> sums) {
-    check_samples(sums.size());
-    MadeWeights made = workspace_->end_weights(bundle, sums.data());
-    return nb::make_tuple(to_numpy(std::move(made.norm2)), to_numpy(std::move(made.constant)));
-  }
-  void score(std::int32_t bundle, const SampleRange& samples, InOut<double> own) {
-    check_range(samples);
-    check_samples(own.size());
-    unlocked(interrupt_, [&] {
-      workspace_->owned(bundle).score(workspace_->bundle_state(bundle), samples, own.data(),
-                                      workspace_->team());
-    });
-  }
-  void forget_lone(std::int32_t bundle) { workspace_->owned(bundle).forget_lone(); }
-  View<std::int32_t> meeting_samples(std::int32_t a, std::int32_t b) {
-    return view(workspace_->meeting({a, b}).samples());
-  }
-  void place(std::int32_t a, std::int32_t b, const std::vector<nb::object>& of_a,
-             const std::vector<nb::object>& of_b) {
-    const SideArrays left(of_a), right(of_b);
-    const Side<T> one = side(a, left), two = side(b, right);
-    unlocked(interrupt_, [&] { workspace_->place(one, two); });
   }
 
   void merge(std::int32_t bundle, In<T> least, In<T> threshold, std::int32_t drawn,
@@ -402,41 +302,12 @@ class PyRankWorkspace {
   bool holds_bias() const { return workspace_->problem().holds_bias; }
 
  private:
-  struct SideArrays {
-    In<std::int64_t> begin;
-    In<std::int32_t> sample;
-    In<T> alpha;
-    In<std::int64_t> weight;
-    In<std::int32_t> feature;
-    explicit SideArrays(const std::vector<nb::object>& parts) {
-      if (parts.size() != 5) throw nb::value_error("build: five arrays per bundle are needed");
-      begin = nb::cast<In<std::int64_t>>(parts[0], false);
-      sample = nb::cast<In<std::int32_t>>(parts[1], false);
-      alpha = nb::cast<In<T>>(parts[2], false);
-      weight = nb::cast<In<std::int64_t>>(parts[3], false);
-      feature = nb::cast<In<std::int32_t>>(parts[4], false);
-    }
-  };
-
-  Side<T> side(std::int32_t bundle, const SideArrays& s) const {
-    check_bundle(bundle);
-    const std::size_t classes = workspace_->problem().classes[bundle].size();
-    if (s.begin.size() != classes + 1 || s.weight.size() != classes + 1 ||
-        s.begin.data()[classes] != static_cast<std::int64_t>(s.sample.size()) ||
-        s.alpha.size() != s.sample.size() ||
-        (!is_dense<I> && s.weight.data()[classes] != static_cast<std::int64_t>(s.feature.size())))
-      throw nb::value_error("build: the arrays of a bundle do not fit each other");
-    return {bundle,         s.begin.data(),  s.sample.data(),
-            s.alpha.data(), s.weight.data(), s.feature.data()};
-  }
-
   template <class Values>
   auto view(const Values& values) {
     using U = std::remove_const_t<std::remove_pointer_t<decltype(values.data())>>;
     return View<U>(values.data(), {values.size()}, nb::find(this));
   }
 
-  std::int64_t rows() const { return workspace_->problem().X.rows; }
   static PartSums part_sums(const Range& range, const nb::object& add_up) {
     if (add_up.is_none()) return {range.first, range.second, {}};
     return {range.first, range.second, [&add_up](const std::vector<std::vector<double>>& parts) {
@@ -446,118 +317,6 @@ class PyRankWorkspace {
               return copy(nb::cast<In<double>>(add_up(mine), false));
             }};
   }
-  void check_samples(std::size_t size) const {
-    if (static_cast<std::int64_t>(size) != rows())
-      throw nb::value_error("an array with one number per sample is needed");
-  }
-  void check_range(const SampleRange& samples) const {
-    if (samples.first < 0 || samples.second < samples.first || samples.second > rows())
-      throw nb::value_error("there are no such samples");
-  }
-  void check_bundle(std::int32_t bundle) const {
-    if (bundle < 0 || bundle >= static_cast<std::int32_t>(workspace_->problem().classes.size()))
-      throw nb::value_error("no such bundle");
-  }
-
-  PySamples<T, I> samples_;
-  In<T> data_;  // rows that come and go
-  std::optional<In<IndexOf<I>>> indices_;
-  In<IndexOf<I>> indptr_;
-  Interrupt interrupt_;
-  std::unique_ptr<RankWorkspace<T, I>> workspace_;
 };
-
-template <class T, class I>
-void bind_one(nb::module_& m) {
-  using L = PyRankWorkspace<T, I>;
-  nb::class_<L>(m, type_name<T, I>("RankWorkspace").c_str())
-      .def("set_time_limit", &L::set_time_limit, "seconds"_a)
-      .def("candidates", &L::candidates, "count"_a, "budget"_a, "begin"_a, "end"_a)
-      .def("divide", &L::divide, "bundle_of"_a.noconvert(), "bundles"_a)
-      .def("take", &L::take, "bundle"_a, "slot_begin"_a.noconvert(), "cls"_a.noconvert(),
-           "alpha"_a.noconvert())
-      .def("set_columns", &L::set_columns, "bundle"_a, "begin"_a.noconvert(),
-           "sample"_a.noconvert(), "alpha"_a.noconvert())
-      .def("columns", &L::columns, "bundle"_a)
-      .def("structure", &L::structure, "bundle"_a)
-      .def("put_alpha", &L::put_alpha, "bundle"_a, "pair"_a.noconvert(), "value"_a.noconvert())
-      .def("unpack_alpha", &L::unpack_alpha, "bundle"_a)
-      .def("add_sums", &L::add_sums, "bundle"_a, "sums"_a.noconvert())
-      .def("value", &L::value, "bundle"_a)
-      .def("scale", &L::scale, "bundle"_a, "factor"_a.noconvert())
-      .def("lay_out", &L::lay_out, "bundle"_a)
-      .def("make_bundle_state", &L::make_bundle_state, "bundle"_a, "sums"_a.noconvert())
-      .def("put_bias", &L::put_bias, "bundle"_a, "w_bias"_a.noconvert())
-      .def("own_scores", &L::own_scores, "bundle"_a, "own"_a.noconvert())
-      .def("look", &L::look, "bundle"_a, "own"_a.noconvert(), "most"_a.noconvert(),
-           "least"_a.noconvert(), "violation"_a.noconvert())
-      .def("judge", &L::judge, "most"_a.noconvert(), "least"_a.noconvert(),
-           "violation"_a.noconvert(), "sums"_a.noconvert())
-      .def("scan", &L::scan, "bundle"_a, "own"_a.noconvert(), "least"_a.noconvert(),
-           "loss"_a.noconvert(), "norm"_a.noconvert(), "capacity"_a, "idle"_a, "exact"_a,
-           "samples"_a = nb::none())
-      .def("found", &L::found, "bundle"_a)
-      .def("norms", &L::norms)
-      .def("let_rows_come", &L::let_rows_come, "lengths"_a.noconvert(), "norms"_a.noconvert(),
-           "featured"_a.noconvert(), "feature_rows"_a.noconvert())
-      .def("set_rows", &L::set_rows, "data"_a.noconvert(), "indices"_a.noconvert().none(),
-           "indptr"_a.noconvert())
-      .def("make_centroids", &L::make_centroids, "samples"_a.noconvert())
-      .def("near_centroids", &L::near_centroids, "lengths"_a.noconvert(), "count"_a, "budget"_a,
-           "samples"_a)
-      .def("number", &L::number, "bundle"_a, "samples"_a, "own"_a)
-      .def("end_layout", &L::end_layout, "bundle"_a)
-      .def("add", &L::add, "bundle"_a, "samples"_a, "own"_a, "sums"_a.noconvert())
-      .def("end_weights", &L::end_weights, "bundle"_a, "sums"_a.noconvert())
-      .def("score", &L::score, "bundle"_a, "samples"_a, "own"_a.noconvert())
-      .def("forget_lone", &L::forget_lone, "bundle"_a)
-      .def("meeting_samples", &L::meeting_samples, "a"_a, "b"_a)
-      .def("place", &L::place, "a"_a, "b"_a, "of_a"_a, "of_b"_a)
-      .def("merge", &L::merge, "bundle"_a, "least"_a.noconvert(), "threshold"_a.noconvert(),
-           "drawn"_a, "seed"_a)
-      .def("weights", &L::weights, "bundle"_a)
-      .def("pack", &L::pack, "bundle"_a)
-      .def("unpack", &L::unpack, "bundle"_a, "sizes"_a.noconvert(), "mask"_a.noconvert(),
-           "values"_a.noconvert())
-      .def("keep_alpha_only", &L::keep_alpha_only, "bundle"_a)
-      .def("drop", &L::drop, "bundle"_a)
-      .def("build", &L::build, "a"_a, "b"_a, "of_a"_a, "of_b"_a, "within"_a)
-      .def("drop_meetings", &L::drop_meetings)
-      .def("run_meetings", &L::run_meetings, "meetings"_a, "rule"_a, "seed"_a)
-      .def("collect", &L::collect, "a"_a, "b"_a, "which"_a)
-      .def("meeting_state", &L::meeting_state, "a"_a, "b"_a)
-      .def("restore_meeting", &L::restore_meeting, "a"_a, "b"_a, "alpha"_a.noconvert(),
-           "resting"_a.noconvert(), "pauses"_a.noconvert(), "waits"_a.noconvert(),
-           "height"_a.noconvert() = nb::none())
-      .def("told_pairs", &L::told_pairs, "range"_a)
-      .def("gather_pairs", &L::gather_pairs, "range"_a, "messages"_a)
-      .def("told_values", &L::told_values, "range"_a)
-      .def("gather_values", &L::gather_values, "messages"_a)
-      .def("made_intercept", &L::made_intercept, "range"_a, "add_up"_a.none())
-      .def("move_intercept", &L::move_intercept, "rule"_a, "reach"_a, "v"_a.noconvert(), "range"_a,
-           "add_up"_a.none())
-      .def_prop_rw("intercept_steps", &L::intercept_steps, &L::set_intercept_steps)
-      .def("wake", &L::wake, "samples"_a.noconvert())
-      .def_prop_ro_static("parts", [](nb::handle) { return kParts; })
-      .def_static("thresholds", &thresholds<T>, "found"_a, "samples"_a, "capacity"_a)
-      .def_prop_ro("empty_value", &L::empty_value)
-      .def_prop_ro("budget_is_shared", &L::budget_is_shared)
-      .def_prop_ro("holds_bias", &L::holds_bias);
-  m.def(
-      "rank_workspace",
-      [](const PySamples<T, I>& samples, const std::string& formulation, int threads,
-         std::optional<int> isa, bool hold_intercept) {
-        return new L(samples, formulation_of(formulation), isa_of(isa), threads, hold_intercept);
-      },
-      "samples"_a, "formulation"_a, "threads"_a, "isa"_a = nb::none(), "hold_intercept"_a = false);
-}
-
-}  // namespace
-
-void bind_rank_workspace(nb::module_& m) {
-#define MM_BIND(T, I) bind_one<T, I>(m);
-  MM_FOR_TYPES(MM_BIND)
-#undef MM_BIND
-}
 
 }  // namespace multimargin::bindings
