@@ -23,7 +23,9 @@ def write(path, n=260, k=80, names=False, seed=0):
             c = i if i < k else int(k * rng.random() ** 2)
             near = np.concatenate([c + np.arange(5), 40 * (c % 3) + np.arange(9), rng.choice(k, 6)])
             used = [] if i == 7 else np.unique(np.concatenate([near, 100 + rng.choice(200, 8)])) + 1
-            row = " ".join(f"{j}:{value:.3f}" for j, value in zip(used, rng.random(25), strict=False))
+            row = " ".join(
+                f"{j}:{value:.3f}" for j, value in zip(used, rng.random(25), strict=False)
+            )
             file.write(f"{'label' * names}{c} {row}\n")
     return path
 
@@ -75,7 +77,9 @@ def test_same_model_in_double_precision_with_costs_weights_and_more_ranks_than_m
     cost = 1.0 + (np.arange(70)[:, None] // 7 != np.arange(70) // 7)
     np.fill_diagonal(cost, 0)
     options = {"label_cost": cost, "class_weight": "balanced", "formulation": "ww"}
-    held = assert_same(path, 4, load={"dtype": np.float64}, stopping="violation", tol=0.1, **options)
+    held = assert_same(
+        path, 4, load={"dtype": np.float64}, stopping="violation", tol=0.1, **options
+    )
     assert min(held) > 0
 
 

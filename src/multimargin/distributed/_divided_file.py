@@ -68,9 +68,7 @@ def _line_from(text: mmap.mmap, position: int) -> int:
     return len(text) if found < 0 else found + 1
 
 
-def _labels(
-    path: str, y: NDArray[Any], comm: Communicator
-) -> tuple[list[Any], NDArray[np.int64]]:
+def _labels(path: str, y: NDArray[Any], comm: Communicator) -> tuple[list[Any], NDArray[np.int64]]:
     """Return the labels that there are, and the place of each sample's among them."""
     names, codes = np.unique(y, return_inverse=True)
     given = allgather_value(comm, names.tolist())

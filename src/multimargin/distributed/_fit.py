@@ -246,8 +246,8 @@ def check_divisible(model: MulticlassSVC, checkpoint: Any) -> None:
 
 def _check_rows(X: DividedRows, class_weight: Any, sample_weight: Any) -> None:
     of_classes = [*class_weight.values()] if isinstance(class_weight, dict) else []
-    of_samples = [] if sample_weight is None else np.asarray(sample_weight)
-    if not (np.all(np.array(of_classes) > 0) and np.all(np.array(of_samples) > 0)):
+    of_samples = 1.0 if sample_weight is None else sample_weight
+    if not (np.all(np.array(of_classes) > 0) and np.all(np.asarray(of_samples) > 0)):
         raise ValueError("divided samples must all have a positive weight")
     if entries(X) > FULL_SHARE * X.shape[0] * X.shape[1]:
         raise ValueError(

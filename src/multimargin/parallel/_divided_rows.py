@@ -87,10 +87,11 @@ class DividedRows(sp.csr_matrix):
         """Return a matrix of some rows, in ascending order."""
         arrays = self.fetched(rows)
         begin = np.append(arrays.indptr[rows], arrays.indptr[-1])
-        return sp.csr_matrix((arrays.data, arrays.indices, begin), (len(rows), self.shape[1]))
+        given: Any = (arrays.data, arrays.indices, begin)
+        return sp.csr_matrix(given, (len(rows), self.shape[1]))
 
     def _packed(self, rows: NDArray[Any], features: bool) -> list[NDArray[Any]]:
-        part = sp.csr_matrix((self.data, self.indices, self.indptr), self.shape, copy=False)[rows]
+        part: Any = self[rows]
         return [part.data, part.indices.astype(self.indices.dtype)] if features else [part.data]
 
 
@@ -118,9 +119,7 @@ def rows_elsewhere(starts: NDArray[np.int64], columns: int, dtype: Any) -> Divid
     return X
 
 
-def pairwise_sum(
-    comm: Communicator, cuts: NDArray[np.int64], mine: NDArray[Any]
-) -> np.floating[Any]:
+def pairwise_sum(comm: Communicator, cuts: NDArray[np.int64], mine: NDArray[Any]) -> Any:
     """Return what ``np.sum`` of the stretches of all ranks, one after the other, would return."""
     given: list[NDArray[Any]] = []
     first = cuts[comm.rank]
@@ -133,7 +132,10 @@ def pairwise_sum(
 
     _add_up(int(cuts[0]), int(cuts[-1]), cuts, give, mine.dtype)
     kept = [iter(message) for message in comm.allgather(given)]
-    take: Callable[..., NDArray[Any]] = lambda rank, *_: next(kept[rank])
+
+    def take(rank: int, *_: Any) -> NDArray[Any]:
+        return next(kept[rank])
+
     return _add_up(int(cuts[0]), int(cuts[-1]), cuts, take, mine.dtype)
 
 

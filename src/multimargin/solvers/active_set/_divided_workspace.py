@@ -91,9 +91,7 @@ class DividedWorkspace(RankWorkspace):
         meetings = [self._placement.rounds[r][match] for match in self._placement.mine]
         self._fetch(meetings, everything=everything, features=False)
 
-    def _fetch(
-        self, meetings: list[tuple[int, int]], *, everything: bool, features: bool
-    ) -> None:
+    def _fetch(self, meetings: list[tuple[int, int]], *, everything: bool, features: bool) -> None:
         there = np.zeros(len(self._problem.y), dtype=np.bool_)
         for a, b in meetings:
             there[self._core.due_samples(a, b, everything)] = True
