@@ -5,13 +5,13 @@ import re
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from multimargin import MulticlassSVC, distributed
-from multimargin.estimator._fit import Fit
-from multimargin.estimator._options import checked_options
-from multimargin.parallel._divided_rows import DividedRows, pairwise_sum
+from multimargin.parallel import _divided_rows
+from multimargin.parallel._divided_rows import DividedRows
 from multimargin.solvers.active_set import _pass_plan
-from multimargin.solvers.active_set._memory import memory_of_host
+from multimargin.solvers.active_set._divided_workspace import memory_of_host
 from tests.support.rank_threads import run_ranks
 
 
@@ -132,7 +132,7 @@ def test_an_error_names_the_line_of_the_file(tmp_path):
     ("content", "reason"),
     [
         (gzip.compress(b"1 1:1\n"), "unpack it"),
-        (b"", "no examples"),
+        (b"", "the file is empty"),
         (b"# nothing\n" * 9, "no examples"),
         (b"1 1:1\n" * 30 + b"one 1:1\n" * 9, "some labels are whole numbers and others are not"),
     ],
@@ -143,10 +143,9 @@ def test_files_that_cannot_be_divided(tmp_path, content, reason):
         loaded(tmp_path / "data", 2)
 
 
-@pytest.mark.parametrize("option", ["multilabel", "ignore_extra_features"])
-def test_options_that_do_not_fit(tmp_path, option):
+def test_sets_of_labels_are_refused(tmp_path):
     with pytest.raises(ValueError, match="one label per sample"):
-        loaded(write(tmp_path / "data"), 2, n_features=400, **{option: True})
+        loaded(write(tmp_path / "data"), 2, multilabel=True)
 
 
 def test_divide_is_one_of_two(tmp_path):
@@ -160,7 +159,7 @@ def test_divide_is_one_of_two(tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"formulation": "llw"}, "need formulation='ww' or 'cs', got 'llw'"),
+        ({"formulation": "llw"}, "are divided with formulation='ww' or 'cs', got 'llw'"),
         ({"calibration": "cv"}, "calibration does not work with divided samples"),
     ],
 )
@@ -172,7 +171,7 @@ def test_fits_that_are_refused(tmp_path, options, reason):
 
 def test_weights_of_zero_checkpoints_dense_rows_and_few_classes_are_refused(tmp_path):
     path, dense = write(tmp_path / "data", k=12), tmp_path / "dense"
-    dense.write_text("\n".join(f"{i % 70} 1:{i} 2:1" for i in range(140)))
+    dense.write_text("\n".join(f"{i % 170} 1:{i} 2:1" for i in range(340)))
 
     def refused(comm, file, reason, **more):
         X, y = distributed.load(file, divide="samples", comm=comm)
@@ -183,37 +182,38 @@ def test_weights_of_zero_checkpoints_dense_rows_and_few_classes_are_refused(tmp_
             distributed.fit(svc, X, y, comm=comm, **more)
 
     def work(comm):
-        refused(comm, path, "need solver='passes' with up to 64 classes")
+        refused(comm, path, "of up to 64 classes need solver='passes'")
         refused(comm, path, "positive weight", sample_weight=True)
-        refused(comm, path, "positive weight", class_weight={"3": 0.0})
+        refused(comm, path, "positive weight", class_weight=dict(enumerate([0.0] + [1.0] * 11)))
         refused(comm, path, "checkpoint does not work", checkpoint=tmp_path / "state")
-        refused(comm, dense, "sparse rows, and 2 of 2 features")
+        refused(comm, dense, "they are dense")
 
     run_ranks(2, work)
 
 
 def test_memory_of_a_host_is_a_share(tmp_path):
-    path = write(tmp_path / "data")
+    path = write(tmp_path / "data", n=3000)
 
-    def work(comm):
-        X, y = distributed.load(path, divide="samples", comm=comm)
-        svc = MulticlassSVC()
-        fit = Fit.of(svc, checked_options(svc), X, y, None)
-        return memory_of_host(fit.problem, X, comm.size)
+    def told(comm):
+        X, _ = distributed.load(path, divide="samples", comm=comm)
+        return memory_of_host(X, 10**6, 2000)
 
-    two, four = run_ranks(2, work)[0], run_ranks(4, work)[0]
-    assert four.rows < two.rows
-    assert four.weights == two.weights // 2
-    assert "active pairs at the start" in str(two)
+    two, four = (run_ranks(ranks, told)[0] for ranks in (2, 4))
+    weights = [re.search(r"up to ([\d,]+) MB for weights", text) for text in (two, four)]
+    weights = [int(found[1].replace(",", "")) for found in weights]
+    assert abs(weights[0] - 2 * weights[1]) <= 2 < weights[0]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("sizes", [(0, 0), (5, 0, 3), (1000, 1, 127, 5000), (70_001, 3)])
-def test_sums_are_those_of_numpy(dtype, sizes):
+def test_sums_of_squares_are_those_of_numpy(dtype, sizes, monkeypatch):
+    monkeypatch.setattr(_divided_rows, "_AT_ONCE", 1000)
     values = np.random.default_rng(0).random(sum(sizes)).astype(dtype)
     cuts = np.cumsum([0, *sizes])
 
     def work(comm):
-        return pairwise_sum(comm, cuts, values[cuts[comm.rank] : cuts[comm.rank + 1]])
+        mine = values[cuts[comm.rank] : cuts[comm.rank + 1]]
+        rows = sp.csr_matrix(mine.reshape(-1, 1))
+        return _divided_rows.divided_rows(rows, comm).squares
 
-    assert run_ranks(len(sizes), work) == [np.sum(values)] * len(sizes)
+    assert run_ranks(len(sizes), work) == [float(np.sum(np.square(values)))] * len(sizes)

@@ -28,7 +28,7 @@ def samples(n=400, features=37, classes=180, dtype=np.float32, noise=0.8):
 
 def as_sparse(monkeypatch, X):
     """Return the same rows as a CSR matrix that stays one."""
-    monkeypatch.setattr(_layout, "FULL_SHARE", 2.0)
+    monkeypatch.setattr(_layout, "_FULL_SHARE", 2.0)
     return sp.csr_matrix(X)
 
 

@@ -39,7 +39,7 @@ void bind_one(nb::module_& m) {
       .def("lay_out", &L::lay_out, "bundle"_a)
       .def("make_bundle_state", &L::make_bundle_state, "bundle"_a, "sums"_a.noconvert())
       .def("put_bias", &L::put_bias, "bundle"_a, "w_bias"_a.noconvert())
-      .def("own_scores", &L::own_scores, "bundle"_a, "own"_a.noconvert())
+      .def("own_scores", &L::own_scores, "bundle"_a, "own"_a.noconvert(), "samples"_a = nb::none())
       .def("look", &L::look, "bundle"_a, "own"_a.noconvert(), "most"_a.noconvert(),
            "least"_a.noconvert(), "violation"_a.noconvert())
       .def("judge", &L::judge, "most"_a.noconvert(), "least"_a.noconvert(),
@@ -60,8 +60,7 @@ void bind_one(nb::module_& m) {
       .def("end_layout", &L::end_layout, "bundle"_a)
       .def("add", &L::add, "bundle"_a, "samples"_a, "own"_a, "sums"_a.noconvert())
       .def("end_weights", &L::end_weights, "bundle"_a, "sums"_a.noconvert())
-      .def("score", &L::score, "bundle"_a, "samples"_a, "own"_a.noconvert())
-      .def("forget_lone", &L::forget_lone, "bundle"_a)
+      .def("best_candidates", &L::best_candidates, "found"_a, "samples"_a, "count"_a)
       .def("due_samples", &L::due_samples, "a"_a, "b"_a, "everything"_a)
       .def("place", &L::place, "a"_a, "b"_a, "of_a"_a, "of_b"_a)
       .def("merge", &L::merge, "bundle"_a, "least"_a.noconvert(), "threshold"_a.noconvert(),

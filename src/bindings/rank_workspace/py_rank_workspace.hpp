@@ -112,9 +112,12 @@ class PyRankWorkspace : public PyRankRows<T, I> {
     held = copy(w_bias);
   }
 
-  void own_scores(std::int32_t bundle, InOut<double> own) {
+  void own_scores(std::int32_t bundle, InOut<double> own,
+                  const std::optional<SampleRange>& samples) {
     check_samples(own.size());
-    unlocked(interrupt_, [&] { workspace_->own_scores(bundle, own.data()); });
+    const SampleRange some = samples.value_or(SampleRange{0, rows()});
+    check_range(some);
+    unlocked(interrupt_, [&] { workspace_->own_scores(bundle, own.data(), some); });
   }
   void look(std::int32_t bundle, In<double> own, InOut<T> most, InOut<T> least,
             InOut<T> violation) {

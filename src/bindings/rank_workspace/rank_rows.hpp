@@ -1,9 +1,11 @@
 // What a workspace of a rank is made of, and its rows where these come and go.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -84,6 +86,31 @@ class PyRankRows {
     return nb::make_tuple(to_numpy(std::move(lists.slot_begin)), to_numpy(std::move(lists.cls)),
                           to_numpy(std::move(score)));
   }
+  // The best of what all ranks have found.
+  Tuple<Out<std::int64_t>, Out<std::int32_t>> best_candidates(
+      const std::vector<std::tuple<In<std::int64_t>, In<std::int32_t>, In<T>>>& found,
+      const SampleRange& samples, std::int32_t count) {
+    check_range(samples);
+    const auto some = static_cast<std::size_t>(samples.second - samples.first);
+    for (const auto& [begin, cls, score] : found)
+      if (begin.size() != some + 1 || cls.size() != score.size() ||
+          begin.data()[some] != static_cast<std::int64_t>(cls.size()))
+        throw nb::value_error("best_candidates: the arrays do not fit each other");
+    SlotLists lists{{0}, {}};
+    std::vector<std::pair<T, std::int32_t>> best;
+    for (std::size_t k = 0; k < some; ++k) {
+      best.clear();
+      for (const auto& [begin, cls, score] : found)
+        for (std::int64_t e = begin.data()[k]; e < begin.data()[k + 1]; ++e)
+          best.emplace_back(-score.data()[e], cls.data()[e]);
+      std::sort(best.begin(), best.end());
+      best.resize(std::min<std::size_t>(best.size(), count));
+      lists.cls.push_back(workspace_->problem().y[samples.first + k]);
+      for (const auto& [score, cls] : best) lists.cls.push_back(cls);
+      lists.slot_begin.push_back(static_cast<std::int64_t>(lists.cls.size()));
+    }
+    return nb::make_tuple(to_numpy(std::move(lists.slot_begin)), to_numpy(std::move(lists.cls)));
+  }
   void number(std::int32_t bundle, const SampleRange& samples, bool own) {
     check_range(samples);
     unlocked(interrupt_,
@@ -101,15 +128,6 @@ class PyRankRows {
     MadeWeights made = workspace_->end_weights(bundle, sums.data());
     return nb::make_tuple(to_numpy(std::move(made.norm2)), to_numpy(std::move(made.constant)));
   }
-  void score(std::int32_t bundle, const SampleRange& samples, InOut<double> own) {
-    check_range(samples);
-    check_samples(own.size());
-    unlocked(interrupt_, [&] {
-      workspace_->owned(bundle).score(workspace_->bundle_state(bundle), samples, own.data(),
-                                      workspace_->team());
-    });
-  }
-  void forget_lone(std::int32_t bundle) { workspace_->owned(bundle).forget_lone(); }
   Out<std::int32_t> due_samples(std::int32_t a, std::int32_t b, bool everything) {
     return to_numpy(workspace_->meeting({a, b}).due_samples(everything));
   }

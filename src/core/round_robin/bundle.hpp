@@ -136,7 +136,6 @@ class Bundle {
   // Own scores, and the scores of active pairs, which look() takes; lists lone weights, which
   // scan() and weights() take.
   void score(const BundleState<T>& state, const SampleRange& samples, double* own, Team& team);
-  void forget_lone() { lone_.clear(); }
 
  private:
   // Calls use(sample, pair or index within the bundle) for the samples of a class in the range.

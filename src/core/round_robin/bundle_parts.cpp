@@ -137,6 +137,7 @@ MadeWeights Bundle<T, I>::end_weights(const double* sums, BundleState<T>& out) {
     out.w_bias[k] = static_cast<T>(made_.constant[k]);
   }
   sum_ = std::vector<double>();
+  lone_.clear();  // of weights that were
   return std::exchange(made_, {});
 }
 
@@ -145,6 +146,7 @@ void Bundle<T, I>::score(const BundleState<T>& state, const SampleRange& samples
                          Team& team) {
   if constexpr (!is_dense<I>) {
     const Csr<T, I>& X = problem_.X;
+    if (samples.first == 0) lone_.clear();
     margin_.resize(sample_.size());
     lone_.resize(classes());
     std::vector<FeaturePlaces> scratch(team.size());

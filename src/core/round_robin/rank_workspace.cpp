@@ -104,8 +104,12 @@ MadeWeights RankWorkspace<T, I>::end_weights(std::int32_t bundle, const double* 
 }
 
 template <class T, class I>
-void RankWorkspace<T, I>::own_scores(std::int32_t bundle, double* own) {
-  owned(bundle).own_scores(bundle_state(bundle), own, team_);
+void RankWorkspace<T, I>::own_scores(std::int32_t bundle, double* own, const SampleRange& samples) {
+  if (problem_.rows_come()) {
+    owned(bundle).score(bundle_state(bundle), samples, own, team_);
+  } else {
+    owned(bundle).own_scores(bundle_state(bundle), own, team_);
+  }
 }
 
 template <class T, class I>

@@ -62,7 +62,8 @@ class RankWorkspace {
   Bundle<T, I>& owned(std::int32_t bundle);
   MadeWeights make_bundle_state(std::int32_t bundle, const double* sums);
   MadeWeights end_weights(std::int32_t bundle, const double* sums);  // see Bundle
-  void own_scores(std::int32_t bundle, double* own);
+  // Of all samples; where rows come and go, of some, in order: see Bundle::score().
+  void own_scores(std::int32_t bundle, double* own, const SampleRange& samples);
   void look(std::int32_t bundle, const double* own, T* most, T* least, T* violation);
   // Of some samples; those before them were scanned before.
   void scan(std::int32_t bundle, const ScanRequest<T>& request, const SampleRange& samples);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from functools import partial
 from typing import Any
@@ -24,17 +23,16 @@ from multimargin.estimator._observers import note
 from multimargin.estimator._options import checked_options
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.formulations import FORMULATIONS
-from multimargin.io._svmlight import load_svmlight
-from multimargin.parallel._collectives import raise_on_all, require_same
+from multimargin.io._svmlight import load_part
+from multimargin.parallel._collectives import require_same
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._divided_rows import DividedRows
 from multimargin.parallel._mpi import world
 from multimargin.parallel._threads import rank_thread_count
-from multimargin.solvers._layout import FULL_SHARE, entries
 from multimargin.solvers._problem import fingerprint
-from multimargin.solvers.active_set._memory import memory_of_host
+from multimargin.solvers.active_set._divided_workspace import memory_of_host
+from multimargin.solvers.active_set._solver import first_classes
 
-DIVISIONS = ("classes", "samples")
 NORMS = ("none", "l2")
 # How a run is carried out may differ between ranks; rank 0 draws the seed for all. An encoder may
 # be an object of each rank; what it makes of the data is compared.
@@ -67,17 +65,16 @@ def load(
     n_threads : int, default=None
         Of the rank that reads; by default one per processor.
     divide : {"classes", "samples"}, default="classes"
-        With "samples" each host reads and keeps only its part of the rows. `fit` takes them for
-        Weston-Watkins and Crammer-Singer, and the model is the same, byte for byte. The file must
-        not be compressed. On a single host nothing is divided.
+        With "samples" each host reads and keeps a part of the rows. `fit` takes them for
+        Weston-Watkins and Crammer-Singer; the model is the same. On one host nothing is divided.
     comm : Communicator, default=None
         The ranks; by default all of them.
 
     Returns
     -------
     X : csr_matrix of shape (n_samples, n_features)
-        Read-only where several ranks share it. Where samples are divided, the rows of other
-        hosts have no entries.
+        Read-only where several ranks share it. Rows of other hosts have no entries where samples
+        are divided.
     y : ndarray of shape (n_samples,)
 
     Examples
@@ -92,30 +89,13 @@ def load(
         allowed = " or ".join(repr(name) for name in NORMS)
         raise ValueError(f"normalize must be {allowed}, got {normalize!r}")
 
-    comm = comm or world()
-    if divide not in DIVISIONS:
-        allowed = " or ".join(repr(name) for name in DIVISIONS)
-        raise ValueError(f"divide must be {allowed}, got {divide!r}")
-    if divide == "samples":
-        if multilabel or ignore_extra_features:
-            raise ValueError(
-                "divide='samples' is for training with one label per sample: multilabel=True and "
-                "ignore_extra_features=True are not"
-            )
-        options = {"n_features": n_features, "dtype": dtype, "zero_based": zero_based}
-        parts = load_divided(
-            os.fspath(path),
-            comm,
-            lambda X: X if normalize == "none" else _of_unit_length(os.fspath(path), X),
-            n_threads=n_threads,
-            **options,
-        )
-        if parts is not None:
-            return parts
+    if divide not in ("classes", "samples"):
+        raise ValueError(f"divide must be 'classes' or 'samples', got {divide!r}")
 
-    def read() -> tuple[csr_matrix[Any], NDArray[Any]]:
-        X, y = load_svmlight(
+    def read(*part: int) -> tuple[csr_matrix[Any], NDArray[Any]]:
+        X, y = load_part(
             path,
+            *part,
             n_features=n_features,
             dtype=dtype,
             zero_based=zero_based,
@@ -125,6 +105,13 @@ def load(
         )
         return (X if normalize == "none" else _of_unit_length(os.fspath(path), X)), y
 
+    comm = comm or world()
+    if divide == "samples":
+        if multilabel:
+            raise ValueError("divide='samples' is for one label per sample: no multilabel=True")
+        parts = load_divided(os.fspath(path), comm, read)
+        if parts is not None:
+            return parts
     return shared(comm, read)
 
 
@@ -200,11 +187,10 @@ def fit(
     named = "None" if checkpoint is None else os.fsdecode(checkpoint)
     require_same(comm, {**_parameters(template), "checkpoint": named})
     threads = rank_thread_count(options.n_jobs, comm)
-    if isinstance(X, DividedRows):
+    divided = isinstance(X, DividedRows)
+    if divided:
         check_divisible(template, checkpoint)
-        _check_rows(X, template.class_weight, sample_weight)
-    with raise_on_all(comm) if isinstance(X, DividedRows) else contextlib.nullcontext():
-        fit = Fit.of(template, options, X, y, sample_weight)
+    fit = Fit.of(template, options, X, y, sample_weight)
     if comm.size > 1:
         require_same(comm, {"data with the fingerprint": fingerprint(fit.problem)})
     splits = calibration_splits(template.calibration, fit)
@@ -212,8 +198,8 @@ def fit(
     folder = None
     if checkpoint is not None:
         folder = CheckpointFolder(checkpoint, checkpoint_every, spoken)
-    if spoken and isinstance(X, DividedRows):
-        note(str(memory_of_host(fit.problem, X, X.comm.size)))
+    if spoken and divided:
+        note(memory_of_host(X, len(fit.classes), first_classes(fit.problem)))
     watching = [fit.bar()] if spoken else []
     solved = solve_by_hosts(fit, watching, threads=threads, comm=comm, folder=folder)
     solution = solved.solution
@@ -232,28 +218,15 @@ def fit(
 
 def check_divisible(model: MulticlassSVC, checkpoint: Any) -> None:
     """Refuse what does not work with divided samples."""
-    facts = FORMULATIONS[model.formulation]
-    if not facts.sparse_dual:
-        names = " or ".join(repr(n) for n, each in FORMULATIONS.items() if each.sparse_dual)
+    able = [name for name, facts in FORMULATIONS.items() if facts.sparse_dual]
+    if model.formulation not in able:
         raise ValueError(
-            f"divided samples need formulation={names}, got {model.formulation!r}: others have "
-            "all samples on every host"
+            f"samples are divided with formulation={' or '.join(map(repr, able))}, got "
+            f"{model.formulation!r}: others need all of them on every host"
         )
     for name, given in (("checkpoint", checkpoint), ("calibration", model.calibration)):
         if given is not None:
             raise ValueError(f"{name} does not work with divided samples: leave it out")
-
-
-def _check_rows(X: DividedRows, class_weight: Any, sample_weight: Any) -> None:
-    of_classes = [*class_weight.values()] if isinstance(class_weight, dict) else []
-    of_samples = 1.0 if sample_weight is None else sample_weight
-    if not (np.all(np.array(of_classes) > 0) and np.all(np.asarray(of_samples) > 0)):
-        raise ValueError("divided samples must all have a positive weight")
-    if entries(X) > FULL_SHARE * X.shape[0] * X.shape[1]:
-        raise ValueError(
-            f"divided samples are for sparse rows, and {entries(X) / X.shape[0]:.3g} of "
-            f"{X.shape[1]} features of a sample are given: load them with divide='classes'"
-        )
 
 
 def _trained(model: MulticlassSVC, *data: Any, comm: Communicator) -> DistributedModel:

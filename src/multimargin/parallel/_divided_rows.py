@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from multimargin.parallel._communicator import Communicator
 
 _PARTS, _MOST_PARTS = 8, 64  # of a rank's rows, and of all rows where ranks are few
+_AT_ONCE = 1 << 20  # numbers that are added up
 _PIECES, _PIECE = 8, 1 << 18  # rows are fetched in pieces of so many entries, if not too many
 
 
@@ -105,7 +106,7 @@ def divided_rows(part: Any, comm: Communicator) -> DividedRows:
     first, last = starts[X.cuts[comm.rank : comm.rank + 2]]
     X.data, X.indices = part.data, part.indices.astype(X.indices.dtype, copy=False)
     X.indptr = np.clip(starts - first, 0, last - first).astype(X.indices.dtype)
-    X.squares = float(pairwise_sum(comm, starts[X.cuts], np.square(part.data)))
+    X.squares = float(_sum_of_squares(X))
     return X
 
 
@@ -119,37 +120,18 @@ def rows_elsewhere(starts: NDArray[np.int64], columns: int, dtype: Any) -> Divid
     return X
 
 
-def pairwise_sum(comm: Communicator, cuts: NDArray[np.int64], mine: NDArray[Any]) -> Any:
-    """Return what ``np.sum`` of the stretches of all ranks, one after the other, would return."""
-    given: list[NDArray[Any]] = []
-    first = cuts[comm.rank]
+def _sum_of_squares(X: DividedRows) -> Any:
+    """Return what ``np.sum`` would of all squares, which it adds up in halves."""
+    parts, rest = X.parts(), np.zeros(0, X.dtype)
 
-    def give(rank: int, a: int, b: int, whole: bool) -> NDArray[Any]:
-        if rank == comm.rank:
-            some = mine[a - first : b - first]
-            given.append(np.atleast_1d(np.sum(some)) if whole else some)
-        return mine[:0]
+    def add_up(count: int) -> Any:
+        nonlocal rest
+        if count > _AT_ONCE:
+            half = count // 2 - count // 2 % 8
+            return add_up(half) + add_up(count - half)
+        while len(rest) < count:
+            rest = np.concatenate([rest, np.square(next(parts)[1].data)])
+        some, rest = rest[:count], rest[count:]
+        return np.sum(some)
 
-    _add_up(int(cuts[0]), int(cuts[-1]), cuts, give, mine.dtype)
-    kept = [iter(message) for message in comm.allgather(given)]
-
-    def take(rank: int, *_: Any) -> NDArray[Any]:
-        return next(kept[rank])
-
-    return _add_up(int(cuts[0]), int(cuts[-1]), cuts, take, mine.dtype)
-
-
-def _add_up(
-    a: int, b: int, cuts: NDArray[np.int64], of: Callable[..., NDArray[Any]], dtype: Any
-) -> Any:
-    """Add up as NumPy does, in halves; of(rank, begin, end, whole) are values, or their sum."""
-    if a == b:
-        return dtype.type(0)
-    first, last = (np.searchsorted(cuts, [a, b - 1], side="right") - 1).tolist()
-    if first == last or b - a <= 128:
-        ends = [(r, max(a, int(cuts[r])), min(b, int(cuts[r + 1]))) for r in range(first, last + 1)]
-        values = [of(*each, first == last) for each in ends if each[1] < each[2]]
-        return np.sum(np.concatenate(values), dtype=dtype)
-    half = (b - a) // 2
-    half -= half % 8
-    return _add_up(a, a + half, cuts, of, dtype) + _add_up(a + half, b, cuts, of, dtype)
+    return add_up(int(X.starts[-1]))

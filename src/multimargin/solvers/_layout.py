@@ -22,7 +22,7 @@ Matrix: TypeAlias = sp.csr_matrix | NDArray[Any]
 # classes, to 1 %): 1.4 s instead of 2.1 with a share of 0.1, instead of 3.6 with 0.2. Other engines
 # gain nothing (100 classes, 0.5: 1.5 s instead of 1.1); from 0.5 on CSR takes more memory.
 _DENSE_SHARE = {True: 0.1, False: 0.5}
-FULL_SHARE = 0.25  # ... from which on sparse rows are worth a dense copy
+_FULL_SHARE = 0.25  # ... from which on sparse rows are worth a dense copy
 _MOST_BYTES = 2**32  # of such a copy
 _ENTRIES_AT_ONCE = 1 << 22
 
@@ -39,7 +39,9 @@ def as_core_rows(X: Any, *, many_classes: bool) -> Matrix:
         matrix = as_core_csr(X)
         size = matrix.shape[0] * matrix.shape[1]
         small = size * matrix.dtype.itemsize <= _MOST_BYTES
-        full = many_classes and matrix.nnz > FULL_SHARE * size
+        full = many_classes and entries(matrix) > _FULL_SHARE * size
+        if small and full and isinstance(matrix, DividedRows):
+            raise ValueError("samples with most of the features are not divided: they are dense")
         return matrix.toarray() if small and full else matrix
     filled = sum(int(np.count_nonzero(part)) for part in _parts(X))
     if filled < _DENSE_SHARE[many_classes] * X.size:
@@ -98,9 +100,8 @@ def row_entries(X: Matrix) -> NDArray[np.int64]:
     """Return the same for each row."""
     if isinstance(X, np.ndarray):
         return np.full(X.shape[0], X.shape[1], dtype=np.int64)
-    if isinstance(X, DividedRows):
-        return X.lengths
-    return np.diff(X.indptr).astype(np.int64)
+    begin = X.starts if isinstance(X, DividedRows) else X.indptr
+    return np.diff(begin).astype(np.int64)
 
 
 def filled_rows(X: Matrix) -> NDArray[np.bool_]:
@@ -124,8 +125,8 @@ def sum_of_squares(X: Matrix) -> float:
 
 
 def arrays_of(X: Matrix) -> list[NDArray[Any]]:
-    if isinstance(X, DividedRows):  # what all ranks have
-        return [X.starts]
+    if isinstance(X, DividedRows):
+        return [X.starts]  # what all ranks have
     return [X] if isinstance(X, np.ndarray) else csr_arrays(X)
 
 

@@ -154,8 +154,9 @@ def read_training(
     Called by all ranks.
     """
     template = unfitted(args)
+    more = {"comm": comm, "divide": getattr(args, "divide", "classes")}  # `tune` has no such option
     libsvm = not is_vectors(args) and not isinstance(template, TextClassifier)
-    if getattr(args, "divide", "classes") == "samples" and not libsvm:
+    if more["divide"] == "samples" and not libsvm:
         raise ValueError("--divide samples is for LIBSVM text, not for tables and vectors")
     X: Any
     if is_vectors(args):
@@ -165,12 +166,7 @@ def read_training(
         note_skipped(skipped, comm)
     elif libsvm:
         X, y = read_libsvm(
-            args.data,
-            recorded(args),
-            n_features=args.features,
-            n_threads=args.threads,
-            divide=getattr(args, "divide", "classes"),
-            comm=comm,
+            args.data, recorded(args), n_features=args.features, n_threads=args.threads, **more
         )
     else:
         with raise_on_all(comm):

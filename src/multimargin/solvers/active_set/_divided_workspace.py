@@ -7,7 +7,7 @@ time. The meetings of a round have the rows of their own samples, and give them 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,22 @@ from numpy.typing import NDArray
 
 from multimargin.parallel._divided_rows import DividedRows
 from multimargin.solvers._records import Weights
-from multimargin.solvers.active_set._rank_scan import RankScanner
 from multimargin.solvers.active_set._rank_workspace import RankWorkspace
 from multimargin.solvers.active_set._workspace import Lists
+
+
+def memory_of_host(X: DividedRows, n_classes: int, first: int) -> str:
+    """Estimate the memory of a host, where samples begin with so many active classes."""
+    total, hosts, value = int(X.starts[-1]), X.comm.size, X.dtype.itemsize
+    # Its own, those of a round of meetings, and some that go by; and of all samples what is small.
+    rows = 5 * total * (value + X.indices.itemsize) // (2 * hosts) + 150 * X.shape[0]
+    pairs = 4 * total * (first + min(first, 2 * hosts - 1)) // hosts
+    weights = (value + 4) * min(n_classes * X.shape[1], (first + 1) * total) // hosts
+    parts = [f"{part / 2**20:,.0f} MB" for part in (rows, pairs, weights)]
+    return (
+        f"memory per host: about {parts[0]} for rows, {parts[1]} for active pairs at first, up to "
+        f"{parts[2]} for weights"
+    )
 
 
 class DividedWorkspace(RankWorkspace):
@@ -32,9 +45,7 @@ class DividedWorkspace(RankWorkspace):
         norms = [np.concatenate(parts) for parts in zip(*gathered, strict=True)]
         having = np.bincount(X.indices, minlength=X.shape[1])
         self._core.let_rows_come(X.lengths, *norms, self._comm.allreduce(having, "sum"))
-        self._scanner = _Scanner(
-            self._problem, self._comm, self._core, self.owned, self._timed, self._parts
-        )
+        self._scanner.parts = self._parts
 
     def _parts(self) -> Iterator[tuple[int, int]]:
         """Bring all rows, some at a time."""
@@ -51,35 +62,35 @@ class DividedWorkspace(RankWorkspace):
         mine = order[rank_of[y[order]] == comm.rank]
         core.set_rows(*self._rows.fetched(np.sort(mine)))
         lengths = comm.allreduce(self._timed(core.make_centroids, mine), "sum")
-        counts, classes = [], []
-        for a, b in self._parts():
-            found = self._timed(core.near_centroids, lengths, candidates, budget, (a, b))
-            count, cls = _best(y[a:b], comm.allgather(found), candidates)
-            counts.append(count)
-            classes.append(cls)
+        lists = []
+        for samples in self._parts():
+            found = comm.allgather(
+                self._timed(core.near_centroids, lengths, candidates, budget, samples)
+            )
+            lists.append(core.best_candidates([*map(tuple, found)], samples, candidates))
         core.make_centroids(mine[:0])
+        counts, classes = zip(*((np.diff(begin), cls) for begin, cls in lists), strict=True)
         slot_begin = np.concatenate([[0], *counts], dtype=np.int64).cumsum()
         cls = np.concatenate(classes)
         self.begin(Lists(slot_begin, cls, np.zeros(len(cls), dtype=self._rows.dtype)))
 
     def _make_weights(self, constant: NDArray[Any] | None) -> None:
         self._core.drop_meetings()  # they are built anew: room for the layout
-        for own in (True, False):
-            for samples in self._parts():
-                for bundle in self.owned:
-                    self._timed(self._core.number, bundle, samples, own)
+        self._by_parts(self._core.number)
         for bundle in self.owned:
             self._core.end_layout(bundle)
         self._make_bundle_states(constant)
 
     def _made_weights(self) -> dict[int, Any]:
-        for bundle in self.owned:
-            self._core.forget_lone(bundle)
+        self._by_parts(self._core.add, self._sums)
+        return {b: self._timed(self._core.end_weights, b, self._sums) for b in self.owned}
+
+    def _by_parts(self, step: Any, *args: Any) -> None:
+        """Take a step with the classes' own samples, then with those that are active in them."""
         for own in (True, False):
             for samples in self._parts():
                 for bundle in self.owned:
-                    self._timed(self._core.add, bundle, samples, own, self._sums)
-        return {b: self._timed(self._core.end_weights, b, self._sums) for b in self.owned}
+                    self._timed(step, bundle, samples, own, *args)
 
     def _build(self, meetings: list[tuple[int, int]], here: dict[int, Any], r: int) -> None:
         super()._build(meetings, here, r)
@@ -103,37 +114,3 @@ class DividedWorkspace(RankWorkspace):
     def weights(self) -> Weights:
         self._scanner.add_own_scores(np.zeros(len(self._problem.y)))  # lists all weights
         return super().weights()
-
-
-class _Scanner(RankScanner):
-    """Scans samples that come in `parts`."""
-
-    def __init__(self, *args: Any) -> None:
-        *given, self._come = args
-        super().__init__(*given)
-
-    def _parts(self) -> Iterable[tuple[int, int]]:
-        return self._come()  # type: ignore[no-any-return]
-
-    def add_own_scores(self, own: NDArray[np.float64]) -> None:
-        for bundle in self._owned:
-            self._core.forget_lone(bundle)
-        for samples in self._parts():
-            for bundle in self._owned:
-                self._timed(self._core.score, bundle, samples, own)
-
-
-def _best(
-    y: NDArray[np.int32], found: list[list[NDArray[Any]]], most: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Return slots, the own class first, from what ranks have found: begins, classes, scores."""
-    n = len(y)
-    sample = np.concatenate([np.repeat(np.arange(n), np.diff(begin)) for begin, *_ in found])
-    cls = np.concatenate([classes for _, classes, _ in found])
-    score = np.concatenate([scores for *_, scores in found])
-    order = np.lexsort((cls, -score, sample))
-    sample, cls = sample[order], cls[order]
-    kept = np.arange(len(sample)) - np.searchsorted(sample, sample) < most
-    sample, cls = np.append(np.arange(n), sample[kept]), np.append(y, cls[kept])
-    order = np.argsort(sample, kind="stable")
-    return np.bincount(sample, minlength=n), cls[order].astype(np.int32)

@@ -87,6 +87,8 @@ class RankScanner:
         self._problem, self._comm, self._core = problem, comm, core
         self._owned, self._timed = owned, timed
         self._shared: bool = core.budget_is_shared
+        # Brings samples that are looked at together, one part after the other; None: all are there.
+        self.parts: Callable[[], Iterable[tuple[int, int] | None]] = lambda: [None]
         # Passes do not see all of the gap of an intercept that is held.
         self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
 
@@ -110,7 +112,7 @@ class RankScanner:
         losses, bounds = Losses(n, self._shared), Losses(n, self._shared)
         self._violators = {}
         complete, found = True, 0
-        for samples in self._parts():
+        for samples in self.parts():
             for bundle in self._owned:
                 given = own, self._least, first_loss, norms, capacity, idle, exact
                 self._timed(core.scan, bundle, *given, samples)
@@ -133,13 +135,10 @@ class RankScanner:
             complete=bool(comm.allreduce(np.array([int(complete)]), "min")[0]),
         )
 
-    def _parts(self) -> Iterable[tuple[int, int] | None]:
-        """Yield the samples that are scanned together, all one after the other; None: all."""
-        return [None]
-
     def add_own_scores(self, own: NDArray[np.float64]) -> None:
-        for bundle in self._owned:
-            self._timed(self._core.own_scores, bundle, own)
+        for samples in self.parts():
+            for bundle in self._owned:
+                self._timed(self._core.own_scores, bundle, own, samples)
 
     def _gain(self, sums: NDArray[np.float64]) -> float:
         """Return the sum of all dual variables, each times what is asked of its class."""

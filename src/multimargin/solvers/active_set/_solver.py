@@ -82,9 +82,8 @@ def _all_active(problem: Problem) -> bool:
 
 
 def first_classes(problem: Problem) -> int:
-    """Return how many classes a sample with sparse rows begins with, its own aside."""
-    least = max(_CANDIDATES, min(classes_needed(problem, 0.0), 4 * _CANDIDATES))
-    return min(problem.n_classes if _all_active(problem) else least, problem.n_classes - 1)
+    """Return how many classes a sample begins with, its own aside: these, or somewhat more."""
+    return min(problem.n_classes - 1, _FEW_CLASSES if _all_active(problem) else _CANDIDATES)
 
 
 class ActiveSetSolver(RowStart):
@@ -130,8 +129,7 @@ class ActiveSetSolver(RowStart):
         divided = isinstance(self._problem.X, DividedRows)
         if divided and self._may_start_anew():
             raise ValueError(
-                f"divided samples need solver='passes' with up to {_FEW_CLASSES} classes: the "
-                "solver that 'auto' may go on with has all samples in one process"
+                f"divided samples of up to {_FEW_CLASSES} classes need solver='passes'"
             )
         kind = DividedWorkspace if divided else RankWorkspace
         return kind(self._problem, self._comm, bundles, *options, limited=limited)
