@@ -15,6 +15,12 @@ from multimargin.solvers.active_set._divided_workspace import memory_of_host
 from tests.support.rank_threads import run_ranks
 
 
+@pytest.fixture(autouse=True)
+def many_parts(monkeypatch):
+    monkeypatch.setattr(_divided_rows, "_PART", 300)
+    monkeypatch.setattr(_divided_rows, "_PIECE", 500)
+
+
 def write(path, n=260, k=80, names=False, seed=0):
     """Uneven classes that share features with a few others; some rows are empty."""
     rng = np.random.default_rng(seed)

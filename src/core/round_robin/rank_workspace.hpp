@@ -39,10 +39,7 @@ class RankWorkspace {
   }
   // Of all rows; feature_rows: how many have each feature.
   void let_rows_come(std::vector<std::int64_t> lengths, Norms norms,
-                     const std::vector<std::int64_t>& feature_rows) {
-    problem_.let_rows_come(std::move(lengths), std::move(norms.all), std::move(norms.featured));
-    order_ = std::make_unique<FeatureOrder>(feature_rows, frequent_from(problem_.n_classes));
-  }
+                     const std::vector<std::int64_t>& feature_rows);
   void set_rows(const Csr<T, I>& X) {
     problem_.X = X;
     rows_ = nullptr;

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from multimargin.parallel._communicator import Communicator
 
-_PARTS, _MOST_PARTS = 8, 64  # of a rank's rows, and of all rows where ranks are few
+# Rows go by in so many parts of a rank's rows, or fewer: so many of all rows, or of so many entries.
+_PARTS, _MOST_PARTS, _PART = 8, 64, 1 << 20
 _AT_ONCE = 1 << 20  # numbers that are added up
 _PIECES, _PIECE = 8, 1 << 18  # rows are fetched in pieces of so many entries, if not too many
 
@@ -46,8 +47,9 @@ class DividedRows(sp.csr_matrix):
         Their owner broadcasts them. All ranks must go on to the end.
         """
         comm, starts = self.comm, self.starts
-        count = max(1, min(_PARTS, _MOST_PARTS // comm.size))
         for rank, (first, last) in enumerate(itertools.pairwise(self.cuts)):
+            most = min(_PARTS, _MOST_PARTS // comm.size, (starts[last] - starts[first]) // _PART)
+            count = max(1, int(most))
             wanted = np.linspace(starts[first], starts[last], count + 1)[1:-1]
             inner = np.clip(np.searchsorted(starts, wanted), first, last)
             for a, b in itertools.pairwise([int(first), *inner.tolist(), int(last)]):

@@ -126,12 +126,10 @@ class ActiveSetSolver(RowStart):
         if bundles is None:
             return LocalWorkspace(self._problem, *options)
         limited = self._limits.time_limit is not None or self._request is not None
-        divided = isinstance(self._problem.X, DividedRows)
-        if divided and self._may_start_anew():
-            raise ValueError(
-                f"divided samples of up to {_FEW_CLASSES} classes need solver='passes'"
-            )
-        kind = DividedWorkspace if divided else RankWorkspace
+        kind = DividedWorkspace if isinstance(self._problem.X, DividedRows) else RankWorkspace
+        if kind is DividedWorkspace and self._may_start_anew():
+            few = f"divided samples of up to {_FEW_CLASSES} classes"
+            raise ValueError(f"{few} need solver='passes'")
         return kind(self._problem, self._comm, bundles, *options, limited=limited)
 
     def _cosine(self) -> float:
