@@ -5,10 +5,6 @@
 
 #include "common/types.hpp"
 
-#if defined(__GLIBC__)
-#include <malloc.h>
-#endif
-
 namespace multimargin {
 
 template <class T, class I>
@@ -32,11 +28,6 @@ SlotLists RankWorkspace<T, I>::candidates(std::int32_t count, std::int64_t budge
 template <class T, class I>
 void RankWorkspace<T, I>::let_rows_come(std::vector<std::int64_t> lengths, Norms norms,
                                         const std::vector<std::int64_t>& feature_rows) {
-#if defined(__GLIBC__)
-  // What comes and goes is given back to the system. By default the limit rises to 32 MB, and a
-  // heap with holes grew by half (1,139 classes).
-  mallopt(M_MMAP_THRESHOLD, 1 << 20);
-#endif
   problem_.let_rows_come(std::move(lengths), std::move(norms.all), std::move(norms.featured));
   order_ = std::make_unique<FeatureOrder>(feature_rows, frequent_from(problem_.n_classes));
 }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multimargin import _core
 from multimargin.distributed._host_pool import solving_ranks
 from multimargin.io._svmlight import NO_EXAMPLES, DataFileError
 from multimargin.parallel._collectives import allgather_value, broadcast_value, raise_on_all
@@ -27,6 +28,7 @@ def load_divided(
     hosts = int(comm.allreduce(np.array([size]), "max")[0])
     if hosts == 1:
         return None
+    _core.give_memory_back()
     with raise_on_all(comm):
         part = None if solving is None else read(solving.rank, hosts)
     X: Any = None
