@@ -197,6 +197,22 @@ def test_weights_of_zero_checkpoints_dense_rows_and_few_classes_are_refused(tmp_
     run_ranks(2, work)
 
 
+def test_they_are_for_these_ranks_as_they_are(tmp_path):
+    path = write(tmp_path / "data")
+
+    def work(comm):
+        X, y = distributed.load(path, divide="samples", comm=comm)
+        with pytest.raises(ValueError, match=r"for distributed\.fit, by the ranks that have them"):
+            MulticlassSVC("ww").fit(X, y)
+        with pytest.raises(ValueError, match="cannot be selected or changed"):
+            distributed.fit(MulticlassSVC("ww"), X[:200], y[:200], comm=comm)
+        model = distributed.fit(MulticlassSVC("ww", random_state=0), X, y, comm=comm)
+        with pytest.raises(ValueError, match="load others with divide='classes'"):
+            model.score(X, y)
+
+    run_ranks(2, work)
+
+
 def test_memory_of_a_host_is_a_share(tmp_path):
     path = write(tmp_path / "data", n=3000)
 

@@ -190,6 +190,8 @@ def fit(
     divided = isinstance(X, DividedRows)
     if divided:
         check_divisible(template, checkpoint)
+        if not hasattr(X, "starts"):
+            raise ValueError("divided samples cannot be selected or changed: give them as loaded")
     fit = Fit.of(template, options, X, y, sample_weight)
     if comm.size > 1:
         require_same(comm, {"data with the fingerprint": fingerprint(fit.problem)})

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from multimargin.parallel._communicator import Communicator
 
-# Rows go by in so many parts of a rank's rows, or fewer: so many of all rows, or of so many entries.
+# Parts in which a rank's rows go by, at most: of all rows together, and entries of each at least.
 _PARTS, _MOST_PARTS, _PART = 8, 64, 1 << 18
 _AT_ONCE = 1 << 20  # numbers that are added up
 _PIECES, _PIECE = 8, 1 << 18  # rows are fetched in pieces of so many entries, if not too many
