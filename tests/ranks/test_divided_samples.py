@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from multimargin.cli import main
+from tests.ranks import hosts
 from tests.ranks.mpi_commands import run_many
 from tests.support.every_formulation import write_data
 from tests.support.mpi import mpiexec, needs_mpi
@@ -49,6 +50,18 @@ def test_same_bytes_as_one_process(folder, n):
     for name in MODELS:
         expected = (folder / "plain" / name).read_bytes()
         assert (folder / f"ranks{n}" / name).read_bytes() == expected, name
+
+
+def test_hosts_with_two_ranks_each(folder):
+    if reason := hosts.why_not():
+        pytest.skip(reason)
+    asked = ["-m", "multimargin", *command("ww", ".", "--divide", "samples")]
+    asked[asked.index("./ww")] = folder / "hosts"
+    asked[asked.index("train.svm")] = folder / "train.svm"
+    with hosts.Hosts(2) as two, two.start(2, asked, env={"MULTIMARGIN_POOL": "1"}) as run:
+        result = run.finish()
+    assert result.status == 0, result.output
+    assert (folder / "hosts").read_bytes() == (folder / "plain" / "ww").read_bytes()
 
 
 def test_the_memory_of_a_host_is_told_before_the_run(folder):
