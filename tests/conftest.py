@@ -12,7 +12,7 @@ os.environ.setdefault("MULTIMARGIN_POOL", "0")
 
 # Ranks of one test after the other: two such tests at a time would start six processes or more,
 # and have to wait for each other. They wait for much else, so they leave the cores to the rest.
-RANKS = ("ranks/", "reproduction/test_speedup.py")
+RANKS = ("ranks/", "benchmarks/test_cluster_costs.py", "reproduction/test_own_process.py")
 # Slow is what starts ranks, servers, browsers, compilers or several Pythons, and what trains for
 # more than a few seconds: this list alone says so, and marks it. `make test-fast` leaves it out.
 SLOW = (

@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 import multimargin
 from benchmarks.common import evaluate
 from benchmarks.common.data import DataUnavailableError, load
+from benchmarks.common.memory import PeakRise
 from benchmarks.peers import Task, peak_mb
 from benchmarks.peers.bench_multimargin import TOL, estimator
 from multimargin import distributed
@@ -107,14 +108,16 @@ def run(job: dict[str, Any], comm: Communicator) -> dict[str, Any]:
     X, y, source = _data(job, comm)
     task = Task(**job["task"])
     tol = TOL if task.tol is None else task.tol
+    X.data.sum(), X.indices.sum()  # rows that ranks share are in the memory of none before
     comm.barrier()
-    sent = comm.bytes_sent
+    sent, rise = comm.bytes_sent, PeakRise()
     with warnings.catch_warnings(), _watched(comm, X.shape[1], look_inside=job["judge"]) as seen:
         warnings.simplefilter("ignore", ConvergenceWarning)  # fixed numbers of passes
         began, cpu_began = time.perf_counter(), time.process_time()
         model = distributed.fit(estimator(task, tol), X, y, comm=comm)
         seconds, cpu = time.perf_counter() - began, time.process_time() - cpu_began
-    mine = {"seconds": seconds, "cpu_s": cpu, "peak_mb": peak_mb(), **asdict(seen)}
+    mine = {"seconds": seconds, "cpu_s": cpu, "peak_mb": peak_mb(), "rise_mb": rise.mb()}
+    mine |= asdict(seen)
     mine["bytes_sent"] = comm.bytes_sent - sent
     each = allgather_value(comm, mine)
     whole = model.gather()
@@ -129,8 +132,11 @@ def run(job: dict[str, Any], comm: Communicator) -> dict[str, Any]:
         "version": multimargin.__version__,
         "source": source,
         "shape": [*X.shape, len(model.classes_)],
+        "nonzeros": int(X.nnz),
+        "density": float(model.model_density_),
         "details": {
             "tol": tol,
+            "active": [record.get("active") for record in model.history_],
             "own_gap": model.dual_gap_,
             "converged": model.converged_,
             "bundles": model.n_bundles_,

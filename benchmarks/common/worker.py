@@ -16,6 +16,7 @@ import numpy as np
 
 from benchmarks.common import evaluate
 from benchmarks.common.data import DataSet, DataUnavailableError, load
+from benchmarks.common.memory import PeakRise
 from benchmarks.peers import (
     PeerUnavailableError,
     RefusedError,
@@ -76,12 +77,14 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     train = trainer(job["peer"])
     data = load(job["dataset"], None if job["folder"] is None else Path(job["folder"]))
     task = Task(**job["task"])
+    rise = PeakRise()
     weights, info = train(data.X, data.y, task)
     result = {
         "seconds": info["seconds"],
         "cpu_seconds": info["cpu_seconds"],
         # Loading and training: judging the model afterwards is the benchmark's own affair.
         "peak_mb": info.get("peak_mb", peak_mb()),
+        "rise_mb": rise.mb(),
         "hash": evaluate.fingerprint(weights),
         "loss": info["loss"],
         "dual": info["dual"],

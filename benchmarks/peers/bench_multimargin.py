@@ -59,6 +59,7 @@ def train(X: sp.csr_matrix, y: np.ndarray, task: Task) -> tuple[Any, dict[str, A
             "converged": model.converged_,
             "own_primal": model.primal_objective_,
             "own_gap": model.dual_gap_,
+            "active": [record.get("active") for record in model.history_],
             "active_pairs": model.history_[-1].get("active") if model.history_ else None,
             **phases,
         },

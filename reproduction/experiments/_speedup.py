@@ -7,30 +7,42 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from multimargin.datasets._catalog import CATALOG
 from reproduction.interface._cell import Cell, Record
 from reproduction.interface._document import Axes, Column, Entry, Figure, Line, Row, Section, Table
 from reproduction.interface._experiment import Experiment, Missing, Options, Plan
 from reproduction.measuring._machine import machine_id
+from reproduction.measuring._memory import gigabytes, needed
 from reproduction.measuring._own_process import Job, OwnProcessError, measured_apart
 from reproduction.measuring._resources import possible_ranks, too_large, usable_cores
-from reproduction.measuring._samples import GENERATED_SMALL, available
+from reproduction.measuring._samples import (
+    GENERATED_MEDIUM,
+    GENERATED_SMALL,
+    available,
+    size_of,
+)
 from reproduction.paper import speedup as paper
 
-RUNS = 3
+RUNS = (3, 1)
+"""Repetitions, of the quick data sets and of the large ones."""
+LARGE_FROM = 8
+"""Cores from which on generated sets that are large are measured unasked."""
 RANKS = (1, 2, 4)
+CURVES = ((1, False), (2, False), (4, False), (2, True), (4, True))
+"""Ranks, and whether each of them solves by itself, as on a host of its own."""
 BUNDLES = 8
 """Of classes, wherever there are bundles: two for each of four ranks, so that all do the same."""
 _STOP = f"{paper.PASSES} passes"
 
-# In the order of preference. The model of LLW is dense, so its stand-in is a smaller one.
+_PAPERS_SIZE = "generator-lshtc-large"
+# A quick data set and a large one, each the first of its list that is there and fits into the
+# memory. The model of LLW is dense, so its stand-in for LSHTC-large is a smaller one.
 _DATASETS = {
-    "llw": (paper.DATASET, "lshtc1-dryrun-task2", GENERATED_SMALL),
-    "ww": (paper.DATASET, "wordnet-hypernym", "generator-lshtc-large"),
+    "llw": (("lshtc1-dryrun-task2", GENERATED_SMALL), (paper.DATASET, GENERATED_MEDIUM)),
+    "ww": (("wordnet-hypernym",), (paper.DATASET, _PAPERS_SIZE)),
 }
 # How ten passes are made, whatever the cores. Ten passes do not reach these tolerances: the
 # violation of LLW is 0 after eight on lshtc1-dryrun-task2, where all dual variables are at their
-# bound, but its gap never is, by rounding. WW's passes go on, by its violation, without a scan.
+# bound, but its gap never is, by rounding.
 _SOLVER: dict[str, dict[str, Any]] = {
     "llw": {"solver": "alternating", "n_bundles": BUNDLES, "stopping": "gap", "tol": 1e-12},
     "ww": {"solver": "passes", "stopping": "violation", "tol": 1e-6},
@@ -41,24 +53,25 @@ class Speedup(Experiment):
     """Seconds of ten passes without shrinking at C = 1, on threads and on ranks."""
 
     name = "speedup"
-    on_request = ("generator-lshtc-large",)
+    on_request = (GENERATED_MEDIUM, _PAPERS_SIZE)
 
     def plan(self, options: Options) -> Plan:
         cores = usable_cores(options)
         names = {n: " and ".join(paper.curve(f, n) for f in _DATASETS) for n in RANKS}
         ranks, missing = possible_ranks(names, cores)
-        turn: list[Cell] = []
-        for formulation in _DATASETS:
-            dataset, lacking = _choose(formulation, options)
-            missing += tuple(one for one in lacking if one not in missing)
-            if dataset is not None:
-                turn += _turn(formulation, dataset, ranks, cores)
-        cells: list[Cell] = []
-        for run in range(RUNS if options.runs is None else options.runs):
-            # To and fro: whatever slows the machine down for a while hits all alike.
-            again = turn if run % 2 == 0 else turn[::-1]
-            cells += [replace(cell, seed=run) for cell in again]
-        return Plan(tuple(cells), missing)
+        turns: list[tuple[Cell, ...]] = []
+        for large in (False, True):  # what is quick comes first
+            turn: list[Cell] = []
+            for formulation in _DATASETS:
+                dataset, lacking = _choose(formulation, large, options)
+                missing += tuple(one for one in lacking if one not in missing)
+                if dataset is not None:
+                    turn += _turn(formulation, dataset, ranks, cores)
+            for run in range(RUNS[large] if options.runs is None else options.runs):
+                # To and fro: whatever slows the machine down for a while hits all alike.
+                again = turn if run % 2 == 0 else turn[::-1]
+                turns.append(tuple(replace(cell, seed=run) for cell in again))
+        return Plan(tuple(cell for turn in turns for cell in turn), missing)
 
     def measure(self, cell: Cell, options: Options) -> dict[str, Any]:
         ranks = cell.options["ranks"]
@@ -71,7 +84,8 @@ class Speedup(Experiment):
             "time_limit": options.time_limit,
             **_SOLVER[cell.formulation],
         }
-        if ranks > 1:
+        apart = _curve_of(cell)[1]
+        if apart:
             parameters["n_bundles"] = BUNDLES
         measured = measured_apart(
             Job(
@@ -80,6 +94,8 @@ class Speedup(Experiment):
                 parameters,
                 cell.options["threads"],
                 None if ranks == 1 else ranks,
+                one_scan=cell.formulation == "ww",
+                pooled=not apart,
             )
         )
         if measured["passes"] != paper.PASSES:
@@ -96,7 +112,8 @@ class Speedup(Experiment):
             introduction=(
                 f"Time of {paper.PASSES} passes at C = 1 without shrinking, relative to that of "
                 "one thread. MC is one process with as many threads as cores; MPI-2 and MPI-4 are "
-                "two and four processes (ranks) that share the cores evenly. The paper measured "
+                "two and four processes (ranks) that share the cores evenly. Those of one machine "
+                "solve as one; apart, they solve as on machines of their own. The paper measured "
                 "on LSHTC-large, with a machine for each rank."
             ),
             tables=tuple(_table(group) for group in groups) + _bits_tables(groups),
@@ -108,20 +125,24 @@ class Speedup(Experiment):
 # ---------------------------------------------------------------- what is run
 
 
-def _choose(formulation: str, options: Options) -> tuple[str | None, list[Missing]]:
-    """Choose the data set of a formulation; also return what is missing for the paper's own."""
-    chosen, missing = None, []
-    for name in _DATASETS[formulation]:
-        if chosen is not None or not options.wanted(name):
+def _choose(formulation: str, large: bool, options: Options) -> tuple[str | None, list[Missing]]:
+    """Choose the quick or the large data set of a formulation; also return what is missing."""
+    missing: list[Missing] = []
+    for name in _DATASETS[formulation][large]:
+        if name in Speedup.on_request and not options.datasets:
+            if usable_cores(options) < LARGE_FROM:
+                why = f"it takes minutes, which few cores are not worth ({LARGE_FROM} are)"
+                missing.append(Missing(name, why, f"--datasets {name} measures it all the same"))
+                continue
+        elif not options.wanted(name):
             continue
         if not available(name, options.data):
-            if name in CATALOG:
-                missing.append(Missing(name, f"it is not in {options.data}", CATALOG[name].where))
-        elif name in CATALOG and (large := too_large(name, formulation, paper.LOG_C)):
-            missing.append(large)
+            missing.append(Missing(name, f"it is not in {options.data}", size_of(name).where))
+        elif lacking := too_large(name, formulation, paper.LOG_C):
+            missing.append(lacking)
         else:
-            chosen = name
-    return chosen, missing
+            return name, missing
+    return None, missing
 
 
 def _turn(formulation: str, dataset: str, ranks: tuple[int, ...], cores: int) -> list[Cell]:
@@ -135,12 +156,23 @@ def _turn(formulation: str, dataset: str, ranks: tuple[int, ...], cores: int) ->
             paper.LOG_C,
             _STOP,
             # Times of another machine are no results of this one.
-            options={"ranks": n, "threads": count // n, "machine": machine_id()},
+            options={"ranks": n, "threads": count // n, "machine": machine_id()}
+            | ({"pooled": not apart} if n > 1 else {}),
         )
-        for n in ranks
+        for n, apart in CURVES
         for count in counts
-        if count >= n
+        if n in ranks and count >= n
     ]
+
+
+def _curve_of(cell: Cell) -> tuple[int, bool]:
+    ranks = cell.options["ranks"]
+    return ranks, ranks > 1 and not cell.options.get("pooled", False)
+
+
+def _name(formulation: str, curve: tuple[int, bool]) -> str:
+    ranks, apart = curve
+    return paper.curve(formulation, ranks) + (" apart" if apart else "")
 
 
 # ---------------------------------------------------------------- what came out
@@ -179,28 +211,26 @@ class Group:
         words = f"{self.formulation.upper()} on {self.dataset}"
         return f"{words} (stand-in for LSHTC-large)" if self.stand_in else words
 
-    def seconds(self, ranks: int, threads: int) -> dict[int, float]:
+    def seconds(self, curve: tuple[int, bool], threads: int) -> dict[int, float]:
         """Return the seconds by seed."""
         return {
             record.cell.seed: float(record.measured["seconds"])
-            for record in self.of(ranks, threads)
+            for record in self.of(curve, threads)
         }
 
-    def of(self, ranks: int, threads: int) -> Iterator[Record]:
+    def of(self, curve: tuple[int, bool], threads: int) -> Iterator[Record]:
         for record in self.records:
-            options = record.cell.options
-            if (options["ranks"], options["threads"]) == (ranks, threads):
+            if (_curve_of(record.cell), record.cell.options["threads"]) == (curve, threads):
                 yield record
 
-    def curve(self, ranks: int) -> list[Point]:
+    def curve(self, curve: tuple[int, bool]) -> list[Point]:
         """Return the points of a curve by rising cores."""
-        threads = {
-            r.cell.options["threads"] for r in self.records if r.cell.options["ranks"] == ranks
-        }
-        return [self._point(ranks, count) for count in sorted(threads)]
+        own = [r.cell for r in self.records if _curve_of(r.cell) == curve]
+        threads = {cell.options["threads"] for cell in own}
+        return [self._point(curve, count) for count in sorted(threads)]
 
-    def _point(self, ranks: int, threads: int) -> Point:
-        base, mine = self.seconds(1, 1), self.seconds(ranks, threads)
+    def _point(self, curve: tuple[int, bool], threads: int) -> Point:
+        base, mine = self.seconds((1, False), 1), self.seconds(curve, threads)
         ratios = [base[seed] / mine[seed] for seed in mine if seed in base]
         # The ratio of medians over the same seeds lies between the lowest and the highest ratio.
         both = [seed for seed in mine if seed in base]
@@ -208,36 +238,38 @@ class Group:
         if both:
             middle = median(base[s] for s in both) / median(mine[s] for s in both)
             speedup = (middle, min(ratios), max(ratios))
-        memory = max(float(r.measured["peak_mb"]) for r in self.of(ranks, threads))
+        memory = max(float(r.measured["peak_mb"]) for r in self.of(curve, threads))
         taken = list(mine.values())
-        return Point(ranks, threads, (median(taken), min(taken), max(taken)), speedup, memory)
+        return Point(curve[0], threads, (median(taken), min(taken), max(taken)), speedup, memory)
 
     def bits(self) -> list[tuple[str, int, bool]]:
         """Return the curves that should give the same bits, their runs, and whether they did."""
-        kinds = [RANKS] if self.formulation == "llw" else [RANKS[:1], RANKS[1:]]
+        kinds = [CURVES] if self.formulation == "llw" else [CURVES[:3], CURVES[3:]]
         found = []
         for kind in kinds:
-            runs = [r for r in self.records if r.cell.options["ranks"] in kind]
-            present = sorted({r.cell.options["ranks"] for r in runs})
+            runs = [r for r in self.records if _curve_of(r.cell) in kind]
+            present = sorted({_curve_of(r.cell) for r in runs}, key=CURVES.index)
             models: dict[int, set[str]] = {}
             for run in runs:
                 models.setdefault(run.cell.seed, set()).add(str(run.measured["model"]))
             if len(runs) > len(models):  # some seed ran twice: there is something to compare
-                names = ", ".join(paper.curve(self.formulation, ranks) for ranks in present)
+                names = ", ".join(_name(self.formulation, curve) for curve in present)
                 found.append((names, len(runs), all(len(some) == 1 for some in models.values())))
         return found
 
 
 def _groups(records: Sequence[Record]) -> list[Group]:
-    found: dict[tuple[int, str, str], list[Record]] = {}
+    found: dict[tuple[str, str, str], list[Record]] = {}
     for record in records:
         if not record.failed:
-            order = list(_DATASETS).index(record.cell.formulation)
-            key = (order, record.cell.dataset, record.machine)
+            key = (record.cell.formulation, record.cell.dataset, record.machine)
             found.setdefault(key, []).append(record)
+    order = [(f, name) for f, sets in _DATASETS.items() for names in sets for name in names]
     return [
-        Group(list(_DATASETS)[order], dataset, machine, tuple(found[order, dataset, machine]))
-        for order, dataset, machine in sorted(found)
+        Group(formulation, dataset, machine, tuple(found[formulation, dataset, machine]))
+        for formulation, dataset, machine in sorted(
+            found, key=lambda key: (order.index(key[:2]), key[2])
+        )
     ]
 
 
@@ -247,10 +279,10 @@ def _groups(records: Sequence[Record]) -> list[Group]:
 def _table(group: Group) -> Table:
     columns = ("Cores", "Ranks × threads", "Paper", "Ours", "Range", "Seconds", "Memory [MB]")
     rows = []
-    for ranks in RANKS:
-        name = paper.curve(group.formulation, ranks)
-        printed = paper.SPEEDUP[group.formulation][ranks]
-        measured = {point.cores: point for point in group.curve(ranks)}
+    for curve in CURVES:
+        name = _name(group.formulation, curve)
+        printed = paper.SPEEDUP[group.formulation][curve[0]]
+        measured = {point.cores: point for point in group.curve(curve)}
         for cores in sorted(printed.keys() | measured.keys()):
             rows.append(Row(_entries(cores, printed.get(cores), measured.get(cores)), name))
     where = f" on {group.machine}" if group.machine else ""
@@ -325,11 +357,12 @@ def _figure(groups: Sequence[Group]) -> Figure:
 
 def _axes(formulation: str, group: Group | None) -> Axes:
     lines = []
-    for ranks in RANKS:
-        name = paper.curve(formulation, ranks)
-        printed = paper.SPEEDUP[formulation][ranks]
-        lines.append(Line(name, name, tuple(printed), tuple(printed.values()), "paper"))
-        points = [] if group is None else [p for p in group.curve(ranks) if p.speedup is not None]
+    for curve in CURVES:
+        name = _name(formulation, curve)
+        if not curve[1]:
+            printed = paper.SPEEDUP[formulation][curve[0]]
+            lines.append(Line(name, name, tuple(printed), tuple(printed.values()), "paper"))
+        points = [] if group is None else [p for p in group.curve(curve) if p.speedup is not None]
         if points:
             ours = [p.speedup for p in points if p.speedup is not None]
             middle, low, high = (tuple(three[k] for three in ours) for k in range(3))
@@ -347,15 +380,21 @@ def _axes(formulation: str, group: Group | None) -> Axes:
 
 
 def _notes(groups: Sequence[Group]) -> tuple[str, ...]:
+    large, medium = size_of(paper.DATASET), size_of(GENERATED_MEDIUM)
+    taken = gigabytes(needed("llw", 10.0**paper.LOG_C, large))
     notes = [
         "Ranks are processes of one machine here and share its caches and memory; the paper's had "
-        "a machine each.",
+        "a machine each. Apart, they send each other what hosts would, but over memory.",
         f"LLW runs the paper's alternation, over {BUNDLES} bundles of classes everywhere: the same "
         "work, and the same model, on any number of threads and ranks.",
+        f"The weights of LLW are dense: at the size of LSHTC-large a fit takes about {taken}, and "
+        f"35 times the work of {GENERATED_MEDIUM}. This has {medium.n_train:,} samples, "
+        f"{medium.n_features:,} features and {medium.n_classes:,} classes.",
         "A pass of WW visits every sample with those classes that are active for it; the paper's "
-        "visits all classes. The time has the start (nearest centroids) and the last scan in it. "
-        f"WW-MPI passes {BUNDLES} bundles of classes around, which is more work than WW-MC does "
-        "for as many passes.",
+        "visits all classes. The time has the start (nearest centroids) and one scan, after the "
+        "last pass, in it. "
+        f"Apart, WW-MPI passes {BUNDLES} bundles of classes around, which is more work than WW-MC "
+        "does for as many passes.",
     ]
     if any(group.stand_in for group in groups):
         notes.append(

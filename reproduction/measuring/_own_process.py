@@ -33,8 +33,17 @@ from multimargin.estimator._svc import MulticlassSVC
 from multimargin.parallel._collectives import allgather_value
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.parallel._mpi import world
+from multimargin.solvers.active_set._rank_workspace import RankWorkspace
+from multimargin.solvers.active_set._workspace import LocalWorkspace
 from reproduction.interface._cell import UNLIKE
-from reproduction.measuring._ranks import ONE_THREAD, command, descendants, environment, kill
+from reproduction.measuring._ranks import (
+    ONE_THREAD,
+    POOL,
+    command,
+    descendants,
+    environment,
+    kill,
+)
 from reproduction.measuring._samples import training_samples
 from reproduction.measuring._training import MOST_PASSES
 
@@ -63,6 +72,12 @@ class Job:
         Of each rank.
     ranks : int or None, default=None
         None: one process, without ``mpiexec``.
+    one_scan : bool, default=False
+        Let Weston-Watkins and Crammer-Singer with many classes make all passes before the first
+        scan, and none after it: the same work on any number of ranks. When a scan comes otherwise
+        depends on what passes have reached.
+    pooled : bool, default=False
+        Whether the ranks, which are on one host, solve as one; otherwise as on a host each.
     """
 
     dataset: str
@@ -70,6 +85,8 @@ class Job:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     threads: int = 1
     ranks: int | None = None
+    one_scan: bool = False
+    pooled: bool = False
 
     def estimator(self) -> MulticlassSVC:
         settings = {"fit_intercept": False, "max_iter": MOST_PASSES, **self.parameters}
@@ -115,7 +132,7 @@ def measured_apart(job: Job, give_up_after: float | None = None) -> dict[str, An
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
-            env=environment() | ONE_THREAD,
+            env=environment() | ONE_THREAD | ({POOL: "1"} if job.pooled else {}),
         )
         try:
             status = process.wait(give_up_after)
@@ -176,6 +193,8 @@ def _measure(job: Job, comm: Communicator) -> dict[str, Any]:
         X, y = shared(comm, lambda: training_samples(job.dataset, Path(job.folder)))
     unlike = [str(each.message) for each in said if issubclass(each.category, SetDiffersWarning)]
     model = job.estimator()
+    if job.one_scan:
+        LocalWorkspace.first_share = RankWorkspace.first_share = 0.0
     comm.barrier()
     with warnings.catch_warnings():
         # Whether a fit has converged is among the measurements.

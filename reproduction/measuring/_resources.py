@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from multimargin.datasets._catalog import CATALOG
 from multimargin.parallel._threads import thread_count
 from reproduction.interface._experiment import Missing, Options
 from reproduction.measuring._memory import gigabytes, needed, usable
 from reproduction.measuring._ranks import MPIEXEC, why_not
+from reproduction.measuring._samples import size_of
 
 
 def usable_cores(options: Options) -> int:
@@ -16,7 +16,7 @@ def usable_cores(options: Options) -> int:
 
 def too_large(dataset: str, formulation: str, log_c: float) -> Missing | None:
     """Return a `Missing` if a fit would not fit into the memory; None if it would."""
-    taken, memory = needed(formulation, 10.0**log_c, CATALOG[dataset]), usable()
+    taken, memory = needed(formulation, 10.0**log_c, size_of(dataset)), usable()
     if taken <= memory:
         return None
     why = f"would take about {gigabytes(taken)} of memory, and {gigabytes(memory)} can be used here"

@@ -8,13 +8,31 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from multimargin.datasets._catalog import CATALOG, CatalogEntry
 from multimargin.datasets._generator import make_hierarchical_text
 from multimargin.datasets._sets import is_there, load_set
 from reproduction.measuring._weighting import weighted
 
 GENERATED_SMALL = "generator-small"
 """4,000 samples, 20,000 features and 1,000 classes of `make_hierarchical_text`."""
-_GENERATED = {GENERATED_SMALL: (4_000, 20_000, 1_000)}
+GENERATED_MEDIUM = "generator-medium"
+"""20,000 samples, 60,000 features and 5,000 classes."""
+
+
+def _generated(name: str, n_train: int, n_features: int, n_classes: int) -> CatalogEntry:
+    words = "none needed", "made by the reproduction"
+    return CatalogEntry(name, "generated texts", n_train, 0, n_classes, n_features, *words)
+
+
+_GENERATED = {
+    GENERATED_SMALL: _generated(GENERATED_SMALL, 4_000, 20_000, 1_000),
+    GENERATED_MEDIUM: _generated(GENERATED_MEDIUM, 20_000, 60_000, 5_000),
+}
+
+
+def size_of(name: str) -> CatalogEntry:
+    """Return the sizes of a data set that `training_samples` knows."""
+    return _GENERATED[name] if name in _GENERATED else CATALOG[name]
 
 
 def available(name: str, folder: Path) -> bool:
@@ -30,7 +48,7 @@ def training_samples(name: str, folder: Path) -> tuple[sp.csr_matrix, NDArray[np
     Parameters
     ----------
     name : str
-        A name of the catalogue, or "generator-small".
+        A name of the catalogue, "generator-small" or "generator-medium".
     folder : Path
         The folder of data sets.
 
@@ -40,7 +58,9 @@ def training_samples(name: str, folder: Path) -> tuple[sp.csr_matrix, NDArray[np
     y : ndarray of int64, shape (n_samples,)
     """
     if name in _GENERATED:
-        X, labels = make_hierarchical_text(*_GENERATED[name], random_state=0)
+        size = _GENERATED[name]
+        sizes = size.n_train, size.n_features, size.n_classes
+        X, labels = make_hierarchical_text(*sizes, random_state=0)
     else:
         X, labels, *_ = weighted(load_set(name, folder, dtype=np.float64))
     return X, np.unique(labels, return_inverse=True)[1]

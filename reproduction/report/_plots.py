@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PALETTE = ("#0072b2", "#d55e00", "#00875f", "#a8518a", "#b37400", "#3a7ca5", "#5c5c5c")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<")  # one more than colours: pairs repeat late
 _INK = "#010203"  # of everything else: becomes the colour of the text around it
-_ACROSS = 3  # plots of a figure side by side, in its file; further ones are below
+_ACROSS = 3  # plots of a figure side by side, in its file; further ones are below; of four two
 _TITLE_WIDTH = 40  # letters
 _BASES = {"log2": 2, "log10": 10}
 _SETTINGS: dict[Any, Any] = {
@@ -98,7 +98,7 @@ def _sheet(plots: tuple[Axes, ...], styles: dict[str, tuple[str, str]], width: f
     from matplotlib.figure import Figure as Sheet
 
     labels = {label(line) for axes in plots for line in axes.lines}
-    across = max(1, min(_ACROSS, len(plots)))
+    across = 2 if len(plots) == 4 else max(1, min(_ACROSS, len(plots)))
     down = -(-len(plots) // across)
     columns = max(1, min(2 * across, len(labels)))
     height = 0.65 * width * down + 0.22 * -(-len(labels) // columns)

@@ -78,10 +78,11 @@ class PyEngine {
     return report;
   }
 
-  ScanReport scan(std::int32_t capacity, std::int64_t most, double idle, bool exact) {
+  ScanReport scan(std::int32_t capacity, std::int64_t most, double idle, bool exact,
+                  std::int32_t some) {
     ScanReport report;
     unlocked(interrupt_,
-             [&] { report = engine_->scan(capacity, most, static_cast<T>(idle), exact); });
+             [&] { report = engine_->scan(capacity, most, static_cast<T>(idle), exact, some); });
     return report;
   }
 
@@ -125,7 +126,7 @@ void bind_one(nb::module_& m) {
       .def("recompute", &E::recompute)
       .def("run_pass", &E::run_pass, "rule"_a, "reach"_a = 1.0)
       .def("focus", &E::focus, "rule"_a)
-      .def("scan", &E::scan, "capacity"_a, "most"_a, "idle"_a, "exact"_a = false)
+      .def("scan", &E::scan, "capacity"_a, "most"_a, "idle"_a, "exact"_a = false, "some"_a = 0)
       .def("alpha", &E::alpha)
       .def("balanced", &E::balanced)
       .def("w_bias", &E::w_bias)

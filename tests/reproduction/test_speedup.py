@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import sys
-import threading
-import time
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import replace
 
-import numpy as np
 import pytest
-import scipy.sparse as sp
 
-from multimargin.datasets._sets import SetUnavailableError
-from multimargin.parallel._communicator import SerialCommunicator
-from reproduction.experiments._speedup import BUNDLES, Speedup
+from reproduction.experiments._speedup import Speedup
 from reproduction.experiments._timing import Timing
 from reproduction.interface._cell import Record
 from reproduction.interface._experiment import Options
-from reproduction.measuring import _own_process, _ranks, _resources
-from reproduction.measuring._own_process import Job, OwnProcessError, measured_apart, model_hash
+from reproduction.measuring import _resources
 from reproduction.paper import speedup as paper_speedup
 from reproduction.paper import timing as paper_timing
-from tests.support import mpi
+
+MEDIUM, PAPERS_SIZE = "generator-medium", "generator-lshtc-large"
+LARGE = {MEDIUM, PAPERS_SIZE}
 
 
 @pytest.fixture
@@ -43,12 +33,13 @@ def options(tmp_path, **given):
     return Options(data=tmp_path, threads=given.pop("threads", 64), **given)
 
 
-def arrangements(plan, formulation):
+def arrangements(plan, formulation, dataset=None, pooled=True):
     """Ranks and threads in the order of the plan."""
     return [
         (cell.options["ranks"], cell.options["threads"])
         for cell in plan.cells
-        if cell.formulation == formulation
+        if cell.formulation == formulation and dataset in (None, cell.dataset)
+        if cell.options.get("pooled", pooled) == pooled
     ]
 
 
@@ -100,8 +91,18 @@ def test_speedup_on_sixteen_cores(tmp_path, machine):
     plan = Speedup().plan(options(tmp_path, runs=1))
     one = [(1, 1), (1, 2), (1, 4), (1, 8), (1, 16)]
     more = [(2, 1), (2, 2), (2, 4), (2, 8), (4, 1), (4, 2), (4, 4)]
-    assert arrangements(plan, "ww") == [*one, *more]
-    assert {cell.dataset for cell in plan.cells} == {"generator-small", "wordnet-hypernym"}
+    sets = {"llw": ("generator-small", MEDIUM), "ww": ("wordnet-hypernym", PAPERS_SIZE)}
+    assert {cell.dataset for cell in plan.cells} == {
+        name for both in sets.values() for name in both
+    }
+    for formulation, both in sets.items():
+        for name in both:
+            for pooled in (True, False):
+                assert arrangements(plan, formulation, name, pooled) == [*one, *more]
+    # The quick ones first, and more than once where nobody says how often.
+    assert [cell.dataset in LARGE for cell in plan.cells] == [False] * 38 + [True] * 38
+    seeds = {(c.dataset in LARGE, c.seed) for c in Speedup().plan(options(tmp_path)).cells}
+    assert seeds == {(False, 0), (False, 1), (False, 2), (True, 0)}
     assert all("MPI" not in missing.name for missing in plan.missing)
 
 
@@ -109,6 +110,26 @@ def test_speedup_keeps_to_the_cores_that_were_asked_for(tmp_path, machine):
     machine(16)
     plan = Speedup().plan(options(tmp_path, runs=1, threads=3))
     assert arrangements(plan, "ww") == [(1, 1), (1, 2), (2, 1)]
+
+
+def test_large_sets_are_for_many_cores_or_by_name(tmp_path, machine):
+    machine(7)
+    plan = Speedup().plan(options(tmp_path, runs=1))
+    assert not LARGE & {cell.dataset for cell in plan.cells}
+    remedies = {missing.name: missing.remedy for missing in plan.missing}
+    for name in LARGE:
+        assert remedies[name].startswith(f"--datasets {name}")
+        named = Speedup().plan(options(tmp_path, runs=1, datasets=(name,)))
+        assert {cell.dataset for cell in named.cells} == {name}
+        assert not LARGE & {missing.name for missing in named.missing}
+
+
+def test_large_sets_that_do_not_fit_are_left_out(tmp_path, machine, monkeypatch):
+    machine(8)
+    monkeypatch.setattr("reproduction.measuring._memory.available", lambda: 5 * 10**9)
+    plan = Speedup().plan(options(tmp_path, runs=1))
+    assert {cell.dataset for cell in plan.cells} & LARGE == {PAPERS_SIZE}
+    assert f"{MEDIUM}, llw, log C = 0" in {missing.name for missing in plan.missing}
 
 
 def test_speedup_without_mpi(tmp_path, machine):
@@ -132,12 +153,13 @@ def test_the_papers_own_set_is_preferred(tmp_path, machine, monkeypatch):
     machine(2)
     (tmp_path / "lshtc-large").mkdir()
     (tmp_path / "lshtc-large" / "train.txt").touch()
-    for memory, dataset in ((10**12, "lshtc-large"), (10**9, "generator-small")):
+    for memory, large in ((10**12, {"lshtc-large"}), (10**9, set())):
         monkeypatch.setattr(
             "reproduction.measuring._memory.available", lambda memory=memory: memory
         )
         plan = Speedup().plan(options(tmp_path, runs=1))
-        assert {c.dataset for c in plan.cells if c.formulation == "llw"} == {dataset}
+        found = {c.dataset for c in plan.cells if c.formulation == "llw"}
+        assert found == {"generator-small"} | large
     assert "lshtc-large, llw, log C = 0" in {missing.name for missing in plan.missing}
 
 
@@ -203,15 +225,28 @@ def test_speedups_are_relative_to_one_thread(tmp_path, machine):
     assert by_curve["WW-MC", "16"].entries[3].tone == "missing"
 
 
+def test_every_data_set_has_a_table_and_a_plot(tmp_path, machine):
+    machine(8)
+    plan = Speedup().plan(options(tmp_path, runs=1))
+    cores = {(c.options["ranks"], c.options["threads"]): 1.0 for c in plan.cells}
+    section = Speedup().section(records(plan, cores), plan)
+    titles = [plot.title for plot in section.figures[0].plots]
+    names = ("LLW on generator-small", f"LLW on {MEDIUM}", "WW on wordnet-hypernym")
+    stand_ins = [f"{name} (stand-in for LSHTC-large)" for name in (*names, f"WW on {PAPERS_SIZE}")]
+    assert titles == stand_ins
+    assert [t.title for t in section.tables[:4]] == [f"Speedup: {title}" for title in titles]
+    assert any("about 87.7 GB" in note and MEDIUM in note for note in section.notes)
+
+
 def test_bits_are_compared(tmp_path, machine):
     machine(2)
     plan = Speedup().plan(options(tmp_path))
     good = records(plan, {(1, 1): 6.0, (1, 2): 4.0, (2, 1): 3.0})
     table = Speedup().section(good, plan).tables[-1]
-    # WW on ranks has one arrangement on two cores: nothing to compare it with.
+    # WW on ranks apart has one arrangement on two cores: nothing to compare it with.
     assert [[e.text for e in row.entries] for row in table.rows] == [
-        ["LLW-MC, LLW-MPI-2", "generator-small", "9", "yes"],
-        ["WW-MC", "wordnet-hypernym", "6", "yes"],
+        ["LLW-MC, LLW-MPI-2, LLW-MPI-2 apart", "generator-small", "12", "yes"],
+        ["WW-MC, WW-MPI-2", "wordnet-hypernym", "9", "yes"],
     ]
     place = next(i for i, r in enumerate(good) if r.cell.options["threads"] == 2)
     bad = list(good)
@@ -289,138 +324,3 @@ def test_times_of_another_machine_are_made_again(tmp_path, machine, monkeypatch)
             other.setattr(f"reproduction.experiments.{module}.machine_id", lambda: "another")
             there = {cell.key for cell in experiment.plan(options(tmp_path)).cells}
         assert here and len(here) == len(there) and not here & there
-
-
-# ---------------------------------------------------------------- processes
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A data folder with a tiny set, under a name of the catalogue."""
-    rng, folder = np.random.default_rng(0), tmp_path_factory.mktemp("data")
-    (folder / "xcsvm-iris").mkdir()
-    lines = []
-    for i in range(60):
-        values = rng.normal(size=4) + np.eye(4)[i % 3]
-        lines.append(f"{i % 3} " + " ".join(f"{j + 1}:{v:.4f}" for j, v in enumerate(values)))
-    (folder / "xcsvm-iris" / "train.libsvm").write_text("\n".join(lines) + "\n")
-    return folder
-
-
-def job(folder, **more):
-    parameters = {"formulation": "llw", "solver": "alternating", "n_bundles": BUNDLES}
-    parameters |= {"max_iter": 10, "tol": 1e-12, "shrinking": False, "random_state": 0}
-    return Job("xcsvm-iris", str(folder), parameters, **more)
-
-
-@pytest.fixture(scope="module")
-def alone(folder):
-    return measured_apart(job(folder, threads=2))
-
-
-def test_a_process_of_its_own(alone):
-    assert alone["shape"] == [60, 4, 3] and alone["passes"] == 10
-    assert 0 < alone["seconds"] < 60 and alone["cpu_seconds"] > 0
-    assert 10 < alone["peak_mb"] == alone["peak_mb_per_rank"] < 2000
-    assert not alone["converged"] and alone["gap"] > 0
-
-
-@mpi.needs_mpi
-def test_ranks_give_the_same_bits(folder, alone):
-    together = measured_apart(job(folder, ranks=2))
-    assert together["model"] == alone["model"]
-    assert together["peak_mb"] > together["peak_mb_per_rank"]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"parameters": {"C": -1.0}}, "ValueError: C"),
-        ({"dataset": "xcsvm-glass"}, "SetUnavailableError: xcsvm-glass is not on this machine"),
-    ],
-)
-def test_what_went_wrong_is_said(folder, change, message, monkeypatch, capsys):
-    failing = asdict(replace(job(folder), **change))
-    monkeypatch.setattr(sys, "argv", ["", json.dumps(failing)])
-    with pytest.raises((ValueError, SetUnavailableError)):
-        _own_process.main()
-    with pytest.raises(OwnProcessError, match=message):
-        _own_process._result(1, capsys.readouterr().out, "Traceback ...")
-
-
-def test_how_a_process_ended_is_said():
-    with pytest.raises(OwnProcessError, match=r"ended by SIGKILL \(out of memory\?\)"):
-        _own_process._result(-signal.SIGKILL, "", "")
-    with pytest.raises(OwnProcessError, match="status 3: no such thing"):
-        _own_process._result(3, "not JSON\n", "no such thing\n")
-    with pytest.raises(OwnProcessError, match="status 0: it said nothing"):
-        _own_process._result(0, "", "")
-
-
-@pytest.fixture
-def sleepers(monkeypatch):
-    """Start, instead of a fit, a process that starts another one, and sleeps."""
-    inner = [sys.executable, "-S", "-c", "import time; time.sleep(60)"]
-    outer = [sys.executable, "-S", "-c", f"import subprocess; subprocess.run({inner})"]
-    monkeypatch.setattr(_own_process, "command", lambda ranks, args: outer)
-
-
-needs_proc = pytest.mark.skipif(
-    not Path("/proc/self/stat").exists(), reason="finds processes by /proc"
-)
-
-
-@needs_proc
-def test_what_does_not_end_is_ended(folder, sleepers, monkeypatch):
-    ended = []
-    monkeypatch.setattr(_own_process, "kill", lambda pid: ended.append(pid) or _ranks.kill(pid))
-    with pytest.raises(OwnProcessError, match="ended after 2 s without a result"):
-        measured_apart(job(folder), give_up_after=2)
-    assert ended and not running(ended)
-
-
-@needs_proc
-def test_interrupts_end_what_was_started(folder, sleepers):
-    """As Ctrl-C does, but told to this process alone: it has to end the others itself."""
-    before, started = set(_ranks.descendants(os.getpid())), set()
-
-    def interrupt():
-        deadline = time.monotonic() + 20
-        while len(started) < 2 and time.monotonic() < deadline:
-            time.sleep(0.02)
-            started.update(set(_ranks.descendants(os.getpid())) - before)
-        os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        measured_apart(job(folder))
-    thread.join()
-    assert len(started) == 2 and not running(started)
-
-
-def running(pids):
-    """Those that have not ended. Who was killed may be there until its parent takes notice."""
-    deadline = time.monotonic() + 5
-    left = list(pids)
-    while left and time.monotonic() < deadline:
-        left = [pid for pid in left if _state(pid) not in ("", "Z")]
-        time.sleep(0.01)
-    return left
-
-
-def _state(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
-
-
-def test_a_models_name_does_not_depend_on_its_form():
-    weights = np.array([[0.0, 1.5, 0.0], [2.0, 0.0, -1.0]], dtype=np.float32)
-    comm = SerialCommunicator()
-    assert model_hash(weights, comm) == model_hash(sp.csr_matrix(weights), comm)
-    changed = weights.copy()
-    changed[1, 2] = np.nextafter(np.float32(-1.0), np.float32(0.0))
-    assert model_hash(weights, comm) != model_hash(changed, comm)
-    assert model_hash(weights, comm) != model_hash(weights[::-1], comm)

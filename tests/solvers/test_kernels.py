@@ -247,6 +247,38 @@ def test_the_worst_violators_become_active_and_not_more_than_asked(most):
     assert added > min(room, 333) - n
 
 
+@pytest.mark.parametrize("name", ACTIVE_SET)
+@pytest.mark.parametrize("dense", [False, True])
+def test_a_look_scans_the_classes_that_score_high(name, dense):
+    problem = make_problem(np.float64, np.int32, bias=0.7, formulation=name)
+    X = problem.X.toarray()
+    if dense:
+        problem = Problem(X, problem.y, problem.box, problem.n_classes, 0.7, name)
+    engine = _core.engine(problem.samples, name, threads=2, seed=0)
+    engine.start_from_centroids(3, 100)
+    engine.run_pass(visit_rule(8))
+    engine.recompute()
+    before = active_classes(engine)
+    W = twin_scan(engine, make_problem(np.float64, np.int32, bias=0.7, formulation=name))[3]
+    high = X.mean(axis=0) @ W[:, :-1].T + 0.7 * W[:, -1]
+    high += 2 * np.sqrt(X.var(axis=0) @ np.square(W[:, :-1].T))
+    chosen = set(np.argsort(-high)[:8].tolist())
+    whole = engine.scan(8, 10**9, 0.0)
+    look = engine.scan(8, 10**9, 0.0, False, 8)
+    assert look.primal < whole.primal
+    assert look.dual == whole.dual
+    engine.merge_found()
+    added = [new - old for new, old in zip(active_classes(engine), before, strict=True)]
+    assert look.found == sum(map(len, added)) > 0
+    margins = FORMULATIONS[name].margins(X @ W[:, :-1].T + 0.7 * W[:, -1], problem.y)
+    for i, new in enumerate(added):
+        assert new <= chosen - before[i]
+        assert all(margins[i, c] > 0 for c in new)
+        if name == "ww":  # whose violators are all classes with a margin
+            left = chosen - before[i] - new - {int(problem.y[i])}
+            assert all(margins[i, c] < 1e-9 for c in left)
+
+
 @pytest.mark.parametrize("dense", [False, True])
 def test_lists_that_were_full_get_room_for_all_violators(dense):
     # Samples of a class are alike, and after a pass violate by a quarter; but for a few near zero,

@@ -2,6 +2,7 @@
 // next.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -24,6 +25,7 @@
 #include "scans/centroids.hpp"
 #include "scans/class_scan.hpp"
 #include "scans/scan.hpp"
+#include "scans/score_moments.hpp"
 #include "scans/violators.hpp"
 #include "scoring/ordered_rows.hpp"
 
@@ -89,8 +91,11 @@ class Engine {
   // --- looking
   // Keeps the `capacity` worst violators of each sample, or fewer so that all together and the
   // pairs that stay are not more than `most`, but for a fourth of it; where few samples had so many
-  // in the last scan, all of theirs. `exact`: losses by scores in double precision.
-  ScanReport scan(std::int32_t capacity, std::int64_t most, T idle, bool exact = false);
+  // in the last scan, all of theirs. `exact`: losses by scores in double precision. `some`: look at
+  // no more than so many classes, those that are likely to have the most violators; the primal is
+  // then too small.
+  ScanReport scan(std::int32_t capacity, std::int64_t most, T idle, bool exact = false,
+                  std::int32_t some = 0);
 
   // One row per class. Gives back most of the memory, so that what comes next, if anything, begins
   // with a new layout.
@@ -125,13 +130,20 @@ class Engine {
   // Calls use(c) for up to `drawn` classes by lot that sample i has not and the scan has not found.
   template <class Use>
   void each_drawn(std::int64_t i, std::int32_t drawn, const Use& use) const;
-  void look_at_active();
+  void look_at_active(bool exact = false);
+  // Those that score high for most samples, in order.
+  std::vector<std::int32_t> high_classes(std::int32_t count);
   // After a scan: whether slot p of sample i is still needed, and how many are.
   bool stays(std::int64_t i, std::int64_t p) const;
   std::int64_t pairs_that_stay();
   // Calls use(begin, end) for ranges of samples, shared out among the team.
   template <class Use>
-  void each_task(const Use& use);
+  void each_task(const Use& use) {
+    constexpr std::int64_t at_once = 512;
+    team_.for_each((X_.rows + at_once - 1) / at_once, [&](int, std::int64_t task) {
+      use(task * at_once, std::min(X_.rows, (task + 1) * at_once));
+    });
+  }
 
   Samples<T, I> samples_;
   Csr<T, I> X_;
@@ -161,12 +173,14 @@ class Engine {
   Visits visits_;
   Batches<T> batches_;
 
+  std::optional<ScoreMoments> moments_;  // made when they are first needed
   OrderedRows<T, I> rows_;  // the active set and scans know features by their numbers there
 
   // Last scan.
   bool scanned_ = false;  // since the active set changed
   std::vector<double> own_;
   std::vector<T> margin_;          // of the active pairs
+  std::vector<double> exact_;      // their scores in double precision, if these were asked for
   std::vector<Report<T>> report_;  // [n] of the active classes
   Violators found_;
   std::vector<std::int32_t> wide_;  // samples that had more violators than room for them

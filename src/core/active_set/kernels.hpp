@@ -105,9 +105,10 @@ struct SolverKernels {
   void (*visit_samples)(const WorkView<T>&, const std::int32_t* samples, std::int64_t count,
                         const VisitRule<T>&, T* gap, T* violation, T* work);
   // Scores of slots at fixed weights: exact ones of own classes by sample, the others by slot. Of
-  // sparse rows, the slots of a class; of dense rows, those of samples [begin, end).
+  // sparse rows, the slots of a class, if `exact` is given once more in double precision; of dense
+  // rows, those of samples [begin, end).
   void (*score_members)(const WorkView<T>&, const Member* members, std::int64_t count, double* own,
-                        T* score);
+                        T* score, double* exact);
   void (*score_samples)(const WorkView<T>&, std::int64_t begin, std::int64_t end, double* own,
                         T* score);
   // Makes margins of the scores of other classes, and reports of all.

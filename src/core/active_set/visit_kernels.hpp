@@ -57,11 +57,12 @@ struct Visit : VisitedSample<T> {
   }
 
   // The same in double precision, of the weights as they are kept.
-  double exact_own_score(const WorkView<T>& v) const {
-    const std::int32_t c = cls[0];
+  double exact_score(const WorkView<T>& v, std::int32_t slot, T coefficient) const {
+    const std::int32_t c = cls[slot];
+    const std::uint32_t* place = at + slot * len;
     double sum = static_cast<double>(static_cast<T>(v.bias * v.w_bias[c]));
     for (std::int64_t t = 0; t < len; ++t) {
-      const T w = at[t] == 0 ? static_cast<T>(alpha[0] * x[t]) : v.w[c][at[t]];
+      const T w = place[t] == 0 ? static_cast<T>(coefficient * x[t]) : v.w[c][place[t]];
       sum += static_cast<double>(x[t]) * static_cast<double>(w);
     }
     return sum;
@@ -258,9 +259,10 @@ void visit_samples(const WorkView<T>& v, const std::int32_t* samples, std::int64
 // Class by class, whose weights then stay in a cache.
 template <class T>
 void score_members(const WorkView<T>& v, const Member* members, std::int64_t count, double* own,
-                   T* score) {
+                   T* score, double* exact) {
   for (std::int64_t e = 0; e < count; ++e) {
-    const std::int64_t i = members[e].sample, slot = members[e].slot;
+    const std::int64_t i = members[e].sample;
+    const auto slot = static_cast<std::int32_t>(members[e].slot);
     if (e + kMembersAhead < count) {
       const Member& soon = members[e + kMembersAhead];
       const Visit<T> s(v, soon.sample);
@@ -268,10 +270,13 @@ void score_members(const WorkView<T>& v, const Member* members, std::int64_t cou
       prefetch(s.at + soon.slot * s.len, s.len);
     }
     const Visit<T> s(v, i);
-    if (slot == 0)
-      own[i] = s.exact_own_score(v);
-    else
-      score[v.slot_begin[i] + slot] = s.score(v, static_cast<std::int32_t>(slot), -s.alpha[slot]);
+    if (slot == 0) {
+      own[i] = s.exact_score(v, 0, s.alpha[0]);
+      continue;
+    }
+    const std::int64_t p = v.slot_begin[i] + slot;
+    score[p] = s.score(v, slot, -s.alpha[slot]);
+    if (exact != nullptr) exact[p] = s.exact_score(v, slot, -s.alpha[slot]);
   }
 }
 

@@ -41,6 +41,7 @@ struct ScannedClasses {
   const double* norm;              // [count] |w_c|
   const std::int64_t* slot_begin;  // [n+1] classes that are active already, by sample
   const std::int32_t* cls;
+  const double* exact = nullptr;  // their scores in double precision, if they are known
 };
 
 template <class T>
@@ -123,6 +124,7 @@ ClassScan<T> scan_classes(const Samples<T, I>& samples, OrderedRows<T, I>& rows,
                          classes.norm,
                          classes.slot_begin,
                          classes.cls,
+                         classes.exact,
                          samples.costs,
                          y,
                          classes.class_of,

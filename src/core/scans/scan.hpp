@@ -26,6 +26,7 @@ struct ScanView {
   const double* norm;              // [K] |w_c|
   const std::int64_t* slot_begin;  // [n+1] classes that are active already, by sample
   const std::int32_t* cls;
+  const double* exact;  // their scores in double precision; nullptr: not known
   // Of margins that differ from class to class; nullptr: 1 is asked of all.
   const LabelCosts* costs;
   const std::int32_t* label;     // [n] own class

@@ -84,6 +84,16 @@ struct ExactDenseScore {
   }
 };
 
+// The score of an active class in double precision, if it is known.
+template <class T>
+inline const double* known_score(const ScanView<T>& scan, std::int64_t i, std::int32_t c) {
+  if (scan.exact == nullptr) return nullptr;
+  std::int64_t at = -1;
+  for (std::int64_t p = scan.slot_begin[i]; p < scan.slot_begin[i + 1]; ++p)
+    at = scan.cls[p] == c ? p : at;
+  return at < 0 ? nullptr : scan.exact + at;
+}
+
 // Loss and bound of a sample with the classes of the mask taken into account, by exact scores.
 template <class F, class T, class Exact>
 inline void add_exact(const ScanView<T>& scan, const ClassRange& block, const Exact& exact,
@@ -95,7 +105,9 @@ inline void add_exact(const ScanView<T>& scan, const ClassRange& block, const Ex
   double loss = scan.loss[i], bound = scan.bound[i];
   for (; mask != 0; mask &= mask - 1) {
     const int k = __builtin_ctzll(mask);
-    const double m = F::margin(scan.own[i], exact(i, k), scan.costs == nullptr ? 1.0 : asked[k]);
+    const double* known = known_score(scan, i, block.first_class + k);
+    const double score = known != nullptr ? *known : exact(i, k);
+    const double m = F::margin(scan.own[i], score, scan.costs == nullptr ? 1.0 : asked[k]);
     const double raised = m + scan.own_rounding[i] + scan.rounding[i] * norm[k];
     loss = F::add_loss(loss, m > 0 ? m : 0.0);
     bound = F::add_loss(bound, raised > 0 ? raised : 0.0);

@@ -12,6 +12,7 @@ from multimargin.solvers._solution import Limits
 from multimargin.solvers._stopping import GapStopping, ViolationStopping
 from multimargin.solvers.active_set._pass_plan import Plan, make_plan, mean_cosine
 from multimargin.solvers.active_set._solver import ActiveSetSolver
+from multimargin.solvers.active_set._workspace import LocalWorkspace
 from tests.reference.ww import ww_primal
 from tests.solvers.test_kernels import ISAS, make_problem
 from tests.support.rank_runs import problem_of
@@ -76,6 +77,21 @@ def test_more_than_few_classes_start_from_candidates():
     W = np.hstack([found.weights.coef.toarray(), found.weights.constant[:, None]])
     assert found.primal == pytest.approx(ww_primal(W, A, problem.y, problem.box), rel=1e-9)
     assert found.history[-1].active < 400 * 149
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_looks_at_some_classes_come_before_scans_of_many(dtype, monkeypatch):
+    looks = []
+    look = LocalWorkspace.look
+    monkeypatch.setattr(LocalWorkspace, "look", lambda *args: looks.append(args[-1]) or look(*args))
+    problem = make_problem(dtype, np.int32, bias=0.0, n=2000, d=100, k=1600)
+    solutions = [solve(problem, GapStopping(0.01), threads=t) for t in (1, 3)]
+    assert looks[0] == 1600 // 12
+    assert bits(solutions[0].weights) == bits(solutions[1].weights)
+    W = solutions[0].weights.coef.toarray().astype(np.float64)
+    primal = ww_primal(W, problem.X.toarray(), problem.y, problem.box)
+    assert solutions[0].converged
+    assert solutions[0].dual < primal == pytest.approx(solutions[0].primal, rel=1e-3)
 
 
 def test_small_penalty_needs_many_classes():

@@ -27,8 +27,10 @@ from multimargin.solvers._solution import Alpha, Solution, Start, Weights
 from multimargin.solvers._stopping import PassResult
 from multimargin.solvers.active_set._divided_workspace import DividedWorkspace
 from multimargin.solvers.active_set._large_boxes import LargeBoxes
+from multimargin.solvers.active_set._looks import Looks
 from multimargin.solvers.active_set._pass_plan import Plan, make_plan, mean_cosine
 from multimargin.solvers.active_set._phase import Phase
+from multimargin.solvers.active_set._precision import NEAR, is_blurred, will_be_blurred
 from multimargin.solvers.active_set._rank_workspace import RankWorkspace, Workspace
 from multimargin.solvers.active_set._workspace import Lists, LocalWorkspace, Scan
 from multimargin.solvers.rows._start import RowStart
@@ -61,10 +63,6 @@ _ALL_ACTIVE_BYTES = 2**29  # ... as long as their positions take no more than th
 _MOST_PASSES = 1000  # between two scans
 _STALE_PASSES = 10  # passes without progress after which a batch is taken to overshoot
 _SLOW_PASSES = 300  # after which the row engine is tried, where it suits
-# The share of the gap that rounding may hide before scores are added up in double precision, which
-# costs more the more pairs lose: where that may end the run, and where it cannot.
-_BLURRED, _MOSTLY_BLURRED = 0.1, 0.5
-_NEAR = 0.5  # the dual, over the primal, from which on the next scan may be the last
 # Of the intercept, once the dual is near. From the start, 12,582 classes took 7 scans instead of 5;
 # with 8, two of three sets took as long, and 2,000 classes that are hard to tell 10 % longer.
 _LONGEST_STEP, _MOST_EMPTY = 4.0, 0.02  # the latter a share of the rows
@@ -114,6 +112,7 @@ class ActiveSetSolver(RowStart):
         if bundles is None:
             bundles = default_bundles(self._comm.size, self._checkpoints is not None)
         self._workspace = self._new_workspace(bundles)
+        self._looks = Looks(problem)
         # The constant feature by which samples couple: none where the intercept is held.
         self._shared_bias = 0.0 if self._stopping.by_gap else problem.bias
         self._classes_needed = classes_needed(problem, self._shared_bias)
@@ -152,6 +151,12 @@ class ActiveSetSolver(RowStart):
                     self._take_off_losses(phase)
             if start is None and not self._passes:
                 break  # nothing has moved
+            if not ended_by and start is None and self._may_look():
+                look = self._look()
+                if look.complete and self._time_to_merge(look):
+                    phase = self._after(look)
+                    continue
+                ended_by = "time_limit"
             self._workspace.recompute()
             scan = self._scan(last=bool(ended_by))
             if scan is None:
@@ -167,15 +172,31 @@ class ActiveSetSolver(RowStart):
                 ended_by = "time_limit"
             if ended_by:
                 break
-            floor = stopping.floor(scan) * self._large_boxes.floor_times
-            target = max(stopping.target(scan, self._workspace.scan_share), floor)
-            phase = Phase(target, floor)
-            self._large_boxes.scanned(scan)
-            if not (self._passes >= _SLOW_PASSES and self._start_anew()):
-                first = len(self._history) == 1 and self._problem.bias != 0
-                self._workspace.merge_found(min(_DRAWN, self._problem.n_classes) if first else 0)
-            self._arrange()
+            phase = self._after(scan)
         return self._solution(ended_by)
+
+    def _after(self, look: Scan) -> Phase:
+        """Let the violators that were found become active; return the phase that comes next."""
+        stopping = self._stopping
+        floor = stopping.floor(look) * self._large_boxes.floor_times
+        target = max(stopping.target(look, self._workspace.scan_share), floor)
+        self._large_boxes.scanned(look)
+        if not (self._passes >= _SLOW_PASSES and self._start_anew()):
+            first = len(self._history) == 1 and self._problem.bias != 0
+            self._workspace.merge_found(min(_DRAWN, self._problem.n_classes) if first else 0)
+        self._arrange()
+        return Phase(target, floor)
+
+    def _may_look(self) -> bool:
+        return not self._scans and not self._workspace.divided and self._looks.worth_it
+
+    def _look(self) -> Scan:
+        assert isinstance(self._workspace, LocalWorkspace)
+        self._workspace.set_time_limit(self._seconds_to_overtime())
+        found, idle = self._found_per_scan(), self._stopping.idle
+        look = self._workspace.look(*found, idle, self._looks.classes)
+        self._looks.note(look)
+        return look
 
     def _kept_alpha(self) -> Alpha | None:
         lists, problem = self._workspace.lists(), self._problem
@@ -352,7 +373,7 @@ class ActiveSetSolver(RowStart):
         if not self._history:
             return float(self._problem.n_classes <= _FEW_CLASSES)
         last = self._history[-1]
-        far = last.dual < _NEAR * last.primal or self._problem.free_intercept
+        far = last.dual < NEAR * last.primal or self._problem.free_intercept
         # Many rows without entries all answer alike: a tenth of such rows took no end.
         alike = np.mean(row_entries(self._problem.X) == 0) > _MOST_EMPTY
         return 1.0 if far or alike else _LONGEST_STEP
@@ -366,12 +387,13 @@ class ActiveSetSolver(RowStart):
         self._workspace.set_time_limit(self._seconds_to_overtime())
         idle = np.inf if last else self._stopping.idle
         found = (1, len(self._problem.y)) if last else self._found_per_scan()
+        dtype = self._problem.X.dtype
         scan = self._workspace.scan(*found, idle, self._exact)
-        if scan.complete and not self._exact and self._is_blurred(scan):
+        if scan.complete and not self._exact and is_blurred(scan, self._stopping, dtype):
             self._exact = True  # further scans will not see more without it
             again = self._workspace.scan(*found, idle, True)
             scan = again if again.complete else scan
-        self._exact = self._exact or self._will_be_blurred(scan)
+        self._exact = self._exact or will_be_blurred(scan, self._stopping)
         self._scans += 1
         self._found = scan.found
         self._scan_seconds = time.monotonic() - began
@@ -384,27 +406,12 @@ class ActiveSetSolver(RowStart):
         # where hardly any sample has violators left, these have many: 7 scans, not 12 (C = 10).
         few_have = self._found is not None and self._found <= n // 8
         needed = problem.n_classes if few_have else self._classes_needed
-        early = self._scans < 2 and not self._dense
+        early = self._scans + self._looks.done < 2 and not self._dense
         usual = _FOUND_AT_FIRST if early else _FOUND_PER_SCAN
         wanted = min(max(usual, needed), _MOST_FOUND, problem.n_classes - 1)
         lists = max(_FOUND_AT_LEAST, _FOUND_BYTES // (8 * n))
         affordable = _PAIR_BYTES * n // max(4, pair_bytes(problem.X))
         return min(wanted, lists), max(4 * _FOUND_AT_LEAST * n, affordable)
-
-    def _is_blurred(self, scan: Scan) -> bool:
-        """Say whether single precision hides a good part of the gap that is left."""
-        gap, by_gap = scan.primal - scan.dual, self._stopping.by_gap
-        if self._problem.X.dtype != np.float32 or (by_gap and self._stopping.reached(scan)):
-            return False
-        exact = replace(scan, primal=scan.primal - scan.rounding)  # as good as it can be
-        useful = not by_gap or self._stopping.reached(exact)
-        return bool(scan.rounding > (_BLURRED if useful else _MOSTLY_BLURRED) * gap)
-
-    def _will_be_blurred(self, scan: Scan) -> bool:
-        """Say whether the next scan may be the last, and would need double precision for that."""
-        near = scan.dual > _NEAR * scan.primal
-        wanted = 2 * self._stopping.floor(scan)
-        return bool(self._stopping.by_gap and near and scan.rounding > _BLURRED * wanted)
 
     def _write_checkpoint(self, phase: Phase) -> None:
         workspace, best = self._workspace, self._best_so_far

@@ -120,7 +120,16 @@ class LocalWorkspace:
         These are the ``capacity`` worst of a sample, or fewer so that all together are not more
         than ``most`` with the pairs that stay. ``exact``: losses by scores in double precision.
         """
-        found = self._engine.scan(capacity, most, idle, exact)
+        return self._scanned(self._engine.scan(capacity, most, idle, exact))
+
+    def look(self, capacity: int, most: int, idle: float, classes: int) -> Scan:
+        """Scan so many classes, those that are likely to have the most violators.
+
+        The primal is too small then: nothing is certified.
+        """
+        return self._scanned(self._engine.scan(capacity, most, idle, False, classes))
+
+    def _scanned(self, found: _core.ScanReport) -> Scan:
         self.half_norm = found.half_norm
         return Scan(
             found.primal, found.dual, found.violation, found.rounding, found.found, found.complete

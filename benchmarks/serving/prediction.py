@@ -1,9 +1,9 @@
 """The cost of predictions: rows per second on one core next to LinearSVC with the same weights.
 
-Run as ``python -m benchmarks.prediction [--sets NAME ...] [--model FILE]``. For every set a model
-is trained (or, with ``--model``, loaded), put into a file and loaded again. Its weights are then
-given to scikit-learn's LinearSVC, dense where that takes no more than ``--dense-gib``, and sparse
-as ``sparsify`` makes them. All predictions are compared. One thread for all.
+Run as ``python -m benchmarks.serving.prediction [--sets NAME ...] [--model FILE]``. For every set a
+model is trained (or, with ``--model``, loaded), put into a file and loaded again. Its weights are
+then given to scikit-learn's LinearSVC, dense where that takes no more than ``--dense-gib``, and
+sparse as ``sparsify`` makes them. All predictions are compared. One thread for all.
 """
 
 from __future__ import annotations
