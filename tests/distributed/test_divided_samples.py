@@ -188,7 +188,7 @@ def test_weights_of_zero_checkpoints_dense_rows_and_few_classes_are_refused(tmp_
             distributed.fit(svc, X, y, comm=comm, **more)
 
     def work(comm):
-        refused(comm, path, "of up to 64 classes need solver='passes'")
+        refused(comm, path, "need solver='passes' up to 64 classes")
         refused(comm, path, "positive weight", sample_weight=True)
         refused(comm, path, "positive weight", class_weight=dict(enumerate([0.0] + [1.0] * 11)))
         refused(comm, path, "checkpoint does not work", checkpoint=tmp_path / "state")

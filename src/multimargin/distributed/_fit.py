@@ -31,7 +31,7 @@ from multimargin.parallel._mpi import world
 from multimargin.parallel._threads import rank_thread_count
 from multimargin.solvers._problem import fingerprint
 from multimargin.solvers.active_set._divided_workspace import memory_of_host
-from multimargin.solvers.active_set._solver import first_classes
+from multimargin.solvers.active_set._solver import CANDIDATES, all_active
 
 NORMS = ("none", "l2")
 # How a run is carried out may differ between ranks; rank 0 draws the seed for all. An encoder may
@@ -201,7 +201,9 @@ def fit(
     if checkpoint is not None:
         folder = CheckpointFolder(checkpoint, checkpoint_every, spoken)
     if spoken and divided:
-        note(memory_of_host(X, len(fit.classes), first_classes(fit.problem)))
+        classes = len(fit.classes)
+        first = classes - 1 if all_active(classes, X) else min(classes - 1, CANDIDATES)
+        note(memory_of_host(X, classes, first))
     watching = [fit.bar()] if spoken else []
     solved = solve_by_hosts(fit, watching, threads=threads, comm=comm, folder=folder)
     solution = solved.solution
