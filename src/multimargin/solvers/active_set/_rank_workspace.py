@@ -1,8 +1,9 @@
 """The active set divided over ranks: bundles of classes that meet in rounds.
 
-Every rank has all samples; classes are divided into bundles. In a round two bundles meet at every
-match, where pairs that are active between their classes are worked on; then one of the two moves
-on (`_round_robin.schedule`). A rank has some of the matches: two bundles each, never the model.
+Every rank has all samples, or has them by turns (`_divided_workspace`); classes are divided into
+bundles. In a round two bundles meet at every match, where pairs that are active between their
+classes are worked on; then one of the two moves on (`_round_robin.schedule`). A rank has some of
+the matches: two bundles each, never the model.
 
 A bundle is owned by the rank of its match in the first round. There stay its *columns*, the samples
 that are active in each class, and where features lie in the weights; there scans are made. The
