@@ -21,6 +21,7 @@ struct Plan {
   std::int32_t batch;
   std::int32_t bundles;  // even
   bool packed;           // bundle states are packed and unpacked between rounds
+  bool parts = false;    // rows come and go, as where samples are divided; here they stay
 };
 
 // The circle method: who meets in round r of an even number of bundles.
@@ -47,7 +48,17 @@ class Driver {
         plan_(plan),
         n_(static_cast<std::int64_t>(p.y.size())),
         workspace_(p.samples(static_cast<T>(bias)), plan.formulation, isa, threads,
-                   hold_intercept) {}
+                   hold_intercept) {
+    if (!plan_.parts) return;
+    const Csr<T, I>& X = workspace_.problem().X;
+    std::vector<std::int64_t> lengths(n_), having(X.cols, 0);
+    for (std::int64_t i = 0; i < n_; ++i) {
+      lengths[i] = X.end(i) - X.begin(i);
+      const auto features = X.features(i);
+      for (std::int64_t t = X.begin(i); t < X.end(i); ++t) ++having[features[t]];
+    }
+    workspace_.let_rows_come(lengths, workspace_.norms(), having);
+  }
 
   RankWorkspace<T, I>& workspace() { return workspace_; }
   const Plan& plan() const { return plan_; }
@@ -77,15 +88,26 @@ class Driver {
   }
 
   void settle() {
-    for (std::int32_t b = 0; b < plan_.bundles; ++b) workspace_.owned(b).lay_out(workspace_.team());
+    for (std::int32_t b = 0; b < plan_.bundles; ++b) {
+      Bundle<T, I>& bundle = workspace_.owned(b);
+      if (!plan_.parts) {
+        bundle.lay_out(workspace_.team());
+        continue;
+      }
+      for (const bool own : {true, false})
+        for (const SampleRange& some : parts()) bundle.number(some, own, workspace_.team());
+      bundle.end_layout();
+    }
     make_bundle_state();
   }
 
   void arrange() {
     workspace_.drop_meetings();
     for (std::int32_t r = 0; r < plan_.bundles - 1; ++r)
-      for (const Pairing& m : meetings(plan_.bundles, r))
+      for (const Pairing& m : meetings(plan_.bundles, r)) {
         workspace_.build(side(m.first), side(m.second), r == 1 % (plan_.bundles - 1));
+        if (plan_.parts) workspace_.place(side(m.first), side(m.second));
+      }
   }
 
   PassReport pass(bool everything, double quiet_gap) {
@@ -154,7 +176,8 @@ class Driver {
     const T most_of_all = std::numeric_limits<T>::max();
     own_.assign(n_, -std::numeric_limits<double>::infinity());
     std::vector<T> most(n_, -most_of_all), least(n_, most_of_all), violation(n_, T(0)), loss(n_);
-    for (std::int32_t b = 0; b < plan_.bundles; ++b) workspace_.own_scores(b, own_.data());
+    for (std::int32_t b = 0; b < plan_.bundles; ++b)
+      for (const SampleRange& some : parts()) workspace_.own_scores(b, own_.data(), some);
     for (std::int32_t b = 0; b < plan_.bundles; ++b)
       workspace_.look(b, own_.data(), most.data(), least.data(), violation.data());
     least_.assign(n_, T(0));
@@ -171,8 +194,13 @@ class Driver {
     }
     std::vector<double> total(n_, 0.0);
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      workspace_.scan(
-          b, {own_.data(), least_.data(), loss.data(), norms_.data(), capacity, T(0), false});
+      const ScanRequest<T> request{own_.data(), least_.data(), loss.data(), norms_.data(),
+                                   capacity,    T(0),          false};
+      for (const SampleRange& some : parts()) {
+        if (plan_.parts)
+          workspace_.set_rows(workspace_.problem().X);  // others: what was made of them is stale
+        workspace_.scan(b, request, some);
+      }
       CHECK(workspace_.found(b).complete);
       found.violation =
           std::max(found.violation, static_cast<double>(workspace_.found(b).violation));
@@ -258,7 +286,7 @@ class Driver {
     norm_ = 0;
     norms_.assign(workspace_.problem().n_classes, 0.0);
     for (std::int32_t b = 0; b < plan_.bundles; ++b) {
-      const MadeWeights made = workspace_.make_bundle_state(b, sums_.data());
+      const MadeWeights made = made_weights(b);
       for (std::size_t k = 0; k < made.norm2.size(); ++k) {
         const auto constant = static_cast<double>(workspace_.bundle_state(b).w_bias[k]);
         const double squares = made.norm2[k] + constant * constant;
@@ -266,6 +294,20 @@ class Driver {
         norms_[workspace_.problem().classes[b][k]] = std::sqrt(squares);
       }
     }
+  }
+
+  MadeWeights made_weights(std::int32_t b) {
+    if (!plan_.parts) return workspace_.make_bundle_state(b, sums_.data());
+    for (const bool own : {true, false})
+      for (const SampleRange& some : parts())
+        workspace_.owned(b).add(some, own, sums_.data(), workspace_.team());
+    return workspace_.end_weights(b, sums_.data());
+  }
+
+  // Samples that are looked at together.
+  std::vector<SampleRange> parts() const {
+    if (!plan_.parts) return {{0, n_}};
+    return {{0, n_ / 4}, {n_ / 4, n_ / 4}, {n_ / 4, n_}};
   }
 
   void pack_and_unpack() {

@@ -1,5 +1,6 @@
 // The steps of a rank's workspace on seeded problems: certificates, feasible dual variables, and
-// the same bits for every number of threads, whether bundle states are packed or stay.
+// the same bits for every number of threads, whether bundle states are packed or stay, and whether
+// rows are there or come and go.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -100,6 +101,8 @@ void converges(double bias, Isa isa, Plan plan) {
   const Solved<T> one = solve(p, bias, isa, 1, plan, target<T>());
   plan.packed = true;
   CHECK(solve(p, bias, isa, 4, plan, target<T>()) == one);
+  plan.parts = !is_dense<I>;
+  CHECK(solve(p, bias, isa, 2, plan, target<T>()) == one);
 }
 
 // stop() ends a pass early: moves are whole, and work goes on.

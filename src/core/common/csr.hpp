@@ -48,4 +48,17 @@ struct Csr<T, Dense> {
 template <class I>
 constexpr bool is_dense = std::is_same_v<I, Dense>;
 
+// Rows first .. last - 1.
+template <class T, class I>
+Csr<T, I> rows_between(const Csr<T, I>& X, std::int64_t first, std::int64_t last) {
+  Csr<T, I> some = X;
+  some.rows = last - first;
+  if constexpr (is_dense<I>) {
+    some.data += first * X.cols;
+  } else {
+    some.indptr += first;
+  }
+  return some;
+}
+
 }  // namespace multimargin

@@ -179,6 +179,12 @@ template <class Use>
 void Bundle<T, I>::each_weight(const BundleState<T>& state, std::int32_t k,
                                const FeaturePlaces& places, const Use& use) const {
   const Csr<T, I>& X = problem_.X;
+  if (problem_.rows_come()) {
+    for (std::int64_t p = 1; p < layout_.count(k); ++p)
+      use(layout_.feature[layout_.begin[k] + p], state.w[layout_.begin[k] + p]);
+    for (const LoneWeight<T>& lone : lone_[k]) use(lone.feature, lone.value);
+    return;
+  }
   const auto members = [&](const auto& take) {
     const auto add = [&](std::int32_t i, T coefficient) {
       take(i, coefficient, places_of(X, places, i));
@@ -234,13 +240,20 @@ template <class T, class I>
 void Bundle<T, I>::look(const BundleState<T>& state, const double* own,
                         const SolverKernels<T>& kernels, T* most, T* least, T* violation,
                         Team& team) {
-  margin_.resize(sample_.size());
-  each_open_class(team, [&](const FeaturePlaces& places, std::int32_t k) {
-    for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p)
-      margin_[p] = kernels.margin(static_cast<T>(own[sample_[p]]),
-                                  static_cast<T>(score(state, k, places, sample_[p], -alpha_[p])),
-                                  static_cast<T>(asked(sample_[p], k)));
-  });
+  const auto note = [&](std::int32_t k, std::int64_t p, T scored) {
+    margin_[p] = kernels.margin(static_cast<T>(own[sample_[p]]), scored,
+                                static_cast<T>(asked(sample_[p], k)));
+  };
+  if (problem_.rows_come()) {
+    for (std::int32_t k = 0; k < classes(); ++k)
+      for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p) note(k, p, margin_[p]);
+  } else {
+    margin_.resize(sample_.size());
+    each_open_class(team, [&](const FeaturePlaces& places, std::int32_t k) {
+      for (std::int64_t p = begin_[k]; p < begin_[k + 1]; ++p)
+        note(k, p, static_cast<T>(score(state, k, places, sample_[p], -alpha_[p])));
+    });
+  }
   // A sample has pairs in several classes: one thread.
   for (std::size_t p = 0; p < sample_.size(); ++p) {
     const std::int32_t i = sample_[p];
@@ -256,8 +269,9 @@ void Bundle<T, I>::look(const BundleState<T>& state, const double* own,
 template <class T, class I>
 BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, OrderedRows<T, I>& rows,
                                  const ScanRequest<T>& request, const ScanKernels<T>& kernels,
-                                 Team& team, const std::function<bool()>& stop) const {
-  const std::int64_t n = problem_.X.rows;
+                                 Team& team, const std::function<bool()>& stop,
+                                 const SampleRange& samples) const {
+  const std::int64_t n = problem_.X.rows, from = samples.first;
   const std::vector<std::int32_t>& here = problem_.classes[bundle_];
   std::vector<double> norm(here.size());
   for (std::size_t k = 0; k < here.size(); ++k) norm[k] = request.norm[here[k]];
@@ -284,17 +298,24 @@ BundleScan<T> Bundle<T, I>::scan(const BundleState<T>& state, OrderedRows<T, I>&
   };
   ScanRequest<T> limited = request;
   limited.capacity = std::min(request.capacity, std::max(1, classes()));
-  ClassScan<T> found = scan_classes<T, I>(
-      problem_, rows, problem_.norm2.data(), limited,
-      {classes(), own.data(), here.data(), norm.data(), slot_begin.data(), cls.data()}, kernels,
-      team, fill, stop);
+  limited.own += from;
+  limited.least += from;
+  limited.loss += from;
+  Samples<T, I> some = problem_;
+  some.X = rows_between(problem_.X, from, samples.second);
+  some.y += from;
+  some.box += from;
+  ClassScan<T> found = scan_classes<T, I>(some, rows, problem_.norm2.data() + from, limited,
+                                          {classes(), own.data() + from, here.data(), norm.data(),
+                                           slot_begin.data() + from, cls.data()},
+                                          kernels, team, fill, stop);
 
   BundleScan<T> result;
   result.loss = std::move(found.loss);
   result.bound = std::move(found.bound);
   result.complete = found.complete;
-  result.begin.assign(n + 1, 0);
-  for (std::int64_t i = 0; i < n; ++i) {
+  result.begin.assign(some.X.rows + 1, 0);
+  for (std::int64_t i = 0; i < some.X.rows; ++i) {
     result.begin[i + 1] = result.begin[i] + found.count[i];
     result.violation = std::max(result.violation, found.violation[i]);
     const std::int64_t first = found.begin[i], last = first + found.count[i];

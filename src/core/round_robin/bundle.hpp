@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "active_set/weight_layout.hpp"
@@ -28,7 +29,29 @@ struct BundleScan {
   std::vector<std::int32_t> cls;    // their indices within the bundle
   std::vector<T> margin;
   bool complete = true;
+
+  // Of the samples that follow.
+  void append(const BundleScan& next) {
+    const std::int64_t before = begin.back();
+    loss.insert(loss.end(), next.loss.begin(), next.loss.end());
+    bound.insert(bound.end(), next.bound.begin(), next.bound.end());
+    violation = std::max(violation, next.violation);
+    for (std::size_t i = 1; i < next.begin.size(); ++i) begin.push_back(before + next.begin[i]);
+    cls.insert(cls.end(), next.cls.begin(), next.cls.end());
+    margin.insert(margin.end(), next.margin.begin(), next.margin.end());
+    complete = complete && next.complete;
+  }
 };
+
+// A weight of a feature that one sample of a class has.
+template <class T>
+struct LoneWeight {
+  std::int32_t feature;
+  T value;
+};
+
+// Samples that follow each other: the first, and the one behind the last.
+using SampleRange = std::pair<std::int64_t, std::int64_t>;
 
 // Of the weights of a bundle's classes.
 struct MadeWeights {
@@ -93,7 +116,7 @@ class Bundle {
             T* most, T* least, T* violation, Team& team);
   BundleScan<T> scan(const BundleState<T>& state, OrderedRows<T, I>& rows,
                      const ScanRequest<T>& request, const ScanKernels<T>& kernels, Team& team,
-                     const std::function<bool()>& stop) const;
+                     const std::function<bool()>& stop, const SampleRange& samples) const;
   // Forgets pairs with alpha = 0 and no violation, adds violators with margins from `threshold` on,
   // and those of `drawn` classes by lot that are in this bundle.
   void merge(const BundleScan<T>& found, const T* least, const T* threshold, std::int32_t drawn,
@@ -101,7 +124,25 @@ class Bundle {
 
   SparseRows<T> weights(const BundleState<T>& state, Team& team) const;
 
+  // --- the same where rows come and go: those of some samples at a time, which are there
+  // In this order: the classes' own samples, from first to last, then (`own` is false) all samples
+  // once more for those that are active in them.
+  // Numbers features as lay_out() does.
+  void number(const SampleRange& samples, bool own, Team& team);
+  void end_layout();
+  // Adds up weights as make_bundle_state() does.
+  void add(const SampleRange& samples, bool own, const double* sums, Team& team);
+  MadeWeights end_weights(const double* sums, BundleState<T>& out);
+  // Own scores, and the scores of active pairs, which look() takes; lists lone weights, which
+  // scan() and weights() take.
+  void score(const BundleState<T>& state, const SampleRange& samples, double* own, Team& team);
+
  private:
+  // Calls use(sample, pair or index within the bundle) for the samples of a class in the range.
+  template <class Use>
+  void each_between(const SampleRange& samples, std::int32_t k, bool own, const Use& use) const;
+  bool any_between(const SampleRange& samples, std::int32_t k, bool own) const;
+
   // Whether the variables of sample i are in the bundle state where not all are.
   bool moves(std::int32_t i) const { return problem_.bundle_of[problem_.y[i]] == bundle_; }
   // The margin that sample i asks of class k of the bundle.
@@ -130,8 +171,17 @@ class Bundle {
   std::vector<std::int64_t> begin_;   // [classes+1] where a class's pairs begin
   std::vector<std::int32_t> sample_;  // of each pair
   std::vector<T> alpha_;
-  std::vector<T> margin_;  // of the pairs, after look()
+  std::vector<T> margin_;  // of the pairs, after look(); scores, after score()
   WeightLayout layout_;
+
+  // Where rows come and go:
+  struct Growing {
+    std::vector<std::int32_t> once, shared;  // features that one sample has, or several
+  };
+  std::vector<Growing> growing_;  // by class, while features are numbered
+  std::vector<double> sum_;       // of each weight, while they are added up
+  MadeWeights made_;
+  std::vector<std::vector<LoneWeight<T>>> lone_;  // by class
 };
 
 }  // namespace multimargin

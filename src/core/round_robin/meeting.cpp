@@ -25,14 +25,30 @@ Meeting<T, I>::Meeting(const PartitionedProblem<T, I>& problem, const Side<T>& a
   w_.resize(classes_[0] + classes_[1]);
   w_bias_.resize(w_.size());
   choose(a, b);
+  if (!problem.rows_come()) place(a, b, team);
+  slots_.resting.assign(slots_.cls.size(), 0);
+  if (problem.holds_bias) slots_.height.assign(slots_.cls.size(), T(0));
+  visits_.reset(sample_.size());
+}
+
+template <class T, class I>
+void Meeting<T, I>::place(const Side<T>& a, const Side<T>& b, Team& team) {
+  find_rows();
   slots_.reserve_positions([&](std::int64_t e) { return is_dense<I> ? 0 : row_end_[e] - row_[e]; });
   if constexpr (!is_dense<I>) {
     place(a, 0, team);
     place(b, 1, team);
   }
-  slots_.resting.assign(slots_.cls.size(), 0);
-  if (problem.holds_bias) slots_.height.assign(slots_.cls.size(), T(0));
-  visits_.reset(sample_.size());
+}
+
+template <class T, class I>
+void Meeting<T, I>::find_rows() {
+  row_.resize(sample_.size());
+  row_end_.resize(sample_.size());
+  for (std::size_t e = 0; e < sample_.size(); ++e) {
+    row_[e] = problem_.X.begin(sample_[e]);
+    row_end_[e] = problem_.X.end(sample_[e]);
+  }
 }
 
 // Which samples take part, and with which of their classes.
@@ -64,8 +80,6 @@ void Meeting<T, I>::choose(const Side<T>& a, const Side<T>& b) {
     if (!crosses && !(within_ && (here || both > 1))) continue;
     entry[i] = static_cast<std::int32_t>(sample_.size());
     sample_.push_back(static_cast<std::int32_t>(i));
-    row_.push_back(problem_.X.begin(i));
-    row_end_.push_back(problem_.X.end(i));
     norm2_.push_back(problem_.curvature()[i]);
     box_.push_back(problem_.box[i]);
     slots_.begin.push_back(slots_.begin.back() + 1 + both);
@@ -114,6 +128,7 @@ void Meeting<T, I>::place(const Side<T>& side, int which, Team& team) {
 
 template <class T, class I>
 WorkView<T> Meeting<T, I>::enter(BundleState<T>& a, BundleState<T>& b) {
+  if (problem_.rows_come()) find_rows();
   BundleState<T>* sides[2] = {&a, &b};
   for (int s = 0; s < 2; ++s)
     for (std::int32_t k = 0; k < classes_[s]; ++k) {

@@ -43,6 +43,9 @@ class Meeting {
   // `shared`: the variables of a sample share a budget.
   Meeting(const PartitionedProblem<T, I>& problem, const Side<T>& a, const Side<T>& b, bool within,
           bool shared, Team& team);
+  // Notes where features lie. Where rows come and go this is left to be done, while those of all
+  // samples are there; they are there in passes, too.
+  void place(const Side<T>& a, const Side<T>& b, Team& team);
 
   // One pass over the bundles' states, in an order that the seed gives.
   PassReport alone(BundleState<T>& a, BundleState<T>& b, const VisitRule<T>& rule,
@@ -78,11 +81,19 @@ class Meeting {
     }
   }
   const Slots<T>& slots() const { return slots_; }
+  // Those whose rows the next pass needs; place() needs them as a pass over everything does.
+  std::vector<std::int32_t> due_samples(bool everything) const {
+    std::vector<std::int32_t> due;
+    for (std::size_t e = 0; e < sample_.size(); ++e)
+      if (everything || visits_.waits()[e] == 0) due.push_back(sample_[e]);
+    return due;
+  }
   // Samples that are due at the next pass: one byte for each sample.
   void wake(const std::uint8_t* samples);
 
  private:
   void choose(const Side<T>& a, const Side<T>& b);
+  void find_rows();
   void place(const Side<T>& side, int which, Team& team);
   // Before and after a pass: between the bundle states and this meeting's own arrays.
   WorkView<T> enter(BundleState<T>& a, BundleState<T>& b);

@@ -1,4 +1,7 @@
 // The problem as every rank knows it: the data, and the partition of the classes into bundles.
+//
+// Where rows are divided over ranks, too, X has only those that the next step needs: the others
+// have no entries there. Their lengths and norms are known.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +20,9 @@ struct PartitionedProblem : Samples<T, I> {
   using Samples<T, I>::y;
   using Samples<T, I>::n_classes;
   std::vector<T> norm2;
-  bool holds_bias;            // the intercept stays while samples move, see intercept.hpp
-  std::vector<T> curvatures;  // of visits then
+  bool holds_bias;                    // the intercept stays while samples move, see intercept.hpp
+  std::vector<T> curvatures;          // of visits then
+  std::vector<std::int64_t> lengths;  // [n] of rows that come and go; empty: X has all of them
 
   std::vector<std::int32_t> bundle_of;              // [K]
   std::vector<std::int32_t> place_of;               // [K] of a class within its bundle
@@ -32,6 +36,15 @@ struct PartitionedProblem : Samples<T, I> {
         norm2(row_norms(samples.X, samples.bias)),
         holds_bias(hold_intercept && samples.bias != 0) {
     if (holds_bias) curvatures = held_curvatures(samples.X, samples.bias);
+  }
+
+  bool rows_come() const { return !lengths.empty(); }
+  // `featured`: squared norms without the constant feature.
+  void let_rows_come(std::vector<std::int64_t> length, std::vector<T> norms,
+                     std::vector<T> featured) {
+    lengths = std::move(length);
+    norm2 = std::move(norms);
+    if (holds_bias) curvatures = held_curvatures(std::move(featured), this->bias);
   }
 
   const std::vector<T>& curvature() const { return holds_bias ? curvatures : norm2; }

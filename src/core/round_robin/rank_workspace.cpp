@@ -26,6 +26,41 @@ SlotLists RankWorkspace<T, I>::candidates(std::int32_t count, std::int64_t budge
 }
 
 template <class T, class I>
+void RankWorkspace<T, I>::let_rows_come(std::vector<std::int64_t> lengths, Norms norms,
+                                        const std::vector<std::int64_t>& feature_rows) {
+  problem_.let_rows_come(std::move(lengths), std::move(norms.all), std::move(norms.featured));
+  order_ = std::make_unique<FeatureOrder>(feature_rows, frequent_from(problem_.n_classes));
+}
+
+template <class T, class I>
+std::vector<std::int64_t> RankWorkspace<T, I>::make_centroids(
+    const std::vector<std::int32_t>& samples) {
+  centroids_ = make_postings(problem_.X, problem_.y, samples);
+  return list_lengths(centroids_.begin);
+}
+
+template <class T, class I>
+SlotLists RankWorkspace<T, I>::near_centroids(const std::vector<std::int64_t>& lengths,
+                                              std::int32_t count, std::int64_t budget,
+                                              const SampleRange& samples, std::vector<T>& score) {
+  const std::int64_t rows = samples.second - samples.first;
+  std::vector<std::int32_t> found(static_cast<std::size_t>(rows) * count);
+  std::vector<T> scored(found.size());
+  const std::vector<std::int32_t> each =
+      rank_samples(problem_.X, problem_.y, problem_.n_classes, centroids_, lengths, count, budget,
+                   samples.first, samples.second, team_, found.data(), scored.data());
+  SlotLists lists{{0}, {}};
+  for (std::int64_t k = 0; k < rows; ++k) {
+    for (std::int64_t b = k * count; b < k * count + each[k]; ++b) {
+      lists.cls.push_back(found[b]);
+      score.push_back(scored[b]);
+    }
+    lists.slot_begin.push_back(static_cast<std::int64_t>(lists.cls.size()));
+  }
+  return lists;
+}
+
+template <class T, class I>
 void RankWorkspace<T, I>::divide(std::vector<std::int32_t> bundle_of, std::int32_t bundles) {
   owned_.clear();
   found_.clear();
@@ -68,8 +103,20 @@ MadeWeights RankWorkspace<T, I>::make_bundle_state(std::int32_t bundle, const do
 }
 
 template <class T, class I>
-void RankWorkspace<T, I>::own_scores(std::int32_t bundle, double* own) {
-  owned(bundle).own_scores(bundle_state(bundle), own, team_);
+MadeWeights RankWorkspace<T, I>::end_weights(std::int32_t bundle, const double* sums) {
+  BundleState<T>& state = bundle_states_[bundle];
+  MadeWeights made = owned(bundle).end_weights(sums, state);
+  owned(bundle).pack_alpha(shared_, state.alpha);
+  return made;
+}
+
+template <class T, class I>
+void RankWorkspace<T, I>::own_scores(std::int32_t bundle, double* own, const SampleRange& samples) {
+  if (problem_.rows_come()) {
+    owned(bundle).score(bundle_state(bundle), samples, own, team_);
+  } else {
+    owned(bundle).own_scores(bundle_state(bundle), own, team_);
+  }
 }
 
 template <class T, class I>
@@ -79,13 +126,23 @@ void RankWorkspace<T, I>::look(std::int32_t bundle, const double* own, T* most, 
 }
 
 template <class T, class I>
-void RankWorkspace<T, I>::scan(std::int32_t bundle, const ScanRequest<T>& request) {
+void RankWorkspace<T, I>::scan(std::int32_t bundle, const ScanRequest<T>& request,
+                               const SampleRange& samples) {
   const auto stop = [this] { return stop_(); };
   const Bundle<T, I>& b = owned(bundle);
   const BundleState<T>& state = bundle_state(bundle);
-  if (rows_ == nullptr)
-    rows_ = std::make_unique<OrderedRows<T, I>>(problem_.X, frequent_from(problem_.n_classes));
-  found_[bundle] = b.scan(state, *rows_, request, scan_kernels_, team_, stop);
+  if (rows_ == nullptr) {
+    const Csr<T, I> some = rows_between(problem_.X, samples.first, samples.second);
+    rows_ = order_ == nullptr
+                ? std::make_unique<OrderedRows<T, I>>(some, frequent_from(problem_.n_classes))
+                : std::make_unique<OrderedRows<T, I>>(some, *order_);
+  }
+  BundleScan<T> scanned = b.scan(state, *rows_, request, scan_kernels_, team_, stop, samples);
+  if (samples.first == 0) {
+    found_[bundle] = std::move(scanned);
+  } else {
+    found_.at(bundle).append(scanned);
+  }
 }
 
 template <class T, class I>

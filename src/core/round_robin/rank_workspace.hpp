@@ -30,6 +30,27 @@ class RankWorkspace {
   // Nearest centroids of samples [from, to).
   SlotLists candidates(std::int32_t count, std::int64_t budget, std::int64_t from, std::int64_t to);
 
+  // --- rows that are divided over ranks: they come and go
+  struct Norms {
+    std::vector<T> all, featured;  // squared; `featured`: without the constant feature
+  };
+  Norms norms() const {
+    return {row_norms(problem_.X, problem_.bias), row_norms(problem_.X, T(0))};
+  }
+  // Of all rows; feature_rows: how many have each feature.
+  void let_rows_come(std::vector<std::int64_t> lengths, Norms norms,
+                     const std::vector<std::int64_t>& feature_rows);
+  void set_rows(const Csr<T, I>& X) {
+    problem_.X = X;
+    rows_ = nullptr;
+  }
+  // Makes the centroids of the classes of these samples, whose rows are there and which are in the
+  // order of their classes. Returns how many of these classes have each feature.
+  std::vector<std::int64_t> make_centroids(const std::vector<std::int32_t>& samples);
+  // The nearest of these classes, and their scores; lengths: of all ranks' classes together.
+  SlotLists near_centroids(const std::vector<std::int64_t>& lengths, std::int32_t count,
+                           std::int64_t budget, const SampleRange& samples, std::vector<T>& score);
+
   // Forgets everything and begins with these bundles.
   void divide(std::vector<std::int32_t> bundle_of, std::int32_t bundles);
 
@@ -37,9 +58,12 @@ class RankWorkspace {
   Bundle<T, I>& add_owned(std::int32_t bundle);  // makes it, empty, if it is not there
   Bundle<T, I>& owned(std::int32_t bundle);
   MadeWeights make_bundle_state(std::int32_t bundle, const double* sums);
-  void own_scores(std::int32_t bundle, double* own);
+  MadeWeights end_weights(std::int32_t bundle, const double* sums);  // see Bundle
+  // Of all samples; where rows come and go, of some, in order: see Bundle::score().
+  void own_scores(std::int32_t bundle, double* own, const SampleRange& samples);
   void look(std::int32_t bundle, const double* own, T* most, T* least, T* violation);
-  void scan(std::int32_t bundle, const ScanRequest<T>& request);
+  // Of some samples; those before them were scanned before.
+  void scan(std::int32_t bundle, const ScanRequest<T>& request, const SampleRange& samples);
   const BundleScan<T>& found(std::int32_t bundle) const { return found_.at(bundle); }
   void merge(std::int32_t bundle, const T* least, const T* threshold, std::int32_t drawn,
              std::uint64_t seed);
@@ -56,6 +80,9 @@ class RankWorkspace {
   // --- meetings
   using Pairing = std::pair<std::int32_t, std::int32_t>;
   void build(const Side<T>& a, const Side<T>& b, bool within);
+  void place(const Side<T>& a, const Side<T>& b) {
+    meetings_.at({a.bundle, b.bundle}).place(a, b, team_);
+  }
   Meeting<T, I>& meeting(const Pairing& p) { return meetings_.at(p); }
   void drop_meetings() { meetings_.clear(); }
   // Meetings that share no bundle; reports are in their order.
@@ -113,6 +140,8 @@ class RankWorkspace {
   bool shared_;  // a sample's variables share a budget
   ScanKernels<T> scan_kernels_;
   std::unique_ptr<OrderedRows<T, I>> rows_;  // for scans, since the first one
+  std::unique_ptr<FeatureOrder> order_;      // of rows that come and go
+  Postings<T> centroids_;                    // likewise
   PackingKernels<T> packing_;
   Isa isa_;
   Team team_;

@@ -12,14 +12,6 @@ namespace {
 
 constexpr std::int64_t kSamplesPerTask = 256;
 
-// For each feature the classes that have it in their centroid.
-template <class T>
-struct Postings {
-  std::vector<std::int64_t> begin;  // [d+1]
-  std::vector<std::int32_t> cls;
-  std::vector<T> weight;
-};
-
 // Calls visit(class, feature, mean value) for all non-zeros of the centroids, by class.
 template <class T, class I, class Visit>
 void each_centroid_entry(const Csr<T, I>& X, const std::vector<std::int32_t>& by_class,
@@ -67,6 +59,8 @@ struct ByClass {
   }
 };
 
+}  // namespace
+
 template <class T, class I>
 Postings<T> make_postings(const Csr<T, I>& X, const std::int32_t* y,
                           const std::vector<std::int32_t>& by_class) {
@@ -86,6 +80,8 @@ Postings<T> make_postings(const Csr<T, I>& X, const std::int32_t* y,
   return p;
 }
 
+namespace {
+
 template <class T>
 struct Ranking {
   std::vector<T> score;  // [K], zero between samples
@@ -95,12 +91,13 @@ struct Ranking {
 };
 
 template <class T, class I>
-void rank_sample(const Csr<T, I>& X, const Postings<T>& p, std::int64_t i, std::int32_t own,
-                 std::int32_t candidates, std::int64_t budget, Ranking<T>& r) {
+void rank_sample(const Csr<T, I>& X, const Postings<T>& p, const std::vector<std::int64_t>& listed,
+                 std::int64_t i, std::int32_t own, std::int32_t candidates, std::int64_t budget,
+                 Ranking<T>& r) {
   const auto feature = X.features(i);
   r.order.clear();
   for (std::int64_t t = X.begin(i); t < X.end(i); ++t) r.order.push_back(t);
-  const auto length = [&](std::int64_t t) { return p.begin[feature[t] + 1] - p.begin[feature[t]]; };
+  const auto length = [&](std::int64_t t) { return listed[feature[t]]; };
   std::sort(r.order.begin(), r.order.end(), [&](std::int64_t a, std::int64_t b) {
     return length(a) != length(b) ? length(a) < length(b) : a < b;
   });
@@ -129,13 +126,15 @@ void rank_sample(const Csr<T, I>& X, const Postings<T>& p, std::int64_t i, std::
   std::sort(r.best.begin(), r.best.end());
 }
 
-// Finds the candidates of rows [from, to), and returns how many each row has.
+}  // namespace
+
 template <class T, class I>
 std::vector<std::int32_t> rank_samples(const Csr<T, I>& X, const std::int32_t* y,
-                                       std::int32_t n_classes, std::int32_t candidates,
-                                       std::int64_t budget, std::int64_t from, std::int64_t to,
-                                       Team& team, std::vector<std::int32_t>& found) {
-  const Postings<T> postings = make_postings(X, y, ByClass(y, X.rows, n_classes).sample);
+                                       std::int32_t n_classes, const Postings<T>& postings,
+                                       const std::vector<std::int64_t>& length,
+                                       std::int32_t candidates, std::int64_t budget,
+                                       std::int64_t from, std::int64_t to, Team& team,
+                                       std::int32_t* found, T* score) {
   const std::int64_t rows = to - from;
   std::vector<Ranking<T>> rankings(team.size());
   std::vector<std::int32_t> count(rows);
@@ -145,16 +144,17 @@ std::vector<std::int32_t> rank_samples(const Csr<T, I>& X, const std::int32_t* y
     r.score.resize(n_classes, T(0));
     const std::int64_t end = std::min(rows, (task + 1) * kSamplesPerTask);
     for (std::int64_t k = task * kSamplesPerTask; k < end; ++k) {
-      rank_sample(X, postings, from + k, y[from + k], candidates, budget, r);
-      for (std::size_t b = 0; b < r.best.size(); ++b)
-        found[static_cast<std::size_t>(k) * candidates + b] = r.best[b].second;
+      rank_sample(X, postings, length, from + k, y[from + k], candidates, budget, r);
+      const std::size_t room = static_cast<std::size_t>(k) * candidates;
+      for (std::size_t b = 0; b < r.best.size(); ++b) {
+        found[room + b] = r.best[b].second;
+        if (score != nullptr) score[room + b] = -r.best[b].first;
+      }
       count[k] = static_cast<std::int32_t>(r.best.size());
     }
   });
   return count;
 }
-
-}  // namespace
 
 template <class T, class I>
 SlotLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int32_t n_classes,
@@ -167,7 +167,9 @@ SlotLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int3
     const Buffer<T> means = class_means(X, by_class.sample, by_class.start, team);
     count = nearest_classes(X, y, means, n_classes, candidates, from, to, isa, team, found);
   } else {
-    count = rank_samples(X, y, n_classes, candidates, budget, from, to, team, found);
+    const Postings<T> postings = make_postings(X, y, ByClass(y, X.rows, n_classes).sample);
+    count = rank_samples(X, y, n_classes, postings, list_lengths(postings.begin), candidates,
+                         budget, from, to, team, found.data());
   }
   SlotLists lists;
   lists.slot_begin.assign(rows + 1, 0);
@@ -184,6 +186,12 @@ SlotLists nearest_centroids(const Csr<T, I>& X, const std::int32_t* y, std::int3
 }
 
 #define MM_CENTROIDS(T, I)                                                                        \
+  template Postings<T> make_postings<T, I>(const Csr<T, I>&, const std::int32_t*,                 \
+                                           const std::vector<std::int32_t>&);                     \
+  template std::vector<std::int32_t> rank_samples<T, I>(                                          \
+      const Csr<T, I>&, const std::int32_t*, std::int32_t, const Postings<T>&,                    \
+      const std::vector<std::int64_t>&, std::int32_t, std::int64_t, std::int64_t, std::int64_t,   \
+      Team&, std::int32_t*, T*);                                                                  \
   template SlotLists nearest_centroids<T, I>(const Csr<T, I>&, const std::int32_t*, std::int32_t, \
                                              std::int32_t, std::int64_t, std::int64_t,            \
                                              std::int64_t, Isa, Team&);

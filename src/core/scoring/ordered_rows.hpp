@@ -19,6 +19,8 @@ class OrderedRows {
  public:
   // A feature is frequent if at least `least` rows have it.
   OrderedRows(const Csr<T, I>& X, std::int64_t least) : X_(X), numbered_(X), order_(X, least) {}
+  // In an order that other rows have, too.
+  OrderedRows(const Csr<T, I>& X, const FeatureOrder& order) : X_(X), numbered_(X), order_(order) {}
 
   std::int32_t number(std::int64_t feature) const { return order_.number(feature); }
   std::int32_t feature(std::int64_t number) const { return order_.feature(number); }
@@ -58,6 +60,7 @@ template <class T>
 class OrderedRows<T, Dense> {
  public:
   OrderedRows(const Csr<T, Dense>& X, std::int64_t) : X_(X) {}
+  OrderedRows(const Csr<T, Dense>& X, const FeatureOrder&) : X_(X) {}
 
   std::int32_t feature(std::int64_t number) const { return static_cast<std::int32_t>(number); }
   std::int32_t number(std::int64_t feature) const { return static_cast<std::int32_t>(feature); }

@@ -24,11 +24,8 @@ from multimargin.cli.support._messages import (
     print_json,
     print_table,
 )
-from multimargin.cli.support._training_data import (
-    read_training,
-    recorded,
-    unfitted,
-)
+from multimargin.cli.support._training_data import read_training, recorded, unfitted
+from multimargin.distributed._fit import check_divisible
 from multimargin.estimator._options import checked_options
 from multimargin.estimator._samples import refuse_sets
 from multimargin.estimator._svc import MulticlassSVC
@@ -55,7 +52,10 @@ def train(args: argparse.Namespace) -> int:
     _check_alone(args, comm)
     _check_files(args, comm)
     # Before a long file is read.
-    options = checked_options(unfitted(args).set_params(**_parameters(args)))
+    wanted = unfitted(args).set_params(**_parameters(args))
+    options = checked_options(wanted)
+    if args.divide == "samples":
+        check_divisible(wanted, args.checkpoint)
     if args.label_separator is not None:
         refuse_sets(options)
     choose(args.formulation, args.solver, comm.size, args.bundles, args.checkpoint is not None)

@@ -13,19 +13,25 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
 from multimargin.distributed._data_cache import shared
+from multimargin.distributed._divided_file import load_divided
 from multimargin.distributed._host_pool import solve_by_hosts
 from multimargin.distributed._model import DistributedModel
 from multimargin.distributed._rows import divide_trained
 from multimargin.estimator._calibrate import calibrated_by_splits, calibration_splits
 from multimargin.estimator._fit import CheckpointFolder, Fit, take
+from multimargin.estimator._observers import note
 from multimargin.estimator._options import checked_options
 from multimargin.estimator._svc import MulticlassSVC
-from multimargin.io._svmlight import load_svmlight
+from multimargin.formulations import FORMULATIONS
+from multimargin.io._svmlight import load_part
 from multimargin.parallel._collectives import require_same
 from multimargin.parallel._communicator import Communicator
+from multimargin.parallel._divided_rows import DividedRows
 from multimargin.parallel._mpi import world
 from multimargin.parallel._threads import rank_thread_count
 from multimargin.solvers._problem import fingerprint
+from multimargin.solvers.active_set._divided_workspace import memory_of_host
+from multimargin.solvers.active_set._solver import CANDIDATES, all_active
 
 NORMS = ("none", "l2")
 # How a run is carried out may differ between ranks; rank 0 draws the seed for all. An encoder may
@@ -43,6 +49,7 @@ def load(
     n_threads: int | None = None,
     ignore_extra_features: bool = False,
     multilabel: bool = False,
+    divide: str = "classes",
     comm: Communicator | None = None,
 ) -> tuple[csr_matrix[Any], NDArray[Any]]:
     """Read a LIBSVM / SVMlight file once per host; the other ranks of the host map its memory.
@@ -57,13 +64,17 @@ def load(
         "l2" scales each sample to unit length.
     n_threads : int, default=None
         Of the rank that reads; by default one per processor.
+    divide : {"classes", "samples"}, default="classes"
+        With "samples" each host reads and keeps a part of the rows. `fit` takes them for
+        Weston-Watkins and Crammer-Singer; the model is the same. On one host nothing is divided.
     comm : Communicator, default=None
         The ranks; by default all of them.
 
     Returns
     -------
     X : csr_matrix of shape (n_samples, n_features)
-        Read-only where several ranks share it.
+        Read-only where several ranks share it. Rows of other hosts have no entries where samples
+        are divided.
     y : ndarray of shape (n_samples,)
 
     Examples
@@ -78,9 +89,13 @@ def load(
         allowed = " or ".join(repr(name) for name in NORMS)
         raise ValueError(f"normalize must be {allowed}, got {normalize!r}")
 
-    def read() -> tuple[csr_matrix[Any], NDArray[Any]]:
-        X, y = load_svmlight(
+    if divide not in ("classes", "samples"):
+        raise ValueError(f"divide must be 'classes' or 'samples', got {divide!r}")
+
+    def read(*part: int) -> tuple[csr_matrix[Any], NDArray[Any]]:
+        X, y = load_part(
             path,
+            *part,
             n_features=n_features,
             dtype=dtype,
             zero_based=zero_based,
@@ -90,7 +105,14 @@ def load(
         )
         return (X if normalize == "none" else _of_unit_length(os.fspath(path), X)), y
 
-    return shared(comm or world(), read)
+    comm = comm or world()
+    if divide == "samples":
+        if multilabel:
+            raise ValueError("divide='samples' is for one label per sample: no multilabel=True")
+        parts = load_divided(os.fspath(path), comm, read)
+        if parts is not None:
+            return parts
+    return shared(comm, read)
 
 
 def _of_unit_length(name: str, X: csr_matrix[Any]) -> csr_matrix[Any]:
@@ -165,6 +187,11 @@ def fit(
     named = "None" if checkpoint is None else os.fsdecode(checkpoint)
     require_same(comm, {**_parameters(template), "checkpoint": named})
     threads = rank_thread_count(options.n_jobs, comm)
+    divided = isinstance(X, DividedRows)
+    if divided:
+        check_divisible(template, checkpoint)
+        if not hasattr(X, "starts"):
+            raise ValueError("divided samples cannot be selected or changed: give them as loaded")
     fit = Fit.of(template, options, X, y, sample_weight)
     if comm.size > 1:
         require_same(comm, {"data with the fingerprint": fingerprint(fit.problem)})
@@ -173,6 +200,10 @@ def fit(
     folder = None
     if checkpoint is not None:
         folder = CheckpointFolder(checkpoint, checkpoint_every, spoken)
+    if spoken and divided:
+        classes = len(fit.classes)
+        first = classes - 1 if all_active(classes, X) else min(classes - 1, CANDIDATES)
+        note(memory_of_host(X, classes, first))
     watching = [fit.bar()] if spoken else []
     solved = solve_by_hosts(fit, watching, threads=threads, comm=comm, folder=folder)
     solution = solved.solution
@@ -187,6 +218,19 @@ def fit(
         solved.checkpoints.close()  # they stay, to go on from with other limits
         return DistributedModel(template, owned, comm)
     return DistributedModel(template, owned, comm, solved.checkpoints)
+
+
+def check_divisible(model: MulticlassSVC, checkpoint: Any) -> None:
+    """Refuse what does not work with divided samples."""
+    able = [name for name, facts in FORMULATIONS.items() if facts.sparse_dual]
+    if model.formulation not in able:
+        raise ValueError(
+            f"samples are divided with formulation={' or '.join(map(repr, able))}, got "
+            f"{model.formulation!r}: others need all of them on every host"
+        )
+    for name, given in (("checkpoint", checkpoint), ("calibration", model.calibration)):
+        if given is not None:
+            raise ValueError(f"{name} does not work with divided samples: leave it out")
 
 
 def _trained(model: MulticlassSVC, *data: Any, comm: Communicator) -> DistributedModel:

@@ -37,8 +37,7 @@ def solve_by_hosts(
 
     A rank that is not the first of its host gets a solution without classes.
     """
-    host = comm.host
-    cpus = np.unique(np.concatenate([part for (part,) in host.allgather([usable_processors()])]))
+    host, cpus = comm.host, _processors(comm)
     if not _pooled(comm, cpus):
         return fit.solve(observers, threads=threads, comm=comm, folder=folder)
     of_all = int(host.allreduce(np.array([threads]), "sum")[0])
@@ -49,6 +48,16 @@ def solve_by_hosts(
                 threads = max(threads, min(of_all, len(cpus)))
                 solved = fit.solve(observers, threads=threads, comm=solving, folder=folder)
     return _told(host, solved, fit)
+
+
+def solving_ranks(comm: Communicator) -> Communicator | None:
+    """Return those that `solve_by_hosts` lets solve, None on the others; called by all ranks."""
+    return comm.first_of_hosts if _pooled(comm, _processors(comm)) else comm
+
+
+def _processors(comm: Communicator) -> NDArray[np.int64]:
+    every = comm.host.allgather([usable_processors()])
+    return np.unique(np.concatenate([part for (part,) in every]))
 
 
 def _pooled(comm: Communicator, cpus: NDArray[np.int64]) -> bool:

@@ -29,6 +29,7 @@ from multimargin.io._atomic import StrPath
 from multimargin.models._coef import coefficients, in_form, kept_sparse, nonzeros, one_row_for_two
 from multimargin.parallel._collectives import broadcast_value, raise_on_all
 from multimargin.parallel._communicator import Communicator, SerialCommunicator
+from multimargin.parallel._divided_rows import DividedRows
 from multimargin.parallel._partition import default_bundles
 from multimargin.solvers._problem import Problem, fingerprint
 from multimargin.solvers._records import Observer, Observers, Weights
@@ -109,6 +110,8 @@ class Fit:
         """Solve the problem; called by all ranks, each with its own number of threads."""
         options, problem = self.options, self.problem
         comm = comm or SerialCommunicator()
+        if isinstance(problem.X, DividedRows) and getattr(problem.X, "comm", None) is not comm:
+            raise ValueError("divided samples are for distributed.fit, by the ranks that have them")
         seed = _common_seed(options.random_state, comm)
         bundles = _bundles(options, problem, comm, folder)
         asked, kept = (options.formulation, options.solver), folder is not None

@@ -16,6 +16,7 @@ from multimargin.estimator._options import FitOptions
 from multimargin.formulations import FORMULATIONS
 from multimargin.models._label_costs import label_costs
 from multimargin.models.label_sets._sets import label_sets
+from multimargin.parallel._divided_rows import DividedRows
 from multimargin.solvers._engine_choice import FEW_CLASSES
 from multimargin.solvers._layout import Matrix, as_core_rows, entries, largest
 from multimargin.solvers._problem import Problem
@@ -160,6 +161,8 @@ def problem_of(
         weight = weight * _class_weights(options.class_weight, classes, labels, weight)[labels]
     used = None
     if not np.all(weight > 0):
+        if isinstance(X, DividedRows):
+            raise ValueError("divided samples must all have a positive weight")
         used = np.flatnonzero(weight > 0)
         kept, labels = np.unique(labels[used], return_inverse=True)
         if sets is not None:

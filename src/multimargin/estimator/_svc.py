@@ -29,6 +29,7 @@ from multimargin.models._sample_keys import Keys, Samples
 from multimargin.models._scores import ClassScores, LinearScores
 from multimargin.models.file._strings import Arrays
 from multimargin.models.label_sets._sets import predictions
+from multimargin.parallel._divided_rows import DividedRows
 from multimargin.parallel._threads import thread_count
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Observer
@@ -390,6 +391,8 @@ class MulticlassSVC(
         return self._validated(X)
 
     def _validated(self, X: Any) -> Any:
+        if isinstance(X, DividedRows):
+            raise ValueError("divided samples are for a fit: load others with divide='classes'")
         if self._is_plain(X):
             return X
         kinds = [np.float64, np.float32]

@@ -25,6 +25,10 @@ __all__ = ["DataFileError", "dump_svmlight", "load_svmlight"]
 
 _MAX_LABEL_BYTES = 1024
 _CHUNK = 1 << 22
+NO_EXAMPLES = (
+    "{}: no examples; expected lines like '3 1:0.5 7:1.25', found nothing but blank lines and "
+    "comments"
+)
 
 
 def load_svmlight(
@@ -90,14 +94,39 @@ def load_svmlight(
     >>> X.toarray().tolist(), y.tolist()
     ([[0.5, 0.0], [0.0, 2.0]], ['cat', 'dog'])
     """
+    return load_part(
+        path,
+        n_features=n_features,
+        dtype=dtype,
+        zero_based=zero_based,
+        n_threads=n_threads,
+        ignore_extra_features=ignore_extra_features,
+        multilabel=multilabel,
+    )
+
+
+def load_part(
+    path: str | os.PathLike[str],
+    part: int = 0,
+    parts: int = 1,
+    *,
+    n_features: int | None,
+    dtype: DTypeLike,
+    zero_based: bool,
+    n_threads: int | None,
+    ignore_extra_features: bool,
+    multilabel: bool,
+) -> tuple[sp.csr_matrix[Any], NDArray[Any]]:
+    """Read one of several parts of a file, which may have no examples; otherwise as above."""
     double = float_type(dtype) == np.float64
     columns = _check_n_features(n_features, ignore_extra_features)
     threads = check_n_threads(n_threads)
     name = os.fspath(path)
-    with open_bytes(name) as source:
+    with open_bytes(name, mapped=parts > 1) as source:
+        first, last = (_line_from(source, len(source) * k // parts) for k in (part, part + 1))
         try:
             data, indices, indptr, width, begin, labels = _core.parse_svmlight(
-                source,
+                memoryview(source)[first:last],
                 n_features=columns,
                 double_precision=double,
                 zero_based=zero_based,
@@ -107,13 +136,11 @@ def load_svmlight(
             )
         except _core.SvmlightParseError as error:
             line, column, message = error.args
+            line += source[:first].count(b"\n")
             hint = _suffix_hint(name, source)
             raise DataFileError(f"{name}:{line}: column {column}: {message}{hint}") from None
-    if len(indptr) == 1:
-        raise DataFileError(
-            f"{name}: no examples; expected lines like '3 1:0.5 7:1.25', found nothing but blank "
-            "lines and comments"
-        )
+    if len(indptr) == 1 and parts == 1:
+        raise DataFileError(NO_EXAMPLES.format(name))
     if labels.ndim == 2:
         labels = labels.view(f"U{labels.shape[1]}").ravel()
     else:  # NumPy has two types of 64 bits: hand out the one that users get elsewhere
@@ -173,9 +200,11 @@ def check_n_threads(n_threads: int | None) -> int:
 
 
 @contextmanager
-def open_bytes(name: str) -> Iterator[bytes | mmap.mmap]:
-    """Yield the decompressed content of a file, mapped if it is plain."""
+def open_bytes(name: str, *, mapped: bool = False) -> Iterator[bytes | mmap.mmap]:
+    """Yield the decompressed content of a file, mapped if it is plain, which it may have to be."""
     with rewindable(name) as (file, suffix):
+        if mapped and (suffix is not None or isinstance(file, io.BytesIO)):
+            raise DataFileError(f"{name}: only a plain file can be read in parts: unpack it")
         if suffix is not None:
             text = io.BytesIO()
             # The other half is for the samples in it; the text of a plain file takes none.
@@ -185,8 +214,14 @@ def open_bytes(name: str) -> Iterator[bytes | mmap.mmap]:
         elif isinstance(file, io.BytesIO):
             yield file.getvalue()
         else:
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
-                yield mapped
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                yield content
+
+
+def _line_from(source: bytes | mmap.mmap, position: int) -> int:
+    """Return where the first line begins that does not begin before a position."""
+    found = source.find(b"\n", position - 1) if position > 0 else -1
+    return found + 1 if found >= 0 or position == 0 else len(source)
 
 
 def _suffix_hint(name: str, source: bytes | mmap.mmap) -> str:

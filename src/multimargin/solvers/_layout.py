@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from multimargin import _core
 from multimargin.io._checksums import csr_arrays
+from multimargin.parallel._divided_rows import DividedRows
 from multimargin.solvers._core_types import Rows
 
 Matrix: TypeAlias = sp.csr_matrix | NDArray[Any]
@@ -38,7 +39,9 @@ def as_core_rows(X: Any, *, many_classes: bool) -> Matrix:
         matrix = as_core_csr(X)
         size = matrix.shape[0] * matrix.shape[1]
         small = size * matrix.dtype.itemsize <= _MOST_BYTES
-        full = many_classes and matrix.nnz > _FULL_SHARE * size
+        full = many_classes and entries(matrix) > _FULL_SHARE * size
+        if small and full and isinstance(matrix, DividedRows):
+            raise ValueError("samples with most of the features are not divided: they are dense")
         return matrix.toarray() if small and full else matrix
     filled = sum(int(np.count_nonzero(part)) for part in _parts(X))
     if filled < _DENSE_SHARE[many_classes] * X.size:
@@ -82,20 +85,23 @@ def core_rows(X: Matrix) -> Rows:
 
 def entries(X: Matrix) -> int:
     """Return how many numbers a sweep over all rows reads."""
+    if isinstance(X, DividedRows):
+        return int(X.starts[-1])
     return int(X.size if isinstance(X, np.ndarray) else X.nnz)
 
 
 def pair_bytes(X: Matrix) -> int:
     """Return the memory that one active class of every sample takes."""
     # The positions of its features, or next to nothing: see src/core/active_set/active_set.hpp.
-    return 21 * X.shape[0] if isinstance(X, np.ndarray) else 4 * int(X.nnz)
+    return 21 * X.shape[0] if isinstance(X, np.ndarray) else 4 * entries(X)
 
 
 def row_entries(X: Matrix) -> NDArray[np.int64]:
     """Return the same for each row."""
     if isinstance(X, np.ndarray):
         return np.full(X.shape[0], X.shape[1], dtype=np.int64)
-    return np.diff(X.indptr).astype(np.int64)
+    begin = X.starts if isinstance(X, DividedRows) else X.indptr
+    return np.diff(begin).astype(np.int64)
 
 
 def filled_rows(X: Matrix) -> NDArray[np.bool_]:
@@ -111,12 +117,16 @@ def largest(X: Matrix) -> float:
 
 
 def sum_of_squares(X: Matrix) -> float:
+    if isinstance(X, DividedRows):
+        return X.squares
     # Not a dot product: BLAS would use threads of its own, and with rows of unit length the last
     # digit decides.
     return sum(float(np.sum(np.square(part))) for part in _parts(X))
 
 
 def arrays_of(X: Matrix) -> list[NDArray[Any]]:
+    if isinstance(X, DividedRows):
+        return [X.starts]  # what all ranks have
     return [X] if isinstance(X, np.ndarray) else csr_arrays(X)
 
 

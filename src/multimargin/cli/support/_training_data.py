@@ -154,15 +154,19 @@ def read_training(
     Called by all ranks.
     """
     template = unfitted(args)
+    more = {"comm": comm, "divide": getattr(args, "divide", "classes")}  # `tune` has no such option
+    libsvm = not is_vectors(args) and not isinstance(template, TextClassifier)
+    if more["divide"] == "samples" and not libsvm:
+        raise ValueError("--divide samples is for LIBSVM text, not for tables and vectors")
     X: Any
     if is_vectors(args):
         with raise_on_all(comm):
             X, y, _, skipped = read_vector_data(args, labelled=True, norm=args.normalize)
             check_two_classes(args.data, args.label, y)
         note_skipped(skipped, comm)
-    elif not isinstance(template, TextClassifier):
+    elif libsvm:
         X, y = read_libsvm(
-            args.data, recorded(args), n_features=args.features, n_threads=args.threads, comm=comm
+            args.data, recorded(args), n_features=args.features, n_threads=args.threads, **more
         )
     else:
         with raise_on_all(comm):

@@ -37,6 +37,9 @@ MODEL                   the file to write
 --bundles N             bundles of classes, which processes hold and pass on under mpiexec; the
                         model depends on it, and not on the number of processes or threads (default:
                         what is fastest, two for each process, or those of the checkpoint)
+--divide classes|samples = classes  samples: under mpiexec on several hosts each reads and keeps a
+                        part of the samples, too; the model is the same. For ww and cs and plain
+                        LIBSVM text, without checkpoints
 {arguments.THREADS}
 --checkpoint DIR        keep the state of the run in this folder; the same command goes on from it,
                         on any number of processes. Removed when the tolerance was reached and MODEL

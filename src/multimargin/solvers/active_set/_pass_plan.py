@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from multimargin.parallel._divided_rows import DividedRows
 from multimargin.solvers._layout import Matrix
 
 _SAMPLED_ROWS = 512
@@ -55,7 +56,8 @@ def mean_cosine(X: Matrix, bias: float, seed: int) -> float:
     """Estimate the mean absolute cosine between different rows from a few hundred of them."""
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.permutation(X.shape[0])[:_SAMPLED_ROWS])
-    part: Any = X[rows].astype(np.float64)
+    some: Any = X.taken(rows) if isinstance(X, DividedRows) else X[rows]
+    part = some.astype(np.float64)
     # Not BLAS, which would use threads of its own.
     dense = isinstance(part, np.ndarray)
     products = np.einsum("ij,kj->ik", part, part) if dense else (part @ part.T).todense()

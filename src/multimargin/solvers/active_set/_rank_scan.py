@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from multimargin.parallel._communicator import Communicator
 from multimargin.parallel._partition import divided
 from multimargin.solvers._problem import Problem
+from multimargin.solvers._stopping import PassSummary
 from multimargin.solvers.active_set._workspace import Scan
 
 
@@ -23,6 +24,21 @@ def sum_over_bundles(comm: Communicator, values: dict[int, float]) -> float:
     for numbers, amounts in comm.allgather(mine):
         by_bundle.update(zip(numbers.tolist(), amounts.tolist(), strict=True))
     return sum(by_bundle[b] for b in sorted(by_bundle))
+
+
+def summary_of(
+    comm: Communicator, seen: dict[tuple[int, int], tuple[float, float]], complete: bool
+) -> PassSummary:
+    """Add up all ranks' meetings in their order: gap and violation by round and match."""
+    places = np.array(list(seen), dtype=np.int64).reshape(-1, 2)
+    values = np.array(list(seen.values()), dtype=np.float64).reshape(-1, 2)
+    rows: list[tuple[int, int, float, float]] = []
+    for place, value, full in comm.allgather([places, values, np.array([complete])]):
+        rows += [(*p, *v) for p, v in zip(place.tolist(), value.tolist(), strict=True)]
+        complete = complete and bool(full[0])
+    rows.sort()
+    violation = max((row[3] for row in rows), default=0.0)
+    return PassSummary(sum(row[2] for row in rows), violation, complete)
 
 
 class StepClock:
@@ -71,6 +87,8 @@ class RankScanner:
         self._problem, self._comm, self._core = problem, comm, core
         self._owned, self._timed = owned, timed
         self._shared: bool = core.budget_is_shared
+        # Brings samples that are looked at together, one part after the other; None: all are there.
+        self.parts: Callable[[], Iterable[tuple[int, int] | None]] = lambda: [None]
         # Passes do not see all of the gap of an intercept that is held.
         self._violators: dict[int, tuple[NDArray[np.int64], NDArray[Any]]] = {}
 
@@ -94,10 +112,12 @@ class RankScanner:
         losses, bounds = Losses(n, self._shared), Losses(n, self._shared)
         self._violators = {}
         complete, found = True, 0
+        for samples in self.parts():
+            for bundle in self._owned:
+                given = own, self._least, first_loss, norms, capacity, idle, exact
+                self._timed(core.scan, bundle, *given, samples)
         for bundle in self._owned:
-            loss, bound, violation, begin, margin, whole = self._timed(
-                core.scan, bundle, own, self._least, first_loss, norms, capacity, idle, exact
-            )
+            loss, bound, violation, begin, margin, whole = core.found(bundle)
             losses.add(bundle, self._timed(np.multiply, loss, problem.box))
             bounds.add(bundle, self._timed(np.multiply, bound, problem.box))
             self._violators[bundle] = (begin, margin)
@@ -115,6 +135,11 @@ class RankScanner:
             complete=bool(comm.allreduce(np.array([int(complete)]), "min")[0]),
         )
 
+    def add_own_scores(self, own: NDArray[np.float64]) -> None:
+        for samples in self.parts():
+            for bundle in self._owned:
+                self._timed(self._core.own_scores, bundle, own, samples)
+
     def _gain(self, sums: NDArray[np.float64]) -> float:
         """Return the sum of all dual variables, each times what is asked of its class."""
         if self._problem.costs is None:
@@ -130,8 +155,7 @@ class RankScanner:
         """
         n, dtype, comm = len(self._problem.y), self._problem.X.dtype, self._comm
         own = np.full(n, -np.inf)
-        for bundle in self._owned:
-            self._timed(self._core.own_scores, bundle, own)
+        self.add_own_scores(own)
         own = comm.allreduce(own, "max")
         largest = np.finfo(dtype).max
         most, least = np.full(n, -largest, dtype=dtype), np.full(n, largest, dtype=dtype)

@@ -1,8 +1,9 @@
 """The active set divided over ranks: bundles of classes that meet in rounds.
 
-Every rank has all samples; classes are divided into bundles. In a round two bundles meet at every
-match, where pairs that are active between their classes are worked on; then one of the two moves
-on (`_round_robin.schedule`). A rank has some of the matches: two bundles each, never the model.
+Every rank has all samples, or has them by turns (`_divided_workspace`); classes are divided into
+bundles. In a round two bundles meet at every match, where pairs that are active between their
+classes are worked on; then one of the two moves on (`_round_robin.schedule`). A rank has some of
+the matches: two bundles each, never the model.
 
 A bundle is owned by the rank of its match in the first round. There stay its *columns*, the samples
 that are active in each class, and where features lie in the weights; there scans are made. The
@@ -33,7 +34,12 @@ from multimargin.solvers._solution import csr_weights, stacked_weights
 from multimargin.solvers._stopping import PassSummary
 from multimargin.solvers.active_set._placement import Exchange, Placement
 from multimargin.solvers.active_set._rank_intercept import RankIntercept
-from multimargin.solvers.active_set._rank_scan import RankScanner, StepClock, sum_over_bundles
+from multimargin.solvers.active_set._rank_scan import (
+    RankScanner,
+    StepClock,
+    sum_over_bundles,
+    summary_of,
+)
 from multimargin.solvers.active_set._round_robin import bundle_classes
 from multimargin.solvers.active_set._workspace import Lists, Load, LocalWorkspace, Scan
 
@@ -160,7 +166,7 @@ class RankWorkspace:
         self._sums = self._alpha_sums()
         if self._shared:
             self._keep_to_budgets()
-        made = {b: self._timed(self._core.make_bundle_state, b, self._sums) for b in self.owned}
+        made = self._made_weights()
         features = sum_over_bundles(self._comm, {b: float(m[0].sum()) for b, m in made.items()})
         mine = np.full((2, self._problem.n_classes), -np.inf)
         for bundle, numbers in made.items():
@@ -172,6 +178,9 @@ class RankWorkspace:
         constants = float(held.sum()), float(np.square(made_constant).sum())
         self._half_norms = (features + constants[0]) / 2, (features + constants[1]) / 2
         self._round = 0
+
+    def _made_weights(self) -> dict[int, Any]:
+        return {b: self._timed(self._core.make_bundle_state, b, self._sums) for b in self.owned}
 
     def _hold(self, constant: NDArray[Any]) -> None:
         """Put weights of the constant feature into the bundle states, which are at their owners."""
@@ -224,13 +233,14 @@ class RankWorkspace:
                 moves = self._placement.moves(r - 1, r)
                 self._exchange.start_sends(moves, here.pop)
                 self._exchange.finish_receives(moves, here.__setitem__)
-            for match in self._placement.mine:
-                a, b = meetings[match]
-                self._timed(
-                    self._core.build, a, b, list(here[a]), list(here[b]), r == self._within_round
-                )
+            self._build([meetings[match] for match in self._placement.mine], here, r)
         self._intercept.arrange()
         self._passes += 1  # another order of visits than in the phase before
+
+    def _build(self, meetings: list[tuple[int, int]], here: dict[int, Any], r: int) -> None:
+        for a, b in meetings:
+            within = r == self._within_round
+            self._timed(self._core.build, a, b, list(here[a]), list(here[b]), within)
 
     def run_pass(self, rule: _core.VisitRule, reach: float) -> PassSummary:
         """Move the intercept, if ``reach`` is positive, and run all rounds, from the first one on.
@@ -261,6 +271,7 @@ class RankWorkspace:
             if r > 0 and self._limited and self._time_is_up():
                 complete = False
                 break
+            self._bring_rows(r, everything=rule.everything)
             moves = self._placement.moves(r, min(r + 1, last))
             matches = self._placement.mine
             # One thread for each match, or all threads for one match after the other: then bundles
@@ -274,21 +285,10 @@ class RankWorkspace:
                 self._exchange.start_sends([m for m in moves if m.match in group], self._pack)
             self._exchange.finish_receives(moves, self._unpack)
             self._round = min(r + 1, last)
-        return self._summary(seen, complete)
+        return summary_of(self._comm, seen, complete)
 
-    def _summary(
-        self, seen: dict[tuple[int, int], tuple[float, float]], complete: bool
-    ) -> PassSummary:
-        """Add up all ranks' meetings in their order: gap and violation by round and match."""
-        places = np.array(list(seen), dtype=np.int64).reshape(-1, 2)
-        values = np.array(list(seen.values()), dtype=np.float64).reshape(-1, 2)
-        rows: list[tuple[int, int, float, float]] = []
-        for place, value, full in self._comm.allgather([places, values, np.array([complete])]):
-            rows += [(*p, *v) for p, v in zip(place.tolist(), value.tolist(), strict=True)]
-            complete = complete and bool(full[0])
-        rows.sort()
-        violation = max((row[3] for row in rows), default=0.0)
-        return PassSummary(sum(row[2] for row in rows), violation, complete)
+    def _bring_rows(self, r: int, *, everything: bool) -> None:
+        """Bring the samples of a round's meetings: all of them are here."""
 
     def _run_meetings(self, r: int, matches: list[int], rule: _core.VisitRule) -> Any:
         if not matches:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from multimargin import _core
+from multimargin.parallel._divided_rows import DividedRows
 from multimargin.parallel._partition import default_bundles
 from multimargin.solvers._best_so_far import ZERO
 from multimargin.solvers._engine_choice import classes_needed
@@ -23,6 +24,7 @@ from multimargin.solvers._layout import entries, pair_bytes, row_entries
 from multimargin.solvers._records import packed, unpacked
 from multimargin.solvers._solution import Alpha, Solution, Start, Weights
 from multimargin.solvers._stopping import PassResult
+from multimargin.solvers.active_set._divided_workspace import DividedWorkspace
 from multimargin.solvers.active_set._large_boxes import LargeBoxes
 from multimargin.solvers.active_set._looks import Looks
 from multimargin.solvers.active_set._pass_plan import Plan, make_plan, mean_cosine
@@ -34,7 +36,7 @@ from multimargin.solvers.rows._start import RowStart
 
 # Nearest centroids to start from. 8 is a few per cent faster on 1,139 classes, but first scans find
 # more violators then: with 12,582 classes they took half as long again.
-_CANDIDATES = 12
+CANDIDATES = 12
 _CENTROID_BUDGET = 1000  # list entries read per sample; 3 times more changed only the time
 # Violators that become active per sample and scan; 64 took as long or up to 1.25 times as long, and
 # a fifth more memory.
@@ -69,6 +71,11 @@ _LAYOUT_SECONDS = 4e-8  # for one feature of an active pair
 # The attributes that a checkpoint holds, without their underscores, by their names there.
 _KEPT = {name: name for name in ("passes", "scans", "found", "stalled", "exact", "least_coupling")}
 _KEPT["tried_interior_point"] = "tried_rows"
+
+
+def all_active(n_classes: int, X: Any) -> bool:
+    """Say whether all classes are active from the start."""
+    return n_classes <= _FEW_CLASSES and n_classes * pair_bytes(X) <= _ALL_ACTIVE_BYTES
 
 
 class ActiveSetSolver(RowStart):
@@ -112,7 +119,10 @@ class ActiveSetSolver(RowStart):
         if bundles is None:
             return LocalWorkspace(self._problem, *options)
         limited = self._limits.time_limit is not None or self._request is not None
-        return RankWorkspace(self._problem, self._comm, bundles, *options, limited=limited)
+        kind = DividedWorkspace if isinstance(self._problem.X, DividedRows) else RankWorkspace
+        if kind is DividedWorkspace and self._may_start_anew():
+            raise ValueError(f"divided samples need solver='passes' up to {_FEW_CLASSES} classes")
+        return kind(self._problem, self._comm, bundles, *options, limited=limited)
 
     def _cosine(self) -> float:
         if self._mean_cosine is None:
@@ -218,15 +228,15 @@ class ActiveSetSolver(RowStart):
             # four rising C took 8.3 s instead of 5.7, and cs 3.8 instead of 1.9 (1,139 classes).
             scaled = start.scaled_to(problem)
             self._workspace.begin(Lists(start.slot_begin, start.cls, scaled, start.constant))
-        elif k <= _FEW_CLASSES and k * pair_bytes(problem.X) <= _ALL_ACTIVE_BYTES:
+        elif all_active(k, problem.X):
             others = np.arange(k, dtype=np.int32)[None, :].repeat(n, axis=0)
             others[:, 0], others[np.arange(n), problem.y] = problem.y, 0
             slot_begin = np.arange(0, n * k + 1, k, dtype=np.int64)
             none = np.zeros(n * k, dtype=problem.X.dtype)
             self._workspace.begin(Lists(slot_begin, others.reshape(-1), none))
         else:
-            least = _DENSE_CANDIDATES if self._dense else _CANDIDATES
-            most = min(self._classes_needed, 4 * _CANDIDATES)
+            least = _DENSE_CANDIDATES if self._dense else CANDIDATES
+            most = min(self._classes_needed, 4 * CANDIDATES)
             if self._limits.time_limit is not None:
                 # Passes and scans need most of the time.
                 each = self._layout_seconds(n)

@@ -1,45 +1,31 @@
-// rank_workspace(): one Python class per value and index type.
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
+// The workspace of a rank as Python sees it.
+#pragma once
 
 #include <memory>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
-#include "arrays.hpp"
-#include "bindings.hpp"
-#include "choices.hpp"
-#include "interrupt.hpp"
-#include "round_robin/rank_workspace.hpp"
-#include "samples.hpp"
-#include "thresholds.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
+#include "rank_workspace/rank_rows.hpp"
 
 namespace multimargin::bindings {
 
-namespace {
-
 template <class T, class I>
-class PyRankWorkspace {
- public:
-  PyRankWorkspace(const PySamples<T, I>& samples, Formulation formulation, Isa isa, int threads,
-                  bool hold_intercept)
-      : samples_(samples) {
-    nb::gil_scoped_release unlock;
-    workspace_ = std::make_unique<RankWorkspace<T, I>>(samples_.view(), formulation, isa, threads,
-                                                       hold_intercept);
-    workspace_->set_stop([this] { return interrupt_.stop(); });
-    workspace_->set_abort([this] { return interrupt_.interrupted(); });
-  }
+class PyRankWorkspace : public PyRankRows<T, I> {
+  using Base = PyRankRows<T, I>;
+  using Base::check_bundle;
+  using Base::check_range;
+  using Base::check_samples;
+  using Base::interrupt_;
+  using Base::rows;
+  using Base::side;
+  using Base::workspace_;
+  using typename Base::SideArrays;
 
-  void set_time_limit(double seconds) { interrupt_.set_limit(seconds); }
+ public:
+  using Base::Base;
 
   Tuple<Out<std::int64_t>, Out<std::int32_t>> candidates(std::int32_t count, std::int64_t budget,
                                                          std::int64_t from, std::int64_t to) {
@@ -126,9 +112,12 @@ class PyRankWorkspace {
     held = copy(w_bias);
   }
 
-  void own_scores(std::int32_t bundle, InOut<double> own) {
+  void own_scores(std::int32_t bundle, InOut<double> own,
+                  const std::optional<SampleRange>& samples) {
     check_samples(own.size());
-    unlocked(interrupt_, [&] { workspace_->own_scores(bundle, own.data()); });
+    const SampleRange some = samples.value_or(SampleRange{0, rows()});
+    check_range(some);
+    unlocked(interrupt_, [&] { workspace_->own_scores(bundle, own.data(), some); });
   }
   void look(std::int32_t bundle, In<double> own, InOut<T> most, InOut<T> least,
             InOut<T> violation) {
@@ -147,21 +136,28 @@ class PyRankWorkspace {
                                         from.data(), loss.data());
     return nb::make_tuple(to_numpy(std::move(from)), to_numpy(std::move(loss)), largest);
   }
-  // Loss of each sample and its bound, largest violation of a class that is not active, violators.
-  Tuple<Out<double>, Out<double>, double, View<std::int64_t>, View<T>, bool> scan(
-      std::int32_t bundle, In<double> own, In<T> least, In<T> loss, In<double> norm,
-      std::int32_t capacity, double idle, bool exact) {
+  // Of all samples; or of some, after those before them.
+  void scan(std::int32_t bundle, In<double> own, In<T> least, In<T> loss, In<double> norm,
+            std::int32_t capacity, double idle, bool exact,
+            const std::optional<SampleRange>& samples) {
     for (std::size_t size : {own.size(), least.size(), loss.size()}) check_samples(size);
     if (capacity < 1) throw nb::value_error("scan: capacity must be at least 1");
     if (static_cast<std::int32_t>(norm.size()) != workspace_->problem().n_classes)
       throw nb::value_error("scan: one norm per class is needed");
     const ScanRequest<T> request{own.data(), least.data(),         loss.data(), norm.data(),
                                  capacity,   static_cast<T>(idle), exact};
-    unlocked(interrupt_, [&] { workspace_->scan(bundle, request); });
+    const SampleRange some = samples.value_or(SampleRange{0, rows()});
+    check_range(some);
+    unlocked(interrupt_, [&] { workspace_->scan(bundle, request, some); });
+  }
+  // Loss of each sample and its bound, largest violation of a class that is not active, violators.
+  Tuple<Out<double>, Out<double>, double, View<std::int64_t>, View<T>, bool> found(
+      std::int32_t bundle) {
     const BundleScan<T>& found = workspace_->found(bundle);
     return nb::make_tuple(to_numpy(found.loss), to_numpy(found.bound), found.violation,
                           view(found.begin), view(found.margin), found.complete);
   }
+
   void merge(std::int32_t bundle, In<T> least, In<T> threshold, std::int32_t drawn,
              std::uint64_t seed) {
     check_samples(least.size());
@@ -309,41 +305,12 @@ class PyRankWorkspace {
   bool holds_bias() const { return workspace_->problem().holds_bias; }
 
  private:
-  struct SideArrays {
-    In<std::int64_t> begin;
-    In<std::int32_t> sample;
-    In<T> alpha;
-    In<std::int64_t> weight;
-    In<std::int32_t> feature;
-    explicit SideArrays(const std::vector<nb::object>& parts) {
-      if (parts.size() != 5) throw nb::value_error("build: five arrays per bundle are needed");
-      begin = nb::cast<In<std::int64_t>>(parts[0], false);
-      sample = nb::cast<In<std::int32_t>>(parts[1], false);
-      alpha = nb::cast<In<T>>(parts[2], false);
-      weight = nb::cast<In<std::int64_t>>(parts[3], false);
-      feature = nb::cast<In<std::int32_t>>(parts[4], false);
-    }
-  };
-
-  Side<T> side(std::int32_t bundle, const SideArrays& s) const {
-    check_bundle(bundle);
-    const std::size_t classes = workspace_->problem().classes[bundle].size();
-    if (s.begin.size() != classes + 1 || s.weight.size() != classes + 1 ||
-        s.begin.data()[classes] != static_cast<std::int64_t>(s.sample.size()) ||
-        s.alpha.size() != s.sample.size() ||
-        (!is_dense<I> && s.weight.data()[classes] != static_cast<std::int64_t>(s.feature.size())))
-      throw nb::value_error("build: the arrays of a bundle do not fit each other");
-    return {bundle,         s.begin.data(),  s.sample.data(),
-            s.alpha.data(), s.weight.data(), s.feature.data()};
-  }
-
   template <class Values>
   auto view(const Values& values) {
     using U = std::remove_const_t<std::remove_pointer_t<decltype(values.data())>>;
     return View<U>(values.data(), {values.size()}, nb::find(this));
   }
 
-  std::int64_t rows() const { return workspace_->problem().X.rows; }
   static PartSums part_sums(const Range& range, const nb::object& add_up) {
     if (add_up.is_none()) return {range.first, range.second, {}};
     return {range.first, range.second, [&add_up](const std::vector<std::vector<double>>& parts) {
@@ -353,93 +320,6 @@ class PyRankWorkspace {
               return copy(nb::cast<In<double>>(add_up(mine), false));
             }};
   }
-  void check_samples(std::size_t size) const {
-    if (static_cast<std::int64_t>(size) != rows())
-      throw nb::value_error("an array with one number per sample is needed");
-  }
-  void check_bundle(std::int32_t bundle) const {
-    if (bundle < 0 || bundle >= static_cast<std::int32_t>(workspace_->problem().classes.size()))
-      throw nb::value_error("no such bundle");
-  }
-
-  PySamples<T, I> samples_;
-  Interrupt interrupt_;
-  std::unique_ptr<RankWorkspace<T, I>> workspace_;
 };
-
-template <class T, class I>
-void bind_one(nb::module_& m) {
-  using L = PyRankWorkspace<T, I>;
-  nb::class_<L>(m, type_name<T, I>("RankWorkspace").c_str())
-      .def("set_time_limit", &L::set_time_limit, "seconds"_a)
-      .def("candidates", &L::candidates, "count"_a, "budget"_a, "begin"_a, "end"_a)
-      .def("divide", &L::divide, "bundle_of"_a.noconvert(), "bundles"_a)
-      .def("take", &L::take, "bundle"_a, "slot_begin"_a.noconvert(), "cls"_a.noconvert(),
-           "alpha"_a.noconvert())
-      .def("set_columns", &L::set_columns, "bundle"_a, "begin"_a.noconvert(),
-           "sample"_a.noconvert(), "alpha"_a.noconvert())
-      .def("columns", &L::columns, "bundle"_a)
-      .def("structure", &L::structure, "bundle"_a)
-      .def("put_alpha", &L::put_alpha, "bundle"_a, "pair"_a.noconvert(), "value"_a.noconvert())
-      .def("unpack_alpha", &L::unpack_alpha, "bundle"_a)
-      .def("add_sums", &L::add_sums, "bundle"_a, "sums"_a.noconvert())
-      .def("value", &L::value, "bundle"_a)
-      .def("scale", &L::scale, "bundle"_a, "factor"_a.noconvert())
-      .def("lay_out", &L::lay_out, "bundle"_a)
-      .def("make_bundle_state", &L::make_bundle_state, "bundle"_a, "sums"_a.noconvert())
-      .def("put_bias", &L::put_bias, "bundle"_a, "w_bias"_a.noconvert())
-      .def("own_scores", &L::own_scores, "bundle"_a, "own"_a.noconvert())
-      .def("look", &L::look, "bundle"_a, "own"_a.noconvert(), "most"_a.noconvert(),
-           "least"_a.noconvert(), "violation"_a.noconvert())
-      .def("judge", &L::judge, "most"_a.noconvert(), "least"_a.noconvert(),
-           "violation"_a.noconvert(), "sums"_a.noconvert())
-      .def("scan", &L::scan, "bundle"_a, "own"_a.noconvert(), "least"_a.noconvert(),
-           "loss"_a.noconvert(), "norm"_a.noconvert(), "capacity"_a, "idle"_a, "exact"_a)
-      .def("merge", &L::merge, "bundle"_a, "least"_a.noconvert(), "threshold"_a.noconvert(),
-           "drawn"_a, "seed"_a)
-      .def("weights", &L::weights, "bundle"_a)
-      .def("pack", &L::pack, "bundle"_a)
-      .def("unpack", &L::unpack, "bundle"_a, "sizes"_a.noconvert(), "mask"_a.noconvert(),
-           "values"_a.noconvert())
-      .def("keep_alpha_only", &L::keep_alpha_only, "bundle"_a)
-      .def("drop", &L::drop, "bundle"_a)
-      .def("build", &L::build, "a"_a, "b"_a, "of_a"_a, "of_b"_a, "within"_a)
-      .def("drop_meetings", &L::drop_meetings)
-      .def("run_meetings", &L::run_meetings, "meetings"_a, "rule"_a, "seed"_a)
-      .def("collect", &L::collect, "a"_a, "b"_a, "which"_a)
-      .def("meeting_state", &L::meeting_state, "a"_a, "b"_a)
-      .def("restore_meeting", &L::restore_meeting, "a"_a, "b"_a, "alpha"_a.noconvert(),
-           "resting"_a.noconvert(), "pauses"_a.noconvert(), "waits"_a.noconvert(),
-           "height"_a.noconvert() = nb::none())
-      .def("told_pairs", &L::told_pairs, "range"_a)
-      .def("gather_pairs", &L::gather_pairs, "range"_a, "messages"_a)
-      .def("told_values", &L::told_values, "range"_a)
-      .def("gather_values", &L::gather_values, "messages"_a)
-      .def("made_intercept", &L::made_intercept, "range"_a, "add_up"_a.none())
-      .def("move_intercept", &L::move_intercept, "rule"_a, "reach"_a, "v"_a.noconvert(), "range"_a,
-           "add_up"_a.none())
-      .def_prop_rw("intercept_steps", &L::intercept_steps, &L::set_intercept_steps)
-      .def("wake", &L::wake, "samples"_a.noconvert())
-      .def_prop_ro_static("parts", [](nb::handle) { return kParts; })
-      .def_static("thresholds", &thresholds<T>, "found"_a, "samples"_a, "capacity"_a)
-      .def_prop_ro("empty_value", &L::empty_value)
-      .def_prop_ro("budget_is_shared", &L::budget_is_shared)
-      .def_prop_ro("holds_bias", &L::holds_bias);
-  m.def(
-      "rank_workspace",
-      [](const PySamples<T, I>& samples, const std::string& formulation, int threads,
-         std::optional<int> isa, bool hold_intercept) {
-        return new L(samples, formulation_of(formulation), isa_of(isa), threads, hold_intercept);
-      },
-      "samples"_a, "formulation"_a, "threads"_a, "isa"_a = nb::none(), "hold_intercept"_a = false);
-}
-
-}  // namespace
-
-void bind_rank_workspace(nb::module_& m) {
-#define MM_BIND(T, I) bind_one<T, I>(m);
-  MM_FOR_TYPES(MM_BIND)
-#undef MM_BIND
-}
 
 }  // namespace multimargin::bindings
