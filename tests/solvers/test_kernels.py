@@ -265,7 +265,7 @@ def test_a_look_scans_the_classes_that_score_high(name, dense):
     chosen = set(np.argsort(-high)[:8].tolist())
     whole = engine.scan(8, 10**9, 0.0)
     look = engine.scan(8, 10**9, 0.0, False, 8)
-    assert look.primal < whole.primal
+    assert look.primal <= whole.primal
     assert look.dual == whole.dual
     engine.merge_found()
     added = [new - old for new, old in zip(active_classes(engine), before, strict=True)]
