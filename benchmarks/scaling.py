@@ -122,21 +122,24 @@ def _phase(runs: Runs, key: str) -> float | None:
     return None if None in seconds else median(seconds)
 
 
+_STEPS = ("start", "passes", "scans", "merging", "export")
+
+
 def _cells(runs: Runs, first: Runs) -> list[str]:
-    """One line: seconds and speedup of the whole, of passes and of scans; the model."""
+    """One line: seconds and speedup of the whole, seconds of each kind of step; the model."""
     line = [
         str(runs.job.task.threads),
         f"{runs.seconds:.3f}",
         f"{first.seconds / runs.seconds:.2f}",
     ]
-    for key in ("passes_s", "scans_s"):
-        now, then = _phase(runs, key), _phase(first, key)
-        line += ["-", "-"] if not now or not then else [f"{now:.3f}", f"{then / now:.2f}"]
+    for step in _STEPS:
+        seconds = _phase(runs, f"{step}_s")
+        line.append("-" if seconds is None else f"{seconds:.3f}")
     return [*line, " ".join(sorted(runs.hashes))]
 
 
 def _print_curve(curve: list[Runs]) -> None:
-    print("threads  seconds  speedup   passes  speedup    scans  speedup  model")
+    print("  ".join(t.rjust(7) for t in ("threads", "seconds", "speedup", *_STEPS)) + "  model")
     for runs in curve:
         *numbers, model = _cells(runs, curve[0])
         print("  ".join(number.rjust(7) for number in numbers) + f"  {model}")

@@ -26,7 +26,16 @@ OFFERS = (
     Offer("ovr", _LADDER, threads="any"),
     Offer("ovr", _LADDER, squared=True, threads="any"),
 )
-_PHASES = {"_work_inside": "passes_s", "_scan": "scans_s"}
+_PHASES = {
+    "_begin": "start_s",
+    "_work_inside": "passes_s",
+    "_look": "scans_s",
+    "_scan": "scans_s",
+    "_after": "merging_s",
+    "_weights": "export_s",
+}
+"""Steps of the solver with many classes, and what they are counted as. `_after` lets violators
+become active."""
 
 
 def train(X: sp.csr_matrix, y: np.ndarray, task: Task) -> tuple[Any, dict[str, Any]]:
@@ -77,7 +86,7 @@ def estimator(task: Task, tol: float) -> MulticlassSVC:
 
 @contextmanager
 def _phase_clock() -> Iterator[dict[str, float]]:
-    """Sum up the seconds of inner passes and of scans, which `history_` does not tell apart.
+    """Sum up the seconds of each kind of step, which `history_` does not tell apart.
 
     A solver without these methods is timed as a whole: the dict then stays empty.
     """
