@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from multimargin.estimator._names import FormulationName, LossName, SolverName, StoppingName
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.io._array_file import damaged
+from multimargin.io._atomic import StrPath
 from multimargin.models._sample_keys import Keys, text_keys
+from multimargin.models.file._strings import Arrays
 from multimargin.text._feature_file import pack_features, unpack_features
 from multimargin.text._features import TextFeatures, named_columns
 from multimargin.text._options import AccentsName, AnalyzerName, FeaturesName, check_options
@@ -184,16 +184,11 @@ violation_, converged_, n_bundles_, history_, model_density_, calibration_
         columns = named_columns(X, texts, names).values()
         return text_keys("\x1f".join(map(str, row)) for row in zip(*columns, strict=True))
 
-    def _pack_features(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    def _pack_features(self, arrays: Arrays) -> dict[str, Any]:
         return pack_features(self.features_, arrays)
 
     def _unpack_features(
-        self,
-        path: str | os.PathLike[str],
-        about: dict[str, Any],
-        arrays: dict[str, NDArray[Any]],
-        *,
-        verify: bool,
+        self, path: StrPath, about: dict[str, Any], arrays: Arrays, *, verify: bool
     ) -> None:
         features = unpack_features(path, about, arrays, verify=verify)
         made, known = features.n_features_out_, self.n_features_in_
