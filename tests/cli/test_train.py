@@ -94,6 +94,8 @@ def test_hard_margin(folder, capsys):
     Path("apart.svm").write_text("a 1:1\nb 2:1\nc 3:1\n")
     assert main(["train", "apart.svm", "m", "--formulation", "llw", "--C", "inf", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["C"] == "inf"
+    assert main(["train", "apart.svm", "m", "--formulation", "llw", "--C", "inf"]) == 0
+    assert "Lee-Lin-Wahba, C = inf" in capsys.readouterr().out
     assert np.inf == load_model("m").C
     Path("equal.svm").write_text("a 1:1\nb 1:1\nc 3:1\n")
     assert main(["train", "equal.svm", "m2", "--formulation", "llw", "--C", "inf"]) == 1

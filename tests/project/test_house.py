@@ -13,7 +13,7 @@ ROOMS = {"src/multimargin": 6, "tests": 6}
 
 MOST_ENTRIES = 16
 MOST_LINES = 450
-MOST_LINES_OF_THE_PACKAGE = 31_000
+MOST_LINES_OF_THE_PACKAGE = 30_800
 
 
 def files_of_the_repository():

@@ -12,14 +12,13 @@ from multimargin.io._array_file import read_arrays, write_arrays
 from multimargin.io._atomic import check_writable
 from multimargin.models.file._content import pack_nonconformity
 from multimargin.models.label_sets._sets import require_one_label
-from multimargin.parallel._communicator import SerialCommunicator
 
 
 def calibrate(args: argparse.Namespace) -> int:
     """Write the model file once more, every array as it is, with the calibration."""
     arguments.refuse_same_file(args.out, args.data)
     check_writable(args.out)
-    model, (X, y, _) = model_and_data(args, SerialCommunicator(), labelled=True)
+    model, (X, y, _) = model_and_data(args, labelled=True)
     require_one_label(model, "calibrate")
     X, y = known_only(model.classes_, features_of(model, X), y, args.data)
     made = model.calibrate(X, y, method=args.method).calibration_

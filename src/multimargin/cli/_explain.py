@@ -15,7 +15,6 @@ from multimargin.inspection import Explanation
 from multimargin.io._figure_file import check_figure, new_figure, write_figure
 from multimargin.io._text_table import counted, elided
 from multimargin.models._measures import as_class
-from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.persistence import load_model
 
 
@@ -74,7 +73,7 @@ def _sample(args: argparse.Namespace, model: Any) -> Any:
 def _row_of_file(args: argparse.Namespace) -> Any:
     if args.row is None:
         raise ValueError(f"say which sample of {args.data} to explain: --row N, the first is 1")
-    model, (X, _, _) = model_and_data(args, SerialCommunicator(), labelled=False, verify=False)
+    model, (X, _, _) = model_and_data(args, labelled=False, verify=False)
     samples = model.features_.transform(X) if hasattr(model, "features_") else X
     if args.row > samples.shape[0]:
         raise ValueError(
@@ -85,7 +84,7 @@ def _row_of_file(args: argparse.Namespace) -> Any:
 
 def _training_samples(args: argparse.Namespace) -> tuple[Any, Any]:
     training = argparse.Namespace(**vars(args) | {"data": args.samples})
-    _, (X, y, _) = model_and_data(training, SerialCommunicator(), labelled=True, verify=False)
+    _, (X, y, _) = model_and_data(training, labelled=True, verify=False)
     return X, y
 
 

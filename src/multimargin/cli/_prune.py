@@ -16,7 +16,6 @@ from multimargin.io._atomic import check_writable
 from multimargin.io._text_table import text_table
 from multimargin.models._pruning import Judge, PruningCost, pruning_costs
 from multimargin.models._pruning import prune as prune_model
-from multimargin.parallel._communicator import SerialCommunicator
 from multimargin.persistence import load_model, save_model
 
 _CHOICES = ("keep", "threshold", "max_loss")
@@ -64,7 +63,7 @@ def _asked(args: argparse.Namespace) -> dict[str, Any]:
 def _data(args: argparse.Namespace) -> tuple[Any, Any]:
     if args.data is None:
         return None, None
-    shared, (X, y, _) = model_and_data(args, SerialCommunicator(), labelled=True, verify=False)
+    shared, (X, y, _) = model_and_data(args, labelled=True, verify=False)
     return features_of(shared, X), y
 
 

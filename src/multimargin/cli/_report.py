@@ -24,7 +24,6 @@ from multimargin.io._atomic import check_writable
 from multimargin.io._figure_file import check_figure, new_figure, write_figure
 from multimargin.io._text_table import counted
 from multimargin.models.label_sets._sets import require_one_label
-from multimargin.parallel._communicator import SerialCommunicator
 
 _SHOWN = 20
 _DRAWN = 8  # pairs
@@ -32,7 +31,7 @@ _DRAWN = 8  # pairs
 
 def report(args: argparse.Namespace) -> int:
     _check_outputs(args)
-    model, (X, y, _) = model_and_data(args, SerialCommunicator(), labelled=True)
+    model, (X, y, _) = model_and_data(args, labelled=True)
     require_one_label(model, "report")
     X = features_of(model, X)
     truth, predicted = _comparable(y, model.predict(X))

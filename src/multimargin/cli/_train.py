@@ -233,7 +233,7 @@ def _calibration(model: Any) -> Calibration | None:
 def _print(result: dict[str, Any]) -> None:
     rows = {
         "model": result["model"],
-        "formulation": f"{FORMULATIONS[result['formulation']].title}, C = {result['C']:g}",
+        "formulation": f"{FORMULATIONS[result['formulation']].title}, C = {float(result['C']):g}",
         "samples": f"{result['samples']:,}",
         "features": f"{result['features']:,}",
         "classes": f"{result['classes']:,}",

@@ -33,7 +33,7 @@ from multimargin.persistence import save_model
 from multimargin.selection._plots import write_plot
 from multimargin.selection._tune import Tuner
 from multimargin.selection._tuning import Candidate, Tuning
-from multimargin.tables._write import table_lines
+from multimargin.tables._write import write_table
 
 
 def tune(args: argparse.Namespace) -> int:
@@ -111,9 +111,8 @@ def _refit(args: argparse.Namespace, template: Any, X: Any, y: Any, best: Candid
 def _write(args: argparse.Namespace, tuning: Tuning, interrupted: bool) -> None:
     if args.csv is not None:
         rows = tuning.rows()
-        lines = table_lines("csv", list(rows[0]), (list(row.values()) for row in rows))
         with atomic_write(args.csv) as file:
-            file.writelines(line.encode() for line in lines)
+            write_table(file, "csv", list(rows[0]), (list(row.values()) for row in rows))
     if args.plot is not None:
         write_plot(args.plot, tuning.curves(), tuning.label)
     following = _next(args, tuning.best())

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from multimargin.distributed._rows import OwnedRows
-from multimargin.models._scores import LinearScores
+from multimargin.models._scores import Best, BestAndSums, LinearScores, Sums
 from multimargin.models.probabilities._softmax import Shape, empty_sums, sums_of_parts
 from multimargin.parallel._collectives import raise_on_all
 from multimargin.parallel._communicator import Communicator
@@ -42,7 +42,7 @@ class RankScores:
             mine = [self._own.scores(X, first)] if self._comm.rank == owner else None
         return self._comm.broadcast(mine, owner)[0]
 
-    def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    def top(self, X: Any, k: int) -> Best:
         """The ``k`` best classes of each sample and their scores, best first."""
         best = np.empty((X.shape[0], k), dtype=np.int32)
         score = np.empty((X.shape[0], k), dtype=self._dtype)
@@ -64,21 +64,15 @@ class RankScores:
         found: Any = (np.ones(places.shape[1], dtype=np.int8), tuple(places))
         return sp.csr_matrix(found, shape=(X.shape[0], self._owned.rows))
 
-    def top_with_sums(
-        self, X: Any, k: int, shape: Shape
-    ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
+    def top_with_sums(self, X: Any, k: int, shape: Shape) -> BestAndSums:
         """The same, and the sums over all classes."""
         best, score = self.top(X, k)
         nobody = np.full(X.shape[0], -1, dtype=np.int32)
         return best, score, self.sums(X, nobody, shape)[0]
 
     def sums(
-        self,
-        X: Any,
-        own: NDArray[np.int32],
-        shape: Shape,
-        own_score: NDArray[Any] | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        self, X: Any, own: NDArray[Any], shape: Shape, own_score: NDArray[Any] | None = None
+    ) -> Sums:
         """As of `LinearScores`; last bits depend on the number of ranks."""
         begin, end = self._owned.range_of(self._comm.rank)
         parts = []
@@ -100,7 +94,7 @@ class RankScores:
             mine = self._own.totals(X)
         return np.asarray(np.sum([each for (each,) in self._comm.allgather([mine])], axis=0))
 
-    def _top_of_all(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    def _top_of_all(self, X: Any, k: int, first: int) -> Best:
         comm = self._comm
         with raise_on_all(comm):
             best, score = self._own_top(X, k, first)
@@ -109,7 +103,7 @@ class RankScores:
         classes, scores = zip(*comm.allgather(_merge(candidates, k)), strict=True)
         return np.concatenate(classes), np.concatenate(scores)
 
-    def _own_top(self, X: Any, k: int, first: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    def _own_top(self, X: Any, k: int, first: int) -> Best:
         begin, end = self._owned.range_of(self._comm.rank)
         if begin == end:
             return np.empty((X.shape[0], 0), np.int32), np.empty((X.shape[0], 0), self._dtype)

@@ -15,9 +15,8 @@ from sklearn.utils.validation import _check_sample_weight
 from multimargin.estimator._fit import Fit
 from multimargin.estimator._observers import note
 from multimargin.estimator._splits import Split, checked_labels, folds_of, holdout_of, rows_of
-from multimargin.inspection._labels import places_of
+from multimargin.inspection._labels import known_places
 from multimargin.io._text_table import counted
-from multimargin.models._measures import known_labels
 from multimargin.models.label_sets._sets import require_one_label
 from multimargin.models.probabilities._calibration import Calibration, HeldOut, fitted_calibration
 
@@ -46,7 +45,7 @@ def calibrated_on(
     X = model._checked(X)
     require_one_label(model, "calibrate")
     y = checked_labels(X, y, "calibration")
-    own = _own_classes(model, y)
+    own = known_places(model.classes_, y)
     if (own < 0).any():
         labels = list(dict.fromkeys(y[own < 0].tolist()))
         raise ValueError(
@@ -80,12 +79,9 @@ def calibrated_by_splits(
             warnings.simplefilter("ignore", ConvergenceWarning)  # the fit itself says it
             model = train_on(model, rows_of(X, train), y[train], weight[train])
         held_out = model._checked(rows_of(X, test))
-        parts.append(_held_out(model, held_out, _own_classes(model, y[test]), weight[test]))
+        own = known_places(model.classes_, y[test])
+        parts.append(_held_out(model, held_out, own, weight[test]))
     return _fitted(parts, plain=False)
-
-
-def _own_classes(model: Any, y: NDArray[Any]) -> NDArray[np.int32]:
-    return places_of(model.classes_, known_labels(model.classes_, y)).astype(np.int32)
 
 
 def _held_out(model: Any, X: Any, own: NDArray[np.int32], sample_weight: Any) -> HeldOut:

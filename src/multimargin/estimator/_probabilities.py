@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,6 @@ from multimargin.inspection.probabilities._prediction_sets import PredictionSets
 from multimargin.io._memory import available
 from multimargin.models._scores import ClassScores, best_k_labels, checked_k
 from multimargin.models.probabilities._calibration import Calibration
-
-if TYPE_CHECKING:
-    from typing import Self
 
 Result = TypeVar("Result")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,9 +34,6 @@ from multimargin.parallel._threads import thread_count
 from multimargin.solvers._problem import Problem
 from multimargin.solvers._records import Observer
 from multimargin.solvers._solution import Start
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 class MulticlassSVC(

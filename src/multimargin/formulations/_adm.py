@@ -15,9 +15,6 @@ from multimargin.formulations._centred import Centred
 class AbsoluteDiscriminativeMax(Centred):
     name = "adm"
     title = "Absolute margins, discriminative maximum"
-    reference = (
-        "Dogan, Glasmachers and Igel, A unified view on multi-class support vector classification"
-    )
     separable = False
     own_variable = False
     other_variables = True

@@ -15,9 +15,6 @@ from multimargin.formulations._centred import Centred
 class AbsoluteTotalMax(Centred):
     name = "atm"
     title = "Absolute margins, total maximum"
-    reference = (
-        "Dogan, Glasmachers and Igel, A unified view on multi-class support vector classification"
-    )
     separable = False
     own_variable = True
     other_variables = True

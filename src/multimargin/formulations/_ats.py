@@ -15,9 +15,6 @@ from multimargin.formulations._centred import Centred
 class AbsoluteTotalSum(Centred):
     name = "ats"
     title = "Absolute margins, total sum"
-    reference = (
-        "Dogan, Glasmachers and Igel, A unified view on multi-class support vector classification"
-    )
     separable = True
     own_variable = True
     other_variables = True

@@ -17,7 +17,7 @@ from multimargin.inspection._plots import AGAINST, FOR
 from multimargin.io._atomic import atomic_write
 from multimargin.io._figure_file import axes_or_new
 from multimargin.io._text_table import elided, text_table
-from multimargin.tables._write import table_lines
+from multimargin.tables._write import write_table
 
 _COLUMNS = ("label", "precision", "recall", "f1", "support", "predicted")
 _SHOWN = 30
@@ -156,8 +156,7 @@ class ClassReport:
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """Write one line per class, atomically; NaN is empty."""
         with atomic_write(path) as file:
-            rows = (list(row.values()) for row in self._rows())
-            file.writelines(line.encode() for line in table_lines("csv", _COLUMNS, rows))
+            write_table(file, "csv", _COLUMNS, (list(row.values()) for row in self._rows()))
 
     def to_frame(self) -> Any:
         """Return all rows as a pandas data frame, with the labels as its index."""

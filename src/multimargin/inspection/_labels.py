@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from multimargin.models._measures import known_labels
 from multimargin.models.label_sets._sets import require_one_label
 
 _SHOWN = 5
@@ -35,6 +36,11 @@ def places_of(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
     """Return the places of labels among the classes of a model; -1 for labels of no class."""
     place = {label: c for c, label in enumerate(classes.tolist())}
     return np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.intp)
+
+
+def known_places(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.int32]:
+    """Return the same of labels from a file, which may have them in another type."""
+    return places_of(classes, known_labels(classes, y)).astype(np.int32)
 
 
 def native(label: Any) -> Any:

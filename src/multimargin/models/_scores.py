@@ -24,6 +24,13 @@ _SCORES_AT_ONCE = 1 << 24
 _DENSE_ROWS = 65_536
 
 
+# Places of classes or rows and their scores, best first; the sums of a softmax (`_softmax`) and the
+# scores of the samples' own classes; places, scores and sums.
+Best = tuple[NDArray[Any], NDArray[Any]]
+Sums = tuple[NDArray[np.float64], NDArray[Any]]
+BestAndSums = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
+
+
 class LinearScores:
     """Linear scores ``X @ coef.T + intercept``: the same bits for a dense ``coef`` and a CSR one.
 
@@ -64,7 +71,7 @@ class LinearScores:
         self._fill(_core.scores, X, first, out=out)
         return out
 
-    def top(self, X: Any, k: int, first: int = 0) -> tuple[NDArray[np.int32], NDArray[Any]]:
+    def top(self, X: Any, k: int, first: int = 0) -> Best:
         """The ``k`` best rows of each sample and their scores, best first."""
         best = np.empty((X.shape[0], k), dtype=np.int32)
         score = np.empty((X.shape[0], k), dtype=self._dtype)
@@ -78,9 +85,7 @@ class LinearScores:
         found: sp.csr_matrix = sp.vstack([sp.csr_matrix(part, dtype=np.int8) for part in parts])
         return found.tocsr()
 
-    def top_with_sums(
-        self, X: Any, k: int, shape: Shape
-    ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.float64]]:
+    def top_with_sums(self, X: Any, k: int, shape: Shape) -> BestAndSums:
         """The same, and what is summed over all classes (`_softmax`), in one product."""
         best = np.empty((X.shape[0], k), dtype=np.int32)
         score, sums = np.empty((X.shape[0], k), dtype=self._dtype), empty_sums(X.shape[0])
@@ -89,12 +94,8 @@ class LinearScores:
         return best, score, sums
 
     def sums(
-        self,
-        X: Any,
-        own: NDArray[np.int32],
-        shape: Shape,
-        own_score: NDArray[Any] | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        self, X: Any, own: NDArray[Any], shape: Shape, own_score: NDArray[Any] | None = None
+    ) -> Sums:
         """All sums but those of classes above the own one, whose score is found.
 
         Given its score those of the classes above it, but none of g and h.
@@ -172,18 +173,12 @@ class RowScores(Protocol):
     """Scores of the rows of ``coef_``: of one row per class, or of one row for two classes."""
 
     def scores(self, X: Any, first: int = 0) -> NDArray[Any]: ...
-    def top(self, X: Any, k: int) -> tuple[NDArray[np.int32], NDArray[Any]]: ...
+    def top(self, X: Any, k: int) -> Best: ...
     def positive(self, X: Any) -> sp.csr_matrix: ...
-    def top_with_sums(
-        self, X: Any, k: int, shape: Shape
-    ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.float64]]: ...
+    def top_with_sums(self, X: Any, k: int, shape: Shape) -> BestAndSums: ...
     def sums(
-        self,
-        X: Any,
-        own: NDArray[np.int32],
-        shape: Shape,
-        own_score: NDArray[Any] | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[Any]]: ...
+        self, X: Any, own: NDArray[Any], shape: Shape, own_score: NDArray[Any] | None = None
+    ) -> Sums: ...
     def totals(self, X: Any) -> NDArray[np.float64]: ...
 
 
@@ -202,24 +197,20 @@ class ClassScores:
         """A one for each class of a multi-label model that has a positive score."""
         return self._of_rows.positive(X)
 
-    def top(self, X: Any, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def top(self, X: Any, k: int) -> Best:
         """The places of the ``k`` best classes of each sample and their scores, best first."""
         if self._rows.rows == self._rows.n_classes:
             return self._of_rows.top(X, k)
         return _better_of_two(self.scores(X), k)
 
-    def top_with_sums(
-        self, X: Any, k: int, shape: Shape
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+    def top_with_sums(self, X: Any, k: int, shape: Shape) -> BestAndSums:
         """The same, and what a softmax sums over all classes."""
         if self._rows.n_classes != 2:
             return self._of_rows.top_with_sums(X, k, shape)
         both = self.scores(X)
         return *_better_of_two(both, k), sums_of(both, shape, None)
 
-    def sums(
-        self, X: Any, own: NDArray[Any], shape: Shape, *, ranks: bool = False
-    ) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    def sums(self, X: Any, own: NDArray[Any], shape: Shape, *, ranks: bool = False) -> Sums:
         """What a softmax sums over all classes, and the score of a class of each sample, `own`.
 
         With ``ranks`` also over the classes that rank above it, shape (n_samples, WIDTH).
@@ -240,7 +231,7 @@ class ClassScores:
         return self._of_rows.totals(X) / self.n_classes
 
 
-def _better_of_two(both: NDArray[Any], k: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
+def _better_of_two(both: NDArray[Any], k: int) -> Best:
     second = both[:, 1] > 0  # of equal scores the first class is best
     best = np.column_stack([second, ~second]).astype(np.intp)[:, :k]
     return best, np.take_along_axis(both, best, axis=1)
@@ -251,9 +242,7 @@ def best_labels(scores: ClassScores, classes: NDArray[Any], X: Any) -> NDArray[A
     return np.asarray(classes[scores.top(X, 1)[0][:, 0]])
 
 
-def best_k_labels(
-    scores: ClassScores, classes: NDArray[Any], X: Any, k: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def best_k_labels(scores: ClassScores, classes: NDArray[Any], X: Any, k: int) -> Best:
     """The ``k`` best classes of each sample and their scores, best first."""
     order, score = scores.top(X, checked_k(k, len(classes)))
     return classes[order], score

@@ -194,6 +194,9 @@ class BaseSolver(ABC):
         smaller = last.gap < 0.99 * before.gap or last.violation < 0.99 * before.violation
         return not last.dual - before.dual > noise and not smaller
 
+    def _reached(self) -> bool:
+        return self._stopping.reached(self._history[-1])
+
     def _seconds(self) -> float:
         """Return the seconds since the run began, those before a checkpoint included."""
         return time.monotonic() - self._began

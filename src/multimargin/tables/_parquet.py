@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -29,18 +30,11 @@ def read_parquet(name: str, selection: Selection) -> Table:
     import pyarrow
 
     source = _opened(name)
-    try:
+    with _damage_named(name):
         wanted = selection.of(name, list(source.schema_arrow.names))
         wanted = _usable(name, pyarrow.types, source.schema_arrow, wanted, selection)
         arrow = source.read(columns=wanted)
         values = {column: arrow.column(column).to_pylist() for column in wanted}
-    except DataFileError:
-        raise
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
-        # A disk that fails also raises OSError, but then with an errno.
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise DataFileError(f"{name}: damaged, or no Parquet file: {error}") from None
     return Table(values, path=name)
 
 
@@ -79,20 +73,30 @@ def read_vectors(name: str, column: str) -> NDArray[Any]:
     return rows
 
 
-def _opened(name: str) -> Any:
+@contextmanager
+def _damage_named(name: str) -> Iterator[None]:
+    """Let pyarrow's errors be of one kind, which names the file."""
     import pyarrow
-    from pyarrow import parquet
 
-    with Path(name).open("rb") as file:
-        if not file.read(1):
-            raise DataFileError(f"{name}: the file is empty")
     try:
-        source = parquet.ParquetFile(name)
+        yield
+    except DataFileError:
+        raise
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         # A disk that fails also raises OSError, but then with an errno.
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise DataFileError(f"{name}: damaged, or no Parquet file: {error}") from None
+
+
+def _opened(name: str) -> Any:
+    from pyarrow import parquet
+
+    with Path(name).open("rb") as file:
+        if not file.read(1):
+            raise DataFileError(f"{name}: the file is empty")
+    with _damage_named(name):
+        source = parquet.ParquetFile(name)
     if not source.metadata.num_rows:
         raise DataFileError(f"{name}: no rows")
     return source

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from multimargin.estimator._names import FormulationName, LossName, SolverName, StoppingName
 from multimargin.estimator._svc import MulticlassSVC
 from multimargin.io._array_file import damaged
+from multimargin.io._atomic import StrPath
 from multimargin.models._sample_keys import Keys, text_keys
+from multimargin.models.file._strings import Arrays
 from multimargin.text._feature_file import pack_features, unpack_features
 from multimargin.text._features import TextFeatures, named_columns
 from multimargin.text._options import AccentsName, AnalyzerName, FeaturesName, check_options
 from multimargin.text._raw_columns import names_of
 
-# The parameters of the features, which both classes have.
+# The parameters that come from either class: those of the features, and those of the machine.
 _FEATURES = tuple(TextFeatures().get_params())
+_OF_ANY_SAMPLES = tuple(MulticlassSVC().get_params())
 
 
 class TextClassifier(MulticlassSVC):
@@ -116,6 +117,10 @@ violation_, converged_, n_bundles_, history_, model_density_, calibration_
     """
 
     features_: TextFeatures
+    text: str | Sequence[str] | None
+    numeric: str | Sequence[str]
+    categorical: str | Sequence[str]
+    encoder: Any
 
     def __init__(
         self,
@@ -157,44 +162,10 @@ violation_, converged_, n_bundles_, history_, model_density_, calibration_
         shrinking: bool = True,
         calibration: float | Literal["cv"] | None = None,
     ) -> None:
-        super().__init__(
-            formulation,
-            C,
-            loss=loss,
-            solver=solver,
-            n_reductions=n_reductions,
-            tol=tol,
-            stopping=stopping,
-            max_iter=max_iter,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            class_weight=class_weight,
-            label_cost=label_cost,
-            n_jobs=n_jobs,
-            warm_start=warm_start,
-            sparse_coef=sparse_coef,
-            random_state=random_state,
-            verbose=verbose,
-            time_limit=time_limit,
-            n_bundles=n_bundles,
-            shrinking=shrinking,
-            calibration=calibration,
-        )
-        self.analyzer = analyzer
-        self.ngram_range = ngram_range
-        self.min_df = min_df
-        self.max_df = max_df
-        self.max_features = max_features
-        self.lowercase = lowercase
-        self.strip_accents = strip_accents
-        self.stop_words = stop_words
-        self.sublinear_tf = sublinear_tf
-        self.use_idf = use_idf
-        self.text = text
-        self.numeric = numeric
-        self.categorical = categorical
-        self.encoder = encoder
-        self.features = features
+        given = locals()
+        super().__init__(**{name: given[name] for name in _OF_ANY_SAMPLES})
+        for name in _FEATURES:
+            setattr(self, name, given[name])
 
     # ------------------------------------------------------------ hooks of MulticlassSVC
 
@@ -213,16 +184,11 @@ violation_, converged_, n_bundles_, history_, model_density_, calibration_
         columns = named_columns(X, texts, names).values()
         return text_keys("\x1f".join(map(str, row)) for row in zip(*columns, strict=True))
 
-    def _pack_features(self, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    def _pack_features(self, arrays: Arrays) -> dict[str, Any]:
         return pack_features(self.features_, arrays)
 
     def _unpack_features(
-        self,
-        path: str | os.PathLike[str],
-        about: dict[str, Any],
-        arrays: dict[str, NDArray[Any]],
-        *,
-        verify: bool,
+        self, path: StrPath, about: dict[str, Any], arrays: Arrays, *, verify: bool
     ) -> None:
         features = unpack_features(path, about, arrays, verify=verify)
         made, known = features.n_features_out_, self.n_features_in_

@@ -107,8 +107,8 @@ def delimiter(text: str) -> str:
     return found
 
 
-TABLE_KINDS = {"text": names, "delimiter": delimiter}
-SET_KINDS = {"label_separator": delimiter}
+# Of options that several commands have, by their names.
+_KINDS = {"text": names, "delimiter": delimiter, "label_separator": delimiter}
 
 
 # ---------------------------------------------------------------- commands and options
@@ -196,7 +196,8 @@ def add_options(
     A row is ``--name VALUE = default  help``, and goes on in indented lines. VALUE is a placeholder
     (N and K: a whole number of at least 1) or choices, ``a|b``; an option without one is a flag. A
     row without hyphens is a positional argument; ``[title]`` begins a group. `kinds` has types, or
-    dicts with other arguments of `add_argument`; of the options in `exclusive` one can be given.
+    dicts with other arguments of `add_argument`, beside those that an option has in every command;
+    of the options in `exclusive` one can be given.
     """
     target: argparse._ActionsContainer = parser
     either = parser.add_mutually_exclusive_group() if exclusive else None
@@ -219,7 +220,7 @@ def add_options(
             options["type"] = positive_int
         flags = flags or [value.partition(".")[0].lower()]
         name = flags[-1].lstrip("-").replace("-", "_")
-        kind = kinds.pop(name, {})
+        kind = kinds.pop(name, _KINDS.get(name, {}))
         options |= kind if isinstance(kind, dict) else {"type": kind}
         if default:
             options["default"] = options.get("type", str)(default)

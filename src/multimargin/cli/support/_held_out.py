@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from multimargin.cli.support._messages import note
 from multimargin.cli.support._training_data import read_as_training
 from multimargin.estimator._splits import rows_of
-from multimargin.inspection._labels import places_of
+from multimargin.inspection._labels import known_places
 from multimargin.io._compressed import DataFileError
 from multimargin.io._text_table import counted
-from multimargin.models._measures import known_labels
 from multimargin.models.probabilities._calibration import Calibration
 
 
@@ -22,7 +21,7 @@ def known_only(
     classes: NDArray[Any], X: Any, y: NDArray[Any], path: str
 ) -> tuple[Any, NDArray[Any]]:
     """Return the samples whose label is a class; note the others. Two labels are needed."""
-    places = places_of(classes, known_labels(classes, y))
+    places = known_places(classes, y)
     known = np.flatnonzero(places >= 0)
     if len(np.unique(places[known])) < 2:
         raise DataFileError(f"{path}: a calibration needs at least 2 labels that the model knows")

@@ -19,7 +19,7 @@ from multimargin.cli.support._vectors import is_vectors, read_vector_data
 from multimargin.distributed._fit import NORMS
 from multimargin.models.probabilities._calibration import Calibration
 from multimargin.parallel._collectives import raise_on_all
-from multimargin.parallel._communicator import Communicator
+from multimargin.parallel._communicator import Communicator, SerialCommunicator
 from multimargin.solvers._layout import filled_rows
 from multimargin.tables._read import FORMATS
 from multimargin.tables._selection import Selection
@@ -119,13 +119,14 @@ def _read_vectors_for(
 
 def model_and_data(
     args: argparse.Namespace,
-    comm: Communicator,
+    comm: Communicator | None = None,
     *,
     labelled: bool,
     verify: bool = True,
     keep: Sequence[str] | None = (),
 ) -> tuple[distributed.DistributedModel, Samples]:
-    """Open MODEL and read DATA for it, as `read_data_for` does. Called by all ranks."""
+    """Open MODEL and read DATA for it, as `read_data_for` does; called by all ranks, if any."""
+    comm = comm or SerialCommunicator()
     # All of it is about to be read anyway, and a wrong index would be a wrong memory access.
     model = distributed.load_model(
         args.model, verify=verify, n_jobs=n_jobs(args), comm=comm, encoder=args.encoder

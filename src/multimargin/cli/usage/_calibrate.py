@@ -22,6 +22,4 @@ examples:
   multimargin calibrate model held-out.svm calibrated --method temperature
 """
 
-calibrate = arguments.Command(
-    _TEXT, "multimargin.cli._calibrate:calibrate", options={**arguments.TABLE_KINDS}
-)
+calibrate = arguments.Command(_TEXT, "multimargin.cli._calibrate:calibrate")

@@ -67,7 +67,6 @@ _frequency = arguments.checked(
 KINDS: dict[str, Any] = {
     "tol": arguments.positive_float,
     "seed": arguments.seed,
-    **arguments.TABLE_KINDS,
     **dict.fromkeys(("numeric", "categorical"), arguments.names),
     "ngrams": arguments.checked(_bounds, lambda n: 1 <= n[0] <= n[1], "a range such as 1-2"),
     **dict.fromkeys(("min_df", "max_df"), _frequency),

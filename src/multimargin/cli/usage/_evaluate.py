@@ -36,5 +36,5 @@ evaluate = arguments.Command(
     _TEXT,
     work="multimargin.cli._evaluate:evaluate",
     together=True,
-    options={"coverage": arguments.share, **arguments.TABLE_KINDS, **arguments.SET_KINDS},
+    options={"coverage": arguments.share},
 )

@@ -31,5 +31,5 @@ examples:
 explain = arguments.Command(
     _TEXT,
     "multimargin.cli._explain:explain",
-    options={"sample": {"metavar": "TEXT", "nargs": "?"}, **arguments.TABLE_KINDS},
+    options={"sample": {"metavar": "TEXT", "nargs": "?"}},
 )

@@ -45,11 +45,5 @@ predict = arguments.Command(
     _TEXT,
     work="multimargin.cli._predict:predict",
     together=True,
-    options={
-        "output": {"required": True},
-        "coverage": arguments.share,
-        "keep": _kept,
-        **arguments.TABLE_KINDS,
-        **arguments.SET_KINDS,
-    },
+    options={"output": {"required": True}, "coverage": arguments.share, "keep": _kept},
 )

@@ -37,6 +37,5 @@ prune = arguments.Command(
         "keep": arguments.checked(float, lambda x: 0 < x <= 1, "a share above 0 and of at most 1"),
         "threshold": arguments.positive_float,
         "max_loss": arguments.checked(float, lambda x: 0 <= x < 1, "a share from 0 to below 1"),
-        **arguments.TABLE_KINDS,
     },
 )

@@ -24,6 +24,4 @@ examples:
   multimargin report model test.csv --per-class classes.csv --plot classes.png
 """
 
-report = arguments.Command(
-    _TEXT, "multimargin.cli._report:report", options={**arguments.TABLE_KINDS}
-)
+report = arguments.Command(_TEXT, "multimargin.cli._report:report")

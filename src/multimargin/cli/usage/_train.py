@@ -87,6 +87,5 @@ train = arguments.Command(
         "checkpoint_every": arguments.duration,
         "calibrate": _calibration,
         **KINDS,
-        **arguments.SET_KINDS,
     },
 )

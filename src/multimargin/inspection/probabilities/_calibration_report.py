@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from multimargin.inspection._labels import places_of
+from multimargin.inspection._labels import known_places
 from multimargin.inspection._plots import AGAINST, FOR
 from multimargin.io._figure_file import axes_or_new
 from multimargin.io._text_table import text_table
-from multimargin.models._measures import known_labels
 from multimargin.models.probabilities._softmax import SUM
 
 _BINS = 15
@@ -53,7 +52,7 @@ def calibration_report(model: Any, X: Any, y: ArrayLike) -> CalibrationReport:
     X, y = model._checked(X), np.asarray(y)
     if len(y) != X.shape[0]:
         raise ValueError(f"there are {X.shape[0]} samples but {len(y)} labels")
-    own = places_of(model.classes_, known_labels(model.classes_, y)).astype(np.int32)
+    own = known_places(model.classes_, y)
     scores, shape, known = model._scores(), made.shape, own >= 0
     best, top, _ = scores.top_with_sums(X, 1, shape)
     sums, own_score = scores.sums(X, own, shape)

@@ -17,11 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from multimargin.inspection._labels import places_of
+from multimargin.inspection._labels import known_places
 from multimargin.inspection.probabilities._calibration_report import table_rows
 from multimargin.io._memory import available
 from multimargin.io._text_table import text_table
-from multimargin.models._measures import known_labels
 
 # Best classes that are looked at first, and how many times more where all of them are in a set.
 _FIRST, _MORE = 16, 8
@@ -176,11 +175,11 @@ def _limit(made: Any, n_classes: int, coverage: float) -> float:
     return limit
 
 
-def _places(classes: NDArray[Any], y: ArrayLike, n_samples: int) -> NDArray[np.intp]:
+def _places(classes: NDArray[Any], y: ArrayLike, n_samples: int) -> NDArray[np.int32]:
     labels = np.asarray(y)
     if labels.shape != (n_samples,):
         raise ValueError(f"y has shape {labels.shape}, but there are {n_samples:,} samples")
-    return places_of(classes, known_labels(classes, labels))
+    return known_places(classes, labels)
 
 
 def coverage_report(model: Any, X: Any, y: ArrayLike, coverage: float = 0.9) -> CoverageReport:

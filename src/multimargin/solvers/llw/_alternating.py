@@ -18,32 +18,40 @@ from numpy.typing import NDArray
 
 from multimargin.checkpoints._store import Checkpoint
 from multimargin.parallel._partition import default_bundles
+from multimargin.solvers._core_types import LeeLinWahba
+from multimargin.solvers._layout import entries
 from multimargin.solvers._solution import DenseAlpha, Solution, Start, Weights
 from multimargin.solvers.llw._hard_margin import HardMargin
 from multimargin.solvers.llw._rank_classes import Array, Share
-from multimargin.solvers.llw._solver import LlwSolver
+from multimargin.solvers.rows._dense import DenseSolver
+
+_MULTIPLY_ADDS = 2e9  # per second and thread, to plan the end of a time limit
+_MOST_SNAPSHOT_BYTES = 2**30  # of the dual variables of the best certificate
 
 
-class AlternatingSolver(LlwSolver):
+class AlternatingSolver(DenseSolver):
     name = "alternating"
+    engine = "lines with a common mean"
     takes_reductions = True
     recalls_dropped = False  # whether dropped variables take part again after every certificate
 
     def __init__(self, *args: Any, reductions: int = 10, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        problem = self._problem
+        # Until the first certificate has been timed: three passes over the data, one over W.
+        work = 3.0 * entries(problem.X) * problem.n_classes + problem.X.shape[1] * problem.n_classes
+        self._scan_seconds = work / (_MULTIPLY_ADDS * self._threads * self._comm.size)
         self._reductions = reductions
         self._everything = True  # next epoch: variables that were dropped take part again
         self._next_look = 1  # epochs
-
-    def _prepare(self, **options: Any) -> None:
-        problem = self._problem
         self._found = self._last_checkpoint()
         if self._bundles is None:
             wanted = default_bundles(self._comm.size, kept=False) or 1
             # A run that goes on has those that it began with.
             self._bundles = int(wanted if self._found is None else self._found.common["bundles"])
+        options = {"threads": self._threads, "seed": self._seed, "isa": self._isa}
         self._share = Share(problem, self._comm, self._bundles, **options)
-        self._engine = self._share.engine
+        self._engine: LeeLinWahba = self._share.engine
         self._hard = HardMargin(problem, self._share) if np.isinf(problem.box[0]) else None
 
     def _run(self, start: Start | None) -> Solution:
@@ -116,8 +124,35 @@ class AlternatingSolver(LlwSolver):
     def _seen_now(self) -> Any:
         return self._share.look()
 
+    def _objectives(self, seen: Any) -> tuple[float, float]:
+        # The norm is of rounded weights, the dual variables stand for exact ones.
+        norm_error = 2 * float(np.finfo(self._problem.X.dtype).eps) * seen.half_norm
+        dual = seen.alpha - seen.half_norm - norm_error
+        if self._hard is not None:
+            return self._hard.primal(seen), dual
+        return seen.half_norm + norm_error + seen.loss, dual
+
+    def _target(self) -> float:
+        """Return the measure at which a certificate is likely to reach the tolerance."""
+        if self._hard is not None and self._stopping.by_gap:
+            # The primal is the norm over (1 - margin)^2.
+            return 0.25 * self._stopping.tol
+        if self._by_violation:
+            return self._stopping.tol
+        return self._stopping.tol * self._history[-1].primal
+
+    def _snapshot(self) -> Any:
+        size = len(self._problem.y) * self._engine.held * self._problem.X.dtype.itemsize
+        return self.dual_variables() if size <= _MOST_SNAPSHOT_BYTES else None
+
+    def dual_variables(self) -> NDArray[Any]:
+        problem = self._problem
+        value = np.empty((len(problem.y), self._engine.held), dtype=problem.X.dtype)
+        self._engine.alpha(value)
+        return value
+
     def _weights(self) -> Weights:
-        weights = super()._weights()
+        weights = self._weights_of(self._engine.held)
         return replace(weights, classes=self._share.classes) if self._comm.size > 1 else weights
 
     def _write_checkpoint(self) -> None:
@@ -217,7 +252,7 @@ class ExtrapolatedSolver(AlternatingSolver):
             self._steps, self._mean, self._held = 0, None, None
             self._stalled = -1  # the same point twice is not the end of precision
             return super()._certificate()
-        self._best, self._best_dual = self._alpha(), dual
+        self._best, self._best_dual = self.dual_variables(), dual
         return seen
 
     def _kept_numbers(self) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class OvrSolver(RowStart):
         while not ended_by and self._target_at < len(self._targets):
             target = self._targets[self._target_at]
             ended_by = self._round(target, alpha) or self._next_step(target, alpha)
-        if self._stopping.reached(self._history[-1]):
+        if self._reached():
             ended_by = ""  # all together, if not each by itself
         elif not ended_by:
             ended_by = "precision" if self._lines.at_precision.any() else "max_iter"

@@ -7,16 +7,15 @@ and 0.01).
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
 from multimargin import _core
-from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._best_so_far import ZERO
 from multimargin.solvers._layout import entries
 from multimargin.solvers._solution import Alpha, Solution, Start, Weights, csr_weights
+from multimargin.solvers.rows._dense import DenseSolver
 
 # Samples add a third to a sixth of what they measure in a pass to the gap after it.
 _WORTH_A_LOOK, _LEAST_WORTH = 3.0, 0.75
@@ -24,20 +23,19 @@ _MOST_PASSES = 8  # between two certificates
 _MULTIPLY_ADDS = 1e9  # per second, to plan the end of a time limit
 
 
-class BoundedSolver(BaseSolver):
+class BoundedSolver(DenseSolver):
     """One run by passes over all samples with all their classes."""
 
     name = "bounded"
     engine = "bounded rows"
     divides_classes = False
     depends_on_bundles = False
-    zero_state = ZERO
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         problem = self._problem
         options = {"threads": self._threads, "seed": self._seed, "isa": self._isa}
-        self._engine: Any = _core.bounded_engine(problem.samples, **options)
+        self._engine = _core.bounded_engine(problem.samples, **options)
         work = float(entries(problem.X) + len(problem.y)) * problem.n_classes
         self._scan_seconds = work / (_MULTIPLY_ADDS * self._threads)
 
@@ -48,10 +46,10 @@ class BoundedSolver(BaseSolver):
         else:
             limit = self._passes_until(worth)
         ended_by = self._look() or limit
-        while not self._stopping.reached(self._history[-1]) and not ended_by:
+        while not self._reached() and not ended_by:
             limit, worth = self._passes_until(worth), max(worth / 2, _LEAST_WORTH)
             ended_by = self._look() or limit
-        return self._solution("" if self._stopping.reached(self._history[-1]) else ended_by)
+        return self._end(ended_by)
 
     def _passes_until(self, worth: float) -> str:
         """Pass until the tolerance is likely; return the limit that ended it before, if any."""
@@ -71,19 +69,12 @@ class BoundedSolver(BaseSolver):
                 break
         return self._limit_reached()
 
-    def _look(self) -> str:
-        """Certify the present weights; return why the run has to end here, if it has to."""
-        began = time.monotonic()
-        self._engine.set_time_limit(-1.0)
-        self._engine.recompute()
-        seen = self._engine.certify()
-        self._scan_seconds = time.monotonic() - began
+    def _objectives(self, seen: Any) -> tuple[float, float]:
         # Sums in double precision of as many terms as there are samples, features and classes.
         terms = sum(self._problem.X.shape) + self._problem.n_classes
         rounding = terms * float(np.finfo(np.float64).eps)
         primal = (seen.half_norm + seen.loss) * (1 + rounding)
-        dual = seen.gain * (1 - rounding) - seen.dual_half_norm * (1 + rounding)
-        return self._scan_done(primal, dual, seen.violation, seen.free)
+        return primal, seen.gain * (1 - rounding) - seen.dual_half_norm * (1 + rounding)
 
     def _restore(self, snapshot: Any) -> None:
         assert snapshot is ZERO
@@ -101,10 +92,8 @@ class BoundedSolver(BaseSolver):
 
     def _weights(self) -> Weights:
         problem, engine = self._problem, self._engine
-        shape = (problem.n_classes, problem.X.shape[1])
-        if 4 * engine.nonzeros <= shape[0] * shape[1]:  # else the indices take too much
-            return csr_weights(engine.sparse_weights(), shape[1])
+        classes, features = problem.n_classes, problem.X.shape[1]
+        if 4 * engine.nonzeros <= classes * features:  # else the indices take too much
+            return csr_weights(engine.sparse_weights(), features)
         engine.forget_weights()  # they would take as much as the model
-        coef, constant = np.empty(shape, problem.X.dtype), np.empty(shape[0], problem.X.dtype)
-        engine.weights(coef, constant)
-        return Weights(coef, constant)
+        return self._weights_of(classes)

@@ -10,7 +10,6 @@ Every rank does all of the work, with the same result, and has a share of the we
 from __future__ import annotations
 
 import math
-import time
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,11 @@ from multimargin import _core
 from multimargin.checkpoints._store import Checkpoint
 from multimargin.io._memory import available
 from multimargin.parallel._partition import divided
-from multimargin.solvers._base import BaseSolver
 from multimargin.solvers._best_so_far import ZERO
 from multimargin.solvers._layout import entries
-from multimargin.solvers._solution import Alpha, DenseAlpha, Solution, Start, Weights
+from multimargin.solvers._solution import DenseAlpha, Solution, Start, Weights
 from multimargin.solvers.llw._hard_margin import HardMargin
+from multimargin.solvers.rows._dense import DenseSolver
 from multimargin.solvers.rows._newton import Newton
 
 _FIRST_PASSES = 2  # where all variables are at their bound, nothing is left after them
@@ -45,13 +44,12 @@ _MOST_POLISHING = 100  # Newton steps
 _KEPT = ("passes", "stalled", "phase", "newton_failed")  # in checkpoints
 
 
-class RowSolver(BaseSolver):
+class RowSolver(DenseSolver):
     """One run by passes and Newton steps over all samples with all their classes."""
 
     name = "rows"
     engine = "rows"
     depends_on_bundles = False
-    zero_state = ZERO
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -77,10 +75,7 @@ class RowSolver(BaseSolver):
                 self._write_checkpoint()
         if not ended_by and start is None and self._is_small():
             self._polish()
-        solution = self._solution("" if self._reached() else ended_by)
-        if self._hard is None:
-            return solution
-        return self._hard.rounded(solution, self._stopping, self._comm)
+        return self._end(ended_by)
 
     def _first(self, start: Start | None) -> str:
         """Come to the first certificate; return why the run has to end here, if it has to."""
@@ -94,9 +89,6 @@ class RowSolver(BaseSolver):
         else:
             limit = self._passes_until(_FIRST_PASSES)
         return self._look() or limit
-
-    def _reached(self) -> bool:
-        return self._stopping.reached(self._history[-1])
 
     # ------------------------------------------------------------ passes
 
@@ -129,7 +121,7 @@ class RowSolver(BaseSolver):
             self._pass_done()
             if not result.complete:
                 return "time_limit"
-            self._seen.append(result.violation if self._by_violation else result.gap)
+            self._seen.append(self._measure(result))
             settled = self._seen[-1] <= target
             if hold and self._seen[-1] > _RISEN * self._seen[0]:
                 self._holds, hold, self._seen, self._let_go = False, False, [], True
@@ -137,10 +129,6 @@ class RowSolver(BaseSolver):
                 return ""
             everything = settled or not self._shrinking
         return self._limit_reached()
-
-    @property
-    def _by_violation(self) -> bool:
-        return self._hard is not None or not self._stopping.by_gap
 
     def _target(self) -> float:
         """Return the measure of a pass at which a certificate is due."""
@@ -175,7 +163,7 @@ class RowSolver(BaseSolver):
         if matrices == 0:
             return _NEWTON_STEPS * _NEWTON_PASSES_SPARSE
         # Made in every other step, and four times as fast as the two products of a pass.
-        return _NEWTON_STEPS * (_NEWTON_PASSES + matrices / (16 * self._work))
+        return _NEWTON_STEPS * (_NEWTON_PASSES + float(matrices) / (16 * self._work))
 
     # ------------------------------------------------------------ Newton steps
 
@@ -253,21 +241,11 @@ class RowSolver(BaseSolver):
 
     # ------------------------------------------------------------ certificates
 
-    def _look(self) -> str:
-        """Certify the present weights; return why the run has to end here, if it has to."""
-        began = time.monotonic()
-        self._engine.set_time_limit(-1.0)
-        if self._newton is None:
-            self._engine.recompute()  # rounding drift cannot hide in the certificate
-        seen = self._engine.certify()
-        self._scan_seconds = time.monotonic() - began
-        ended_by = self._scan_done(*self._objectives(seen), seen.violation, seen.free)
-        if self._hard is not None and not self._reached():
-            self._hard.compare(self.dual_variables, self._passes)
-        return ended_by
+    def _certificate(self) -> Any:
+        # Newton steps go on from the weights that they have found.
+        return super()._certificate() if self._newton is None else self._seen_now()
 
     def _objectives(self, seen: _core.RowCertificate) -> tuple[float, float]:
-        """Return bounds of primal and dual."""
         rounding = 8 * float(np.finfo(np.float64).eps)
         lost = rounding * (seen.gain + seen.dual_half_norm)
         dual = seen.gain - seen.dual_half_norm - lost
@@ -281,16 +259,13 @@ class RowSolver(BaseSolver):
 
     # ------------------------------------------------------------ for the base
 
+    def _assign(self, alpha: Any) -> None:
+        self._newton = None
+        self._engine.assign(alpha)
+
     def _no_progress(self) -> bool:
         # In the middle of a proximal step the dual stays that of the point before.
         return super()._no_progress() if self._newton is None else self._newton.exhausted
-
-    def _shrink(self, factor: float) -> bool:
-        self._newton = None
-        self._engine.assign(self.dual_variables() * factor)
-        seen = self._engine.certify()
-        self._certified(*self._objectives(seen), seen.violation, seen.free)
-        return True
 
     def _snapshot(self) -> Any:
         problem = self._problem
@@ -302,42 +277,26 @@ class RowSolver(BaseSolver):
         return self.dual_variables(), weights
 
     def _restore(self, snapshot: Any) -> None:
-        self._newton = None
-        if snapshot is ZERO:
-            self._engine.assign(np.zeros_like(self.dual_variables()))
-        else:
-            self._engine.assign(snapshot[0])
+        super()._restore(snapshot if snapshot is ZERO else snapshot[0])
+        if snapshot is not ZERO:
             self._engine.put_weights(snapshot[1])
-        if self._hard is not None:
-            self._hard.primal(self._engine.certify())  # the margin that weights are scaled by
+            if self._hard is not None:
+                self._hard.primal(self._seen_now())
 
     def dual_variables(self) -> NDArray[np.float64]:
-        """Return the best dual variables so far, samples x weight vectors."""
+        """Return the best ones so far."""
         alpha = np.empty((len(self._problem.y), self._problem.weight_rows))
         self._engine.alpha(alpha)
         return alpha
 
     def _weights(self) -> Weights:
-        problem = self._problem
-        coef = np.empty((problem.weight_rows, problem.X.shape[1]), dtype=problem.X.dtype)
-        constant = np.empty(problem.weight_rows, dtype=problem.X.dtype)
-        self._engine.weights(coef, constant)
-        if self._hard is not None:
-            self._hard.scale(coef, constant)
+        whole = self._weights_of(self._problem.weight_rows)
         if self._comm.size == 1:
-            return Weights(coef, constant)
-        cuts = divided(problem.weight_rows, self._comm.size)
+            return whole
+        cuts = divided(self._problem.weight_rows, self._comm.size)
         mine = slice(cuts[self._comm.rank], cuts[self._comm.rank + 1])
         classes = np.arange(mine.start, mine.stop, dtype=np.int32)
-        return Weights(coef[mine].copy(), constant[mine].copy(), classes)
-
-    def _kept_alpha(self) -> Start | None:
-        if not self._keep_alpha or self._comm.size > 1:
-            return None
-        problem, alpha = self._problem, self.dual_variables()
-        if problem.facts.sparse_dual:
-            return Alpha.of_dense(problem, alpha)
-        return DenseAlpha.of(problem, alpha)
+        return Weights(whole.coef[mine].copy(), whole.constant[mine].copy(), classes)
 
     def _dense(self, start: Start) -> NDArray[np.float64]:
         problem = self._problem
