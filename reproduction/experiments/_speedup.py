@@ -388,7 +388,7 @@ def _notes(groups: Sequence[Group]) -> tuple[str, ...]:
         f"LLW runs the paper's alternation, over {BUNDLES} bundles of classes everywhere: the same "
         "work, and the same model, on any number of threads and ranks.",
         f"The weights of LLW are dense: at the size of LSHTC-large a fit takes about {taken}, and "
-        f"35 times the work of {GENERATED_MEDIUM}. This has {medium.n_train:,} samples, "
+        f"90 times the work of {GENERATED_MEDIUM}. This has {medium.n_train:,} samples, "
         f"{medium.n_features:,} features and {medium.n_classes:,} classes.",
         "A pass of WW visits every sample with those classes that are active for it; the paper's "
         "visits all classes. The time has the start (nearest centroids) and one scan, after the "

@@ -17,7 +17,8 @@ _SHARE = 12  # of the classes, one of so many
 _LEAST, _LEAST_DENSE = 128, 64
 # Three looks save three scans of nine (93,805 samples, 12,294 classes that are hard to tell), six
 # one more, and cost more. One saves one of five on 12,582 classes, a second one none.
-# With an intercept, which soon changes what scores high, one look saves 8 % in the mean of six fits.
+# With an intercept, which soon changes what scores high, one look saves 6 % in the mean of seven
+# fits.
 _MOST_LOOKS, _MOST_WITH_INTERCEPT = 3, 1
 _FAR = 0.005  # the dual, over the primal of the last look, up to which another one is worth it
 
