@@ -126,7 +126,7 @@ def test_large_sets_are_for_many_cores_or_by_name(tmp_path, machine):
 
 def test_large_sets_that_do_not_fit_are_left_out(tmp_path, machine, monkeypatch):
     machine(8)
-    monkeypatch.setattr("reproduction.measuring._memory.available", lambda: 5 * 10**9)
+    monkeypatch.setattr("reproduction.measuring._memory.available", lambda: 5 * 10**9 // 2)
     plan = Speedup().plan(options(tmp_path, runs=1))
     assert {cell.dataset for cell in plan.cells} & LARGE == {PAPERS_SIZE}
     assert f"{MEDIUM}, llw, log C = 0" in {missing.name for missing in plan.missing}
