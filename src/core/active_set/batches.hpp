@@ -220,16 +220,17 @@ class Batches {
     const std::vector<SharedSlot>& shared = shared_[b];
     std::vector<std::int32_t>& ends = piece_end_[b];
     ends.clear();
-    if (shared.empty()) return;
-    std::int64_t whole = 0, sum = 0;
-    if (members_ > 1)
+    if (members_ > 1) {
+      std::int64_t whole = 0, sum = 0;
       for (const SharedSlot& slot : shared) whole += length(slot.k);
-    const std::int64_t least = whole / (kPieces * members_);
-    for (std::size_t group = 1; group < s.group.size() && members_ > 1; ++group) {
-      for (std::int32_t e = s.group[group - 1]; e < s.group[group]; ++e) sum += length(shared[e].k);
-      if (sum < least) continue;
-      ends.push_back(s.group[group]);
-      sum = 0;
+      const std::int64_t least = whole / (kPieces * members_);
+      for (std::size_t group = 1; group < s.group.size(); ++group) {
+        for (std::int32_t e = s.group[group - 1]; e < s.group[group]; ++e)
+          sum += length(shared[e].k);
+        if (sum < least) continue;
+        ends.push_back(s.group[group]);
+        sum = 0;
+      }
     }
     ends.push_back(static_cast<std::int32_t>(shared.size()));
   }

@@ -145,11 +145,10 @@ ScanReport Engine<T, I>::scan(std::int32_t capacity, std::int64_t most, T idle, 
   report.rounding += 2 * norm_error;
   const std::int64_t room = most - pairs_that_stay();
   found_ = worst_violators(found, std::max(room, most / kLeastRoom), team_);
-  wide_ = full_lists(found, classes.count);
-  if (part) {
-    wide_.clear();
+  if (part)
     for (std::int32_t& c : found_.cls) c = part->class_of[c];
-  }
+  else
+    wide_ = full_lists(found, n_classes_);
   return report;
 }
 

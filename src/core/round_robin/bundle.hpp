@@ -138,10 +138,19 @@ class Bundle {
   void score(const BundleState<T>& state, const SampleRange& samples, double* own, Team& team);
 
  private:
-  // Calls use(sample, pair or index within the bundle) for the samples of a class in the range.
-  template <class Use>
-  void each_between(const SampleRange& samples, std::int32_t k, bool own, const Use& use) const;
-  bool any_between(const SampleRange& samples, std::int32_t k, bool own) const;
+  // Samples of a class, from `first` to before `last`.
+  struct Some {
+    const std::int32_t *all, *first, *last;
+
+    bool empty() const { return first == last; }
+    // use(sample, pair or index within the bundle)
+    template <class Use>
+    void each(const Use& use) const {
+      for (const std::int32_t* at = first; at != last; ++at) use(*at, at - all);
+    }
+  };
+  // Those of class k in the range: its own, or those that are active in it.
+  Some between(const SampleRange& samples, std::int32_t k, bool own) const;
 
   // Whether the variables of sample i are in the bundle state where not all are.
   bool moves(std::int32_t i) const { return problem_.bundle_of[problem_.y[i]] == bundle_; }

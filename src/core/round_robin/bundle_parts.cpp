@@ -11,23 +11,13 @@
 namespace multimargin {
 
 template <class T, class I>
-template <class Use>
-void Bundle<T, I>::each_between(const SampleRange& samples, std::int32_t k, bool own,
-                                const Use& use) const {
-  const std::vector<std::int32_t>& all = own ? problem_.own[bundle_] : sample_;
+typename Bundle<T, I>::Some Bundle<T, I>::between(const SampleRange& samples, std::int32_t k,
+                                                  bool own) const {
+  const std::int32_t* all = (own ? problem_.own[bundle_] : sample_).data();
   const std::vector<std::int64_t>& from = own ? problem_.own_from[bundle_] : begin_;
-  const auto end = all.begin() + from[k + 1];
-  auto at = std::lower_bound(all.begin() + from[k], end, samples.first);
-  for (; at != end && *at < samples.second; ++at) use(*at, at - all.begin());
-}
-
-template <class T, class I>
-bool Bundle<T, I>::any_between(const SampleRange& samples, std::int32_t k, bool own) const {
-  const std::vector<std::int32_t>& all = own ? problem_.own[bundle_] : sample_;
-  const std::vector<std::int64_t>& from = own ? problem_.own_from[bundle_] : begin_;
-  const auto end = all.begin() + from[k + 1];
-  const auto at = std::lower_bound(all.begin() + from[k], end, samples.first);
-  return at != end && *at < samples.second;
+  const std::int32_t* end = all + from[k + 1];
+  const std::int32_t* first = std::lower_bound(all + from[k], end, samples.first);
+  return {all, first, std::lower_bound(first, end, samples.second)};
 }
 
 template <class T, class I>
@@ -38,14 +28,15 @@ void Bundle<T, I>::number(const SampleRange& samples, bool own, Team& team) {
     const Csr<T, I>& X = problem_.X;
     std::vector<std::vector<std::int32_t>> known(team.size());  // [features] place, or kOnce, or 0
     each_class(team, classes(), [&](int thread, std::int32_t k) {
-      if (!any_between(samples, k, own)) return;
+      const Some some = between(samples, k, own);
+      if (some.empty()) return;
       std::vector<std::int32_t>& place = known[thread];
       if (place.empty()) place.assign(static_cast<std::size_t>(X.cols), 0);
       std::vector<std::int32_t>&once = growing_[k].once, &shared = growing_[k].shared;
       for (const std::int32_t j : once) place[j] = kOnce;
       for (std::size_t p = 0; p < shared.size(); ++p)
         place[shared[p]] = static_cast<std::int32_t>(p) + 1;
-      each_between(samples, k, own, [&](std::int32_t i, std::int64_t) {
+      some.each([&](std::int32_t i, std::int64_t) {
         for (std::int64_t t = X.begin(i); t < X.end(i); ++t) {
           const auto j = static_cast<std::int32_t>(X.indices[t]);
           if (place[j] == 0) {
@@ -94,12 +85,13 @@ void Bundle<T, I>::add(const SampleRange& samples, bool own, const double* sums,
     made_.constant.resize(classes(), 0.0);
     std::vector<FeaturePlaces> scratch(team.size());
     each_class(team, classes(), [&](int thread, std::int32_t k) {
-      if (!any_between(samples, k, own)) return;
+      const Some some = between(samples, k, own);
+      if (some.empty()) return;
       FeaturePlaces& places = scratch[thread];
       layout_.open(places, X.cols, k);
       double* sum = sum_.data() + layout_.begin[k];
       double constant = made_.constant[k], squares = made_.norm2[k];
-      each_between(samples, k, own, [&](std::int32_t i, std::int64_t p) {
+      some.each([&](std::int32_t i, std::int64_t p) {
         const double coefficient = own ? sums[i] : -static_cast<double>(alpha_[p]);
         if (coefficient == 0) return;
         constant += coefficient * static_cast<double>(problem_.bias);
@@ -151,7 +143,8 @@ void Bundle<T, I>::score(const BundleState<T>& state, const SampleRange& samples
     lone_.resize(classes());
     std::vector<FeaturePlaces> scratch(team.size());
     each_class(team, classes(), [&](int thread, std::int32_t k) {
-      if (!any_between(samples, k, true) && !any_between(samples, k, false)) return;
+      const Some owned = between(samples, k, true), active = between(samples, k, false);
+      if (owned.empty() && active.empty()) return;
       FeaturePlaces& places = scratch[thread];
       layout_.open(places, X.cols, k);
       const auto list = [&](std::int32_t i, T coefficient) {
@@ -160,11 +153,11 @@ void Bundle<T, I>::score(const BundleState<T>& state, const SampleRange& samples
           if (places[X.indices[t]] == 0)
             lone_[k].push_back({static_cast<std::int32_t>(X.indices[t]), coefficient * X.data[t]});
       };
-      each_between(samples, k, true, [&](std::int32_t i, std::int64_t e) {
+      owned.each([&](std::int32_t i, std::int64_t e) {
         own[i] = score(state, k, places, i, state.sum[e]);
         list(i, state.sum[e]);
       });
-      each_between(samples, k, false, [&](std::int32_t i, std::int64_t p) {
+      active.each([&](std::int32_t i, std::int64_t p) {
         margin_[p] = static_cast<T>(score(state, k, places, i, -alpha_[p]));
         list(i, -alpha_[p]);
       });
